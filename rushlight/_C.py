@@ -31,6 +31,10 @@ def __getattr__(name: str) -> Any:
         switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
         if switch is not None:
             return switch
+    if name.startswith(("_jit_pass_", "_create_function_")):
+        found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
+        if found is not None:
+            return found
     if name in _GRAPHS or name.endswith("Type"):
         graphs = import_module("rushlight.jit.graphs")
         found = (graphs.CLASSES | graphs.TYPES).get(name)

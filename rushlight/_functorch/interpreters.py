@@ -195,7 +195,7 @@ def set_single_level_autograd_function_allowed(allowed: bool) -> None:
 
 
 def _is_vmap_fallback_enabled() -> bool:
-    """What _set_vmap_fallback_enabled() was last told; vmap never loops over examples here, so nothing hangs on it."""
+    """What _set_vmap_fallback_enabled() was told; vmap never loops over examples, so nothing hangs on it."""
     return _fallback[0]
 
 

@@ -40,8 +40,8 @@ from rushlight.jit.api import (
 from rushlight.jit.archive import load, save
 from rushlight.jit.frontend import Error
 from rushlight.jit.modules import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule
-from rushlight.jit.units import CompilationUnit
 from rushlight.jit.trace import TracerWarning, TracingCheckError, _get_trace_graph, trace, trace_module
+from rushlight.jit.units import CompilationUnit
 
 _fork, _wait = fork, wait  # as PyTorch's own modules call them
 

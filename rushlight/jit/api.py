@@ -12,9 +12,9 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
+from rushlight.jit.containers import ScriptDict, ScriptList
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.names import class_type, script_function
-from rushlight.jit.containers import ScriptDict, ScriptList
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
 from rushlight.nn.modules.module import Module
@@ -69,7 +69,7 @@ def script(
 
 def prepared(obj: Any, known: dict[int, Any]) -> Any:
     """What an object, and each module in it, asks to be compiled in its place (__prepare_scriptable__)."""
-    if isinstance(obj, type) or isinstance(obj, ScriptModule):
+    if isinstance(obj, (type, ScriptModule)):
         return obj
     if id(obj) not in known:
         replaced = obj.__prepare_scriptable__() if hasattr(obj, "__prepare_scriptable__") else obj

@@ -1,4 +1,4 @@
-"""Which functions are being compiled, from the outermost in: what an error of the compiler tells behind its place."""
+"""Which functions are being compiled, from the outermost in: what errors of the compiler tell."""
 
 from __future__ import annotations
 

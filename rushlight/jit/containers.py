@@ -18,7 +18,7 @@ def _checked(value: Any, wanted: Type, error: type[Exception] = TypeError) -> An
 
 
 class ScriptList(list[Any]):
-    """A list that scripted functions are handed as it is (of others they get a copy); TypeError for what is of
+    """A list that scripted functions are handed as it is (of others they get a copy); TypeError for values of
     another type than its elements.
     """
 

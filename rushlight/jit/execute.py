@@ -21,6 +21,7 @@ from rushlight.jit import runtime
 from rushlight.jit.failures import PLACES, failed
 from rushlight.jit.ir import Function, Node, Value
 from rushlight.jit.schema import REQUIRED
+from rushlight.jit.state import STACK
 from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
 from rushlight.jit.types import TENSOR, Type
 from rushlight.jit.writing import Writer
@@ -223,6 +224,8 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
         **SCOPE,
         "run": runner(function),
         "failed": failed,
+        "STACK": STACK,
+        "function": function,
         "slow": lambda *found: _check(function, declared, *found),
     }
     given = "".join(f"{name}, " for name, _, _ in formal)
@@ -231,6 +234,10 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     exact = f"if not ({' and '.join([*tests, 'not extra', 'not more'])}): "
     checked = f"{f'{given.strip()} = ' if given else ''}slow(extra, more, {given})"
     lines.append(f"    {exact if len(tests) == len(formal) else ''}{checked}")
+    everything = f"({'self, ' * own}{given})"
+    lines.append(
+        f"    if STACK and STACK[-1] is not None:\n        return STACK[-1].scripted(function, {everything})"
+    )
     lines.append(f"    try:\n        return run({'self, ' * own}{given})")
     lines.append("    except Exception as error:\n        raise failed(error) from None")
     return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")

@@ -153,7 +153,8 @@ class Expressions:
             return found
         if isinstance(found, Missing):
             raise RuntimeError(
-                f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}{callstack.told()}"
+                f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}"
+                f"{callstack.told()}"
             )
         if isinstance(found, Items):
             values = [self.value(x, node) for x in found.items]

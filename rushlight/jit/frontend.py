@@ -9,7 +9,6 @@ from typing import Any
 
 from rushlight.jit import callstack
 
-
 _STATEMENTS = {
     ast.FunctionDef: "function definitions",
     ast.ClassDef: "class definitions",

@@ -1,4 +1,4 @@
-"""What programs reach through `_c` and through methods of compiled modules: graph, code, schema, attributes."""
+"""What programs reach through `_c` and methods of compiled modules: graph, code, schema, attributes."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import functools
 import inspect
@@ -28,6 +29,7 @@ from rushlight.nn.parameter import Parameter, is_lazy
 
 _INTERNAL = frozenset((*Module().__dict__, "_texts"))
 _known: dict[Any, ClassType] = {}
+_TABLES = ("_parameters", "_buffers", "_modules")
 _with_texts: set[str] = set()  # names of types whose methods come from texts
 
 
@@ -67,6 +69,10 @@ class ScriptFunction:
         """name(arguments) -> result."""
         return declaration(self._function)
 
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that such a call runs: all that it calls is in it."""
+        return Graph(self._function, True)
+
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write the function to a file for torch.jit.load."""
         from rushlight.jit.archive import save
@@ -92,7 +98,7 @@ class ScriptModule(Module):
     def __init_subclass__(cls, **given: Any) -> None:
         """A program's own subclass: what __init__ leaves is compiled in place."""
         super().__init_subclass__(**given)
-        if "_type" in vars(cls) or cls.__module__ == __name__:
+        if "_type" in vars(cls) or cls.__module__.startswith("rushlight.jit"):
             return
         initialize = cls.__init__
 
@@ -159,6 +165,10 @@ class ScriptModule(Module):
         """The graph with all that it calls in it."""
         return Graph(self._method("forward"), True)
 
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that such a call runs: all that it calls is in it."""
+        return self.inlined_graph
+
     def _method(self, name: str) -> Function:
         found: Function = self._type.method(name)
         if found is None:
@@ -189,9 +199,12 @@ class ScriptModule(Module):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise _no_pickle("ScriptModule")
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        import copy
+    def __copy__(self) -> Any:
+        made = type(self).__new__(type(self))
+        made.__dict__.update({k: copy.copy(v) if k in _TABLES else v for k, v in self.__dict__.items()})
+        return made
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         made = memo[id(self)] = type(self).__new__(type(self))
         made.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
         return made
@@ -362,7 +375,7 @@ def describe(module: Module) -> ClassType:
             f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script"
         )
     owner = ClassType("", True, python=cls)
-    notes = _annotations(cls)
+    notes = annotated(cls)
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
         for name, value in table.items():
             _field(owner, name, TENSOR if value is not None else notes.get(name, NONE), kind)
@@ -372,7 +385,7 @@ def describe(module: Module) -> ClassType:
         else:
             _field(owner, name, Type("Class", cls=describe(child)), "module")
     _field(owner, "training", BOOL, "attribute")
-    _attributes(module, owner, notes)
+    attributes(module, owner, notes)
     key = (
         cls,
         tuple(owner.fields.items()),
@@ -393,7 +406,7 @@ def _field(owner: ClassType, name: str, t: Type, kind: str) -> None:
     owner.fields[name], owner.kinds[name] = t, kind
 
 
-def _annotations(cls: type) -> dict[str, Type]:
+def annotated(cls: type) -> dict[str, Type]:
     """The types that a user's class says of its attributes; of Final ones Type("Final")."""
     found: dict[str, Type] = {}
     for base in reversed(cls.__mro__):
@@ -408,7 +421,7 @@ def _annotations(cls: type) -> dict[str, Type]:
     return found
 
 
-def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None:
+def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None:
     """What else there is: constants, values with a type, functions, and the rest, which programs cannot
     use.
     """

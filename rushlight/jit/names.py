@@ -160,6 +160,8 @@ class Names:
 
     def compiled(self, found: Any, node: Any, compiler: Any) -> Any:
         """What a Python function is when compiled code calls it."""
+        if isinstance(found, torch.jit.ScriptModule):
+            raise compiler.error(node, "Cannot call a ScriptModule that is not a submodule of the caller")
         inner = getattr(found, "_function", None)
         if isinstance(inner, Function):
             return inner
@@ -221,8 +223,8 @@ class Names:
         raise compiler.error(
             node,
             f"'{owner.qualname}' object has no attribute or method '{name}'."
-            + f" '{name}' is defined as a class attribute which currently is not supported. Consider converting "
-            "this to an instance attribute." * unresolved,
+            + f" '{name}' is defined as a class attribute which currently is not supported. Consider "
+            "converting this to an instance attribute." * unresolved,
         )
 
     def set_outside(
@@ -249,9 +251,9 @@ class Names:
         except (RuntimeError, FrontendError) as error:
             raise compiler.error(
                 node,
-                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' (This function exists as "
-                "an attribute on the Python module, but we failed to compile it to a TorchScript function. "
-                f"\nThe error stack is reproduced here:\n\n{error})",
+                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' (This function "
+                "exists as an attribute on the Python module, but we failed to compile it to a TorchScript "
+                f"function. \nThe error stack is reproduced here:\n\n{error})",
             ) from None
 
 
