@@ -15,7 +15,7 @@ from rushlight.jit import execute
 from rushlight.jit.calls import declaration
 from rushlight.jit.graphtext import GraphWriter
 from rushlight.jit.ir import Function, Node, inlined, walk
-from rushlight.jit.tracer import TracerWarning, TracingCheckError
+from rushlight.jit.traced import TracerWarning, TracingCheckError
 
 _RANDOM = re.compile(
     r"aten::(.*dropout|bernoulli|multinomial|normal|poisson|rrelu|rand|rand_like|randint|randint_like|randn|"
@@ -31,8 +31,8 @@ def check(
     inputs: tuple[Any, ...],
     tolerance: float,
 ) -> None:
-    """Record `func` once more on copies of inputs: again(inputs) gives the program and what its first
-    argument is (self). Warns where the results of `run` (the program) and `func` are not within the tolerance;
+    """Record `func` again, on copies of inputs: again(inputs) gives the program and what its first
+    argument is (self). Warns where results of `run` (the program) and `func` are not within the tolerance;
     TracingCheckError where the two programs differ, or the constants in them.
     """
     results = {}
@@ -116,7 +116,7 @@ def _differences(first: Function, second: Function) -> tuple[str | None, str | N
     texts = [_text(function) for function in functions]
     graphs = None
     if texts[0] != texts[1]:
-        lines = difflib.ndiff(*(text.splitlines(True) for text in texts))
+        lines = difflib.ndiff(texts[0].splitlines(True), texts[1].splitlines(True))
         graphs = f"Graph diff:\n{textwrap.indent(''.join(lines), chr(9))}\n"
         graphs += _first_difference(*functions)
     return graphs, _constants(*functions)

@@ -222,24 +222,23 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     formal = function.arguments[own:]
     scope: dict[str, Any] = {
         **SCOPE,
-        "run": runner(function),
-        "failed": failed,
-        "STACK": STACK,
-        "function": function,
-        "slow": lambda *found: _check(function, declared, *found),
+        "__run": runner(function),
+        "__failed": failed,
+        "__stack": STACK,
+        "__function": function,
+        "__slow": lambda *found: _check(function, declared, *found),
     }
     given = "".join(f"{name}, " for name, _, _ in formal)
     tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
-    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*extra, **more):"]
-    exact = f"if not ({' and '.join([*tests, 'not extra', 'not more'])}): "
-    checked = f"{f'{given.strip()} = ' if given else ''}slow(extra, more, {given})"
+    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*__extra, **__more):"]
+    exact = f"if not ({' and '.join([*tests, 'not __extra', 'not __more'])}): "
+    checked = f"{f'{given.strip()} = ' if given else ''}__slow(__extra, __more, {given})"
     lines.append(f"    {exact if len(tests) == len(formal) else ''}{checked}")
     everything = f"({'self, ' * own}{given})"
-    lines.append(
-        f"    if STACK and STACK[-1] is not None:\n        return STACK[-1].scripted(function, {everything})"
-    )
-    lines.append(f"    try:\n        return run({'self, ' * own}{given})")
-    lines.append("    except Exception as error:\n        raise failed(error) from None")
+    lines.append("    if __stack and __stack[-1] is not None:")
+    lines.append(f"        return __stack[-1].scripted(__function, {everything})")
+    lines.append(f"    try:\n        return __run({'self, ' * own}{given})")
+    lines.append("    except Exception as __error:\n        raise __failed(__error) from None")
     return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
 
 

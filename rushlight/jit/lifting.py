@@ -11,16 +11,19 @@ from rushlight.jit.ir import Block, Function, Node, Value, walk
 from rushlight.jit.types import NONE, ClassType, Type
 
 
-def lift(block: Block) -> None:
-    """Make methods of all modules' runs in a block, the innermost first."""
+def lift(block: Block, handed_on: dict[Value, Value] | None = None) -> None:
+    """Make methods of all modules' runs in a block, the innermost first. handed_on: which values stand in the
+    block around for those that calls in it give.
+    """
+    known = {} if handed_on is None else handed_on
     for node in list(block.nodes):
         for inner in node.blocks:
-            lift(inner)
+            lift(inner, known)
         if node.kind == "prim::TracedForward":
-            _lift(node, block)
+            _lift(node, block, known)
 
 
-def _lift(call: Node, outer: Block) -> None:
+def _lift(call: Node, outer: Block, handed_on: dict[Value, Value]) -> None:
     """Make a method of one module's run, and a call of it in its place."""
     block = call.blocks[0]
     inside = set(walk(block))
@@ -28,15 +31,20 @@ def _lift(call: Node, outer: Block) -> None:
     name = _unused(owner)
     function = Function(f"{owner.qualname}.{name}", [], None, block, owner)
     function.arguments.append(("self", block.params[0].type, schemas.REQUIRED))
-    given = _arguments(function, inside)
+    named = list(zip(call.attrs["arguments"], call.inputs[1:], strict=True))
+    for value in set(call.inputs):
+        value.uses = [use for use in value.uses if use[0] is not call]
+    given = _arguments(function, inside, named)
     escaping = [v for node in walk(block) for v in node.outputs if _readers(v, inside)]
+    results = [handed_on.get(value, value) for value in call.attrs.get("results", ())]
+    order = {value: i for i, value in reversed(list(enumerate(results)))}
+    escaping.sort(key=lambda value: order.get(value, len(order)))
     place = outer.nodes.index(call)
     before, after = outer.nodes[:place], outer.nodes[place + 1 :]
     outer.nodes[:] = before
     result = _result(block, escaping)
     function.returns, function.finished = result.type, True
     inputs = [call.inputs[0], *given]
-    call.inputs[0].uses = [use for use in call.inputs[0].uses if use[0] is not call]
     made = outer.add(
         "prim::CallMethod", inputs, [result.type], name=name, function=function, place=call.place
     )
@@ -46,6 +54,7 @@ def _lift(call: Node, outer: Block) -> None:
         handed = outer.add("prim::TupleUnpack", handed, [v.type for v in escaping], place=call.place).outputs
     for value, new in zip(escaping, handed, strict=False):
         _hand_over(value, new, set(walk(block)) | {block.ending})
+        handed_on.update({old: new for old, stands in handed_on.items() if stands is value} | {value: new})
     outer.nodes.extend(after)
     owner.methods[name] = function
 
@@ -59,19 +68,27 @@ def _unused(owner: ClassType) -> str:
     return name
 
 
-def _arguments(function: Function, inside: set[Node]) -> list[Value]:
-    """Give a function an argument for each value that it reads from around; these values."""
+def _arguments(function: Function, inside: set[Node], named: list[tuple[str, Value]]) -> list[Value]:
+    """Give a function an argument for each tensor that the module was called with, by name, and each other
+    value that it reads from around; these values.
+    """
     block, known = function.block, dict[Value, Value]()
+
+    def add(label: str, value: Value) -> None:
+        known[value] = block.param(value.type, label)
+        known[value].example = value.example
+        function.arguments.append((label, value.type, schemas.REQUIRED))
+
+    for label, value in named:
+        if value not in known:
+            add(label, value)
     for node in walk(block):
         for i, value in enumerate(node.inputs):
             made = value.node
             if made is None or made in inside or value in block.params:
                 continue
             if value not in known:
-                label = value.hint or f"argument_{len(known) + 1}"
-                known[value] = block.param(value.type, label)
-                known[value].example = value.example
-                function.arguments.append((label, value.type, schemas.REQUIRED))
+                add(f"argument_{len(known) + 1}", value)
             value.uses = [use for use in value.uses if use != (node, i)]
             node.inputs[i] = known[value]
             known[value].uses.append((node, i))

@@ -124,7 +124,7 @@ class ScriptModule(Module):
             _take_texts(owner, texts)
             for tree in trees:
                 owner.method(tree.name)
-            self.__class__ = form(owner, type(self).__base__)
+            self.__class__ = form(owner, type(self).__mro__[1])
 
     @property
     def _c(self) -> Any:

@@ -26,7 +26,8 @@ from rushlight.jit.modules import (
 from rushlight.jit.names import compile_method, unique
 from rushlight.jit.state import STACK
 from rushlight.jit.tidy import prune
-from rushlight.jit.tracer import _AT, TracedInt, Tracer, TracerWarning, TracingCheckError, _plain
+from rushlight.jit.traced import TracedInt, TracerWarning, TracingCheckError, _plain
+from rushlight.jit.tracer import _AT, Tracer
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
 from rushlight.jit.values import Items
 from rushlight.nn.modules.hooks import register_module_forward_hook, register_module_forward_pre_hook
@@ -330,11 +331,12 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
 def _check_entries(found: dict[Any, Any]) -> None:
     """Raise for a dict that no program gives."""
     for key, value in found.items():
-        parts = (key, *value) if isinstance(value, tuple) else (key, value)
-        if not all(isinstance(v, torch.Tensor) for v in parts[isinstance(key, str) :]):
+        parts = list(value) if isinstance(value, tuple) else [value]
+        parts += [] if isinstance(key, str) else [key]
+        if not all(isinstance(v, torch.Tensor) for v in parts):
             raise RuntimeError(
-                f"Dict[{type(key).__name__}, {type(value).__name__}] cannot be understood by the tracer, only "
-                "outputs matching dict[Union[str, Tensor], Union[Tensor, Tuple[Tensor, ...]]] can be a "
+                f"Dict[{type(key).__name__}, {type(value).__name__}] cannot be understood by the tracer, "
+                "only outputs matching dict[Union[str, Tensor], Union[Tensor, Tuple[Tensor, ...]]] can be a "
                 "dictionary output of a traced function"
             )
 
