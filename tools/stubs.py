@@ -253,6 +253,30 @@ def declared(scope: Scope, module: ModuleType, name: str, value: Any) -> list[st
     return stubclasses.variable_lines(scope, module, name, value)
 
 
+# Modules of a device: what they are where there is one, whatever the process that writes the stubs has.
+_CUDA = ("api", "memory_api", "stream_api", "random_api", "graphs")
+_DEVICE_MODULES = {
+    "rushlight.accelerator": ("any_api",),
+    "rushlight.cuda": _CUDA,
+    "rushlight.cuda.memory": _CUDA,
+}
+
+
+def device_names(path: str) -> dict[str, str]:
+    """The names of a device's module that come from its backend: name to module."""
+    offered = vars(import_module(path))
+    found = {}
+    for part in _DEVICE_MODULES.get(path, ()):
+        backend = import_module(f"rushlight._engine.devices.cuda.{part}")
+        for name, value in vars(backend).items():
+            home = str(getattr(value, "__module__", ""))
+            if name == "default_generators" or home == "torch.cuda":
+                home = backend.__name__
+            if name in offered and home.startswith("rushlight._engine.devices.cuda."):
+                found[name] = home
+    return found
+
+
 def written(path: str) -> str:
     """The stub of a module whose names are partly the table's, or made by other means than class and def."""
     module = import_module(path)
@@ -260,7 +284,9 @@ def written(path: str) -> str:
     homes = getattr(module, "_HOMES", None) or lazy.homes(path)
     homes = {} if path == "rushlight.nn.functional" else homes
     body = reexports(scope, path, homes)
-    told = set(homes)
+    served = device_names(path)
+    body += [f"from {home} import {name} as {name}" for name, home in sorted(served.items())]
+    told = {*homes, *served}
     listed = {*getattr(module, "__all__", ()), *_asked_of(path)}
     for name, (home, real) in sorted(imports(str(module.__file__)).items()):
         claimed = getattr(vars(module).get(name), "__module__", None) == path
