@@ -26,6 +26,7 @@ from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.stages import LINE, Noted, Run, Stages, chains, joined
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
+from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.expressions import Expr, symbol, toposort
 from rushlight._engine.ops.nn import recurrence_kernels
 from rushlight._engine.ops.row_expressions import reduce_
@@ -161,6 +162,9 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
         return [stages.Stage("rl_refuse", [[pointer(operands[0])]], 1, [], 1, operands[0])]
     if function is total:
         return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
+    filled = getattr(function, "__self__", None)
+    if filled.__class__ is Fill:
+        return None if filled.value is None else stages.copy(outs[0], np.array(filled.value, outs[0].dtype))
     name = getattr(getattr(function, "row", None), "name", "")
     if name in _WIDENED:
         return _WIDENED[name](scratch.again(), outs, *operands)
@@ -202,9 +206,16 @@ def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> 
 
 def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
     # An operand may be what is written to, but not another view of it.
-    apart = all(a is out or not np.may_share_memory(a, out) for a in arrays)
+    apart = all(_same(a, out) or not np.may_share_memory(a, out) for a in arrays)
     ready = entry.kernel.ready and entry.kind is of and apart
     return stages.kernel(entry.kernel.fn, (*arrays, out), [False] * (len(arrays) + 1)) if ready else None
+
+
+def _same(a: Array, b: Array) -> bool:
+    """Whether they are one array, or two alike."""
+    return a is b or (
+        pointer(a) == pointer(b) and a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+    )
 
 
 def _reduction(
