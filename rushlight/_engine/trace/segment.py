@@ -422,9 +422,7 @@ class Program:
         region.warm = region.warm and not worth
         if worth and self.runs > _OFTEN and self._at_rest(arrays):
             stable = {
-                p
-                for p in self.path.inputs
-                if self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
+                p for p in self.path.inputs if self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
             }
             with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
                 self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)

@@ -150,12 +150,7 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
         plain = function is assign and isinstance(operands[1], np.ndarray)
         return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
     if isinstance(function, Kernel):
-        whole = function.form == "full"
-        return (
-            handwritten.everything(function.made, operands[0], outs[0])
-            if whole
-            else _kernel(function, operands[0], outs)
-        )
+        return _kernel(function, operands[0], outs)
     if isinstance(function, Product):
         return handwritten.product(scratch.again(), outs[0], *operands)
     if function is checked:
@@ -178,20 +173,40 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
 
 
 def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    if kernel.form == "full":
+        return handwritten.everything(kernel.made, arrays, outs[0])
     if kernel.form == "rows":
         roles = [role == "vector" for _, _, role in kernel.inputs]
         return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])
+    arrays, outs = _as_they_lie(arrays, outs)
     found = stages.kernel(kernel.made.fn, (*arrays, *outs), [False] * (len(arrays) + len(outs)))
     many = found is None or 1 < len(found[0].jobs) > outs[0].size // LINE
     return (outs[0].ndim and many and _by_rows(kernel, arrays, outs)) or found
 
 
+def _as_they_lie(arrays: Sequence[Array], outs: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+    """Operands and results of a pointwise kernel, their dims in the order of the first result's memory."""
+    ndim, strides = outs[0].ndim, outs[0].strides
+    order = sorted(range(ndim), key=strides.__getitem__, reverse=True)
+    if order == [*range(ndim)]:
+        return [*arrays], [*outs]
+    full = [a.reshape((1,) * (ndim - a.ndim) + a.shape) for a in arrays]
+    return [a.transpose(order) for a in full], [o.transpose(order) for o in outs]
+
+
 def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
     """A pointwise kernel with a bias, say, which would be a job for each row: as one of rows."""
-    vectors = [a.shape[-1:] == outs[0].shape[-1:] for a in arrays]
-    if not any(vectors):
+    shape = outs[0].shape
+    # Rows are of as many of the last dims as each operand has all of, one after another, or none of.
+    last = max((k for k in range(1, len(shape) + 1) if _in_rows((*arrays, *outs), shape, k)), default=0)
+    vectors = [_is_row(a, shape, last) for a in arrays]
+    if not last or not any(vectors):
         return None
-    operands = [a if vector or not a.ndim else a[..., 0] for a, vector in zip(arrays, vectors, strict=True)]
+    outs = [_merged(o, last) for o in outs]
+    operands = [
+        _merged(a, last) if vector else a[(..., *[0] * min(last, a.ndim))]
+        for a, vector in zip(arrays, vectors, strict=True)
+    ]
     inputs = tuple(
         [
             (name, d, "vector" if v else "scalar")
@@ -202,6 +217,24 @@ def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> 
     if not all(made.vector_outputs) or not made.compile_now():
         return None
     return stages.kernel(made.fn, [*operands, *outs], [*vectors, *made.vector_outputs])
+
+
+def _in_rows(arrays: Sequence[Array], shape: tuple[int, ...], last: int) -> bool:
+    """Whether each array, seen in `shape`, has all of the last dims one after another, or repeats in them."""
+    return all(_is_row(a, shape, last) or prod(a.shape[-last:]) == 1 for a in arrays)
+
+
+def _is_row(a: Array, shape: tuple[int, ...], last: int) -> bool:
+    if a.shape[-last:] != shape[-last:]:
+        return False
+    steps, sizes = a.strides[-last:], a.shape[-last:]
+    return all(steps[i] == steps[i + 1] * sizes[i + 1] for i in range(last - 1))
+
+
+def _merged(a: Array, last: int) -> Array:
+    """The last dims, which lie one after another, as one."""
+    strides = (*a.strides[: a.ndim - last], a.strides[-1])
+    return np.lib.stride_tricks.as_strided(a, (*a.shape[: a.ndim - last], prod(a.shape[-last:])), strides)
 
 
 def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:

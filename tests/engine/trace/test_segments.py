@@ -1,13 +1,13 @@
 """Programs of segments: what they are compiled to, and what they copy."""
 
 import pytest
-from tests.engine.trace.test_matching import matched, same
 
 import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight.nn import functional as F
+from tests.engine.trace.test_matching import matched, same
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +99,27 @@ def test_what_a_program_reads_is_bound_once_the_other_is_compiled():
         loss.backward()
     found = [p.made for p in programs(called.trace) if p.made is not None]
     assert found and all(m.copied < 1 << 15 for m in found if len(m.inputs) > 4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16])
+@pytest.mark.parametrize("form", ["contiguous", "channels_last", "transposed", "sliced"])
+def test_what_repeats_along_channels_makes_few_jobs(size, form):
+    x, scale, shift = torch.randn(4, 96, size, size), torch.randn(96, 1, 1), torch.randn(1, 96, 1, 1)
+    if form == "channels_last":
+        x = x.to(memory_format=torch.channels_last)
+    elif form == "transposed":
+        x = x.transpose(2, 3)
+    elif form == "sliced":
+        x = torch.randn(4, 96, size, size + 2)[..., 1:-1]
+
+    def run(x):
+        y = x * scale + shift
+        return F.gelu(y), y.relu()
+
+    function = matched(run)
+    for _ in range(5):
+        assert all(map(same, function(x), run(x)))
+    assert native(function.trace)
+    made = [p.made for p in programs(function.trace) if p.runs > 2]
+    jobs = [len(s.jobs) for m in made for step in m.replay for s in step.stages]
+    assert sum(jobs) <= 4 * 96 * size / 16 + 16 or form == "sliced"
