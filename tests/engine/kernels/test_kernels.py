@@ -314,7 +314,6 @@ def test_few_chunks_are_added_in_numpys_order():
             assert reduce._folded(parts).tobytes() == wanted.tobytes(), (count, scale)
 
 
-
 @pytest.mark.parametrize("kind", ["add", "mul", "max", "min", "any", "all"])
 def test_full(threads, kind):
     expr = m.gt(X, 4) if kind in ("any", "all") else X * 0.001 + 1

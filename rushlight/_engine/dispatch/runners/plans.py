@@ -246,9 +246,7 @@ def _plain(p: Param, value: Any) -> bool:
     ) or (value.__class__ is tuple and all(v.__class__ is int for v in value))
 
 
-def _recorded(
-    row: Row, run: Run, values: list[Any], tracked: bool
-) -> tuple[Any, Run | None, list[Any]]:
+def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any, Run | None, list[Any]]:
     """(the result of run(*values), the plan of such calls, kernels with which it may become another)."""
     script, operands = Script(), [p for p in row.params if p.is_tensor or p.is_list]
 
