@@ -41,7 +41,7 @@ def test_max_pool2d(shape: Any, how: Any, dtype: str) -> None:
     assert b.is_contiguous(memory_format=LAST) and j.is_contiguous(memory_format=LAST)
     assert torch.equal(i, j) and a.nan_to_num(7).equal(b.nan_to_num(7))
     g = torch.randn(a.shape).to(a.dtype)
-    for out, x in ((a, plain), (b, last)):
+    for out in (a, b):
         out.backward(g if out is a else g.contiguous(memory_format=LAST))
     assert torch.equal(plain.grad, last.grad)
 
