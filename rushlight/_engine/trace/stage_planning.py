@@ -137,18 +137,8 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
     function, operands, outs = entry.function, entry.operands, entry.outs
     if entry.kind == "call" or settings.kernels == "numpy" or not available():
         return None
-    bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
-    if bound is Formula.write:
-        return _in_place(*operands)
-    if function is gathered:
-        return (
-            stages.copy(*operands)
-            if len(operands) == 2
-            else stages.formula(symbol("x") + symbol("y"), "xy", (operands[2], operands[1], operands[0]))
-        )
     if entry.kind == "write":
-        plain = function is assign and isinstance(operands[1], np.ndarray)
-        return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
+        return _written(function, operands)
     if isinstance(function, Kernel):
         return _kernel(function, operands[0], outs)
     if isinstance(function, Product):
@@ -165,11 +155,37 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
         return _WIDENED[name](scratch.again(), outs, *operands)
     if name in MOVED or name in _ROWS:
         return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
+    bound = _bound(function)
     if bound is Formula.compute and len(outs) == 1:
-        kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])
-        return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
+        return _formula(function.args[0].kernel, operands[0], outs[0])
     reducer = getattr(function, "__self__", None)
     return _reduction(reducer, outs[0], *operands) if bound is Reducer.run and reducer is not None else None
+
+
+def _bound(function: Any) -> Any:
+    """The function of a bound method, or of a partial of one."""
+    return getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
+
+
+def _written(function: Any, operands: Sequence[Any]) -> Stages | None:
+    """An entry that writes to its operands."""
+    if _bound(function) is Formula.write:
+        return _in_place(*operands)
+    if function is gathered:
+        return (
+            stages.copy(*operands)
+            if len(operands) == 2
+            else stages.formula(symbol("x") + symbol("y"), "xy", (operands[2], operands[1], operands[0]))
+        )
+    plain = function is assign and isinstance(operands[1], np.ndarray)
+    return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
+
+
+def _formula(kernel: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
+    if not kernel.ready:
+        return None
+    arrays, outs = _as_they_lie(arrays, (out,))
+    return stages.kernel(kernel.fn, (*arrays, *outs), [False] * (len(arrays) + 1))
 
 
 def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
@@ -240,8 +256,7 @@ def _merged(a: Array, last: int) -> Array:
 def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
     # An operand may be what is written to, but not another view of it.
     apart = all(_same(a, out) or not np.may_share_memory(a, out) for a in arrays)
-    ready = entry.kernel.ready and entry.kind is of and apart
-    return stages.kernel(entry.kernel.fn, (*arrays, out), [False] * (len(arrays) + 1)) if ready else None
+    return _formula(entry.kernel, arrays, out) if entry.kind is of and apart else None
 
 
 def _same(a: Array, b: Array) -> bool:
