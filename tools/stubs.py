@@ -383,10 +383,10 @@ def modules() -> list[str]:
         "rushlight.cuda.nvtx",
         *(f"rushlight.backends.{name}" for name in _BACKENDS),
     ]
-    for room in ("nn/modules", "distributions"):
+    for folder in ("nn/modules", "distributions"):
         found += [
-            f"rushlight.{room.replace('/', '.')}.{file.stem}"
-            for file in (ROOT / "rushlight" / room).glob("*.py")
+            ".".join(file.relative_to(ROOT).with_suffix("").parts)
+            for file in (ROOT / "rushlight" / folder).rglob("*.py")
             if file.stem != "__init__"
         ]
     return sorted(found)

@@ -1,7 +1,8 @@
 """torch.jit: TorchScript. script compiles Python, trace records a call, save and load use PyTorch's files.
 
-All make one representation (ir.py): typed programs, which are written as TorchScript code (codetext.py),
-as PyTorch's graphs (graphtext.py), and as Python functions over Rushlight's ops, which run (execute.py).
+All make one representation (program/ir.py), typed programs: compiler/ makes them of Python source, tracer.py
+of a call, reader.py of archives. program/ writes them as TorchScript (codetext.py), as PyTorch's graphs
+(graphtext.py), and as Python functions over Rushlight's ops, which run (execute.py).
 """
 
 from __future__ import annotations

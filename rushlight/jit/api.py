@@ -10,9 +10,9 @@ from enum import Enum
 from typing import Any
 
 import rushlight as torch
+from rushlight.jit.compiler.names import class_type, script_function
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
-from rushlight.jit.names import class_type, script_function
-from rushlight.jit.runtime import ScriptDict, ScriptList
+from rushlight.jit.program.runtime import ScriptDict, ScriptList
 from rushlight.jit.state import tracing
 from rushlight.nn.modules.module import Module
 

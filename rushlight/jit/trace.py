@@ -7,16 +7,16 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
-from rushlight.jit import schema as schemas
-from rushlight.jit.graphs import Graph
-from rushlight.jit.ir import Function, Value
+from rushlight.jit.compiler.names import unique
+from rushlight.jit.compiler.values import Items
 from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance
-from rushlight.jit.names import unique
+from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.graphs import Graph
+from rushlight.jit.program.ir import Function, Value
+from rushlight.jit.program.tidy import prune
+from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
 from rushlight.jit.state import STACK
-from rushlight.jit.tidy import prune
 from rushlight.jit.tracer import _AT, Tracer, TracerWarning, TracingCheckError, _plain
-from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
-from rushlight.jit.values import Items
 from rushlight.nn.modules.module import Module
 
 

@@ -20,15 +20,15 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
 from rushlight.export import overloads
-from rushlight.jit import schema as schemas
+from rushlight.jit.compiler.names import Names, named_builtin
+from rushlight.jit.compiler.statements import Compiler
+from rushlight.jit.compiler.values import Builtin, Items
 from rushlight.jit.frontend import Source
-from rushlight.jit.ir import Example, Function, Value
 from rushlight.jit.library import library
-from rushlight.jit.names import Names, named_builtin
+from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.ir import Example, Function, Value
+from rushlight.jit.program.types import INT, TENSOR, Type
 from rushlight.jit.state import paused, tracing
-from rushlight.jit.statements import Compiler
-from rushlight.jit.types import INT, TENSOR, Type
-from rushlight.jit.values import Builtin, Items
 from rushlight.overrides import TorchFunctionMode
 
 
