@@ -2,8 +2,8 @@
 """Distributions of classes."""
 from collections.abc import Sequence
 from rushlight import Tensor
-from rushlight.distributions.counts import Binomial
 from rushlight.distributions.distribution import Distribution
+from rushlight.distributions.families.counts import Binomial
 from typing import Any
 
 class Categorical(Distribution):

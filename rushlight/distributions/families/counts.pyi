@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Distributions of counts."""
 from rushlight import Tensor
-from rushlight.distributions.coins import LogOdds
 from rushlight.distributions.exp_family import ExponentialFamily
+from rushlight.distributions.families.coins import LogOdds
 from typing import Any
 
 class Binomial(LogOdds):

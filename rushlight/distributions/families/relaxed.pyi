@@ -2,8 +2,8 @@
 """Relaxations of coins and classes: concrete distributions."""
 from collections.abc import Sequence
 from rushlight import Tensor
-from rushlight.distributions.classes import OfClasses
-from rushlight.distributions.coins import LogOdds
+from rushlight.distributions.families.classes import OfClasses
+from rushlight.distributions.families.coins import LogOdds
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from typing import Any
 

@@ -2,7 +2,7 @@
 """Transforms of numbers."""
 from rushlight import Tensor
 from rushlight._engine.core.size import Size
-from rushlight.distributions.transform import Alike, Transform
+from rushlight.distributions.transforms.base import Alike, Transform
 from typing import Any
 
 class AbsTransform(Alike):

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Transforms of the parts of a tensor."""
 from rushlight import Tensor
-from rushlight.distributions.transform import Transform
+from rushlight.distributions.transforms.base import Transform
 from typing import Any
 
 class CatTransform(_Joined):

@@ -2,8 +2,8 @@
 """A module as a tree: walking it, finding members by path, applying functions, printing it."""
 from collections.abc import Callable, Iterator
 from rushlight import Tensor
+from rushlight.nn.modules.base.tables import Tables
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.tables import Tables
 from rushlight.nn.parameter import Parameter
 from typing import Any, Self
 
