@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
         if found is not None:
             return found
     if name in _GRAPHS or name.endswith("Type"):
-        graphs = import_module("rushlight.jit.graphs")
+        graphs = import_module("rushlight.jit.program.graphs")
         found = (graphs.CLASSES | graphs.TYPES).get(name)
         if found is not None:
             return found
@@ -157,7 +157,7 @@ def _get_tracing_state() -> Any:
     if jit is None or not jit.is_tracing():
         return None
     tracer = import_module("rushlight.jit.state").tracing()
-    return import_module("rushlight.jit.graphs").TracingState(tracer)
+    return import_module("rushlight.jit.program.graphs").TracingState(tracer)
 
 
 def _get_default_device() -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
-from rushlight.jit.containers import ScriptDict, ScriptList
+from rushlight.jit.compiler.names import class_type, script_function
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
-from rushlight.jit.names import class_type, script_function
+from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
 from rushlight.nn.modules.module import Module

@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from typing import Any
 
-from rushlight.jit import callstack
+from rushlight.jit.compiler import callstack
 
 _STATEMENTS = {
     ast.FunctionDef: "function definitions",

@@ -7,12 +7,12 @@ from collections import UserString
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.jit import execute
-from rushlight.jit.calls import declaration
-from rushlight.jit.codetext import function_text
-from rushlight.jit.graphs import Graph, typed
-from rushlight.jit.ir import Function
-from rushlight.jit.types import ClassType, Type
+from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.program import execute
+from rushlight.jit.program.codetext import function_text
+from rushlight.jit.program.graphs import Graph, typed
+from rushlight.jit.program.ir import Function
+from rushlight.jit.program.types import ClassType, Type
 
 
 class CodeText(UserString):

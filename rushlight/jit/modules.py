@@ -15,15 +15,15 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
-from rushlight.jit import execute, schema as schemas
-from rushlight.jit.calls import declaration
-from rushlight.jit.codetext import function_text
+from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
-from rushlight.jit.graphs import Graph
 from rushlight.jit.handles import ModuleHandle, method
-from rushlight.jit.ir import Function
-from rushlight.jit.names import Names, build, class_type, compile_method, unique
-from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
+from rushlight.jit.program import execute, schema as schemas
+from rushlight.jit.program.codetext import function_text
+from rushlight.jit.program.graphs import Graph
+from rushlight.jit.program.ir import Function
+from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.jit import schema as schemas
-from rushlight.jit.graphs import Graph
-from rushlight.jit.ir import Function, Node, inlined, walk
+from rushlight.jit.compiler.names import unique
 from rushlight.jit.modules import ScriptFunction
-from rushlight.jit.names import unique
-from rushlight.jit.tidy import prune, tidy
-from rushlight.jit.types import Type
+from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.graphs import Graph
+from rushlight.jit.program.ir import Function, Node, inlined, walk
+from rushlight.jit.program.tidy import prune, tidy
+from rushlight.jit.program.types import Type
 
 
 def dce(graph: Graph) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.jit.annotations import Future
+from rushlight.jit.compiler.names import NOTHING, Names, build, unique
 from rushlight.jit.frontend import Source
-from rushlight.jit.ir import Function
 from rushlight.jit.modules import ScriptFunction
-from rushlight.jit.names import NOTHING, Names, build, unique
+from rushlight.jit.program.ir import Function
 
 _ALWAYS: dict[str, Any] = {
     "torch": torch,
