@@ -59,7 +59,7 @@ def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, A
 
 
 def pairs(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
-    """`convolution` of bfloat16, in float32, by an instruction for pairs of them; None where it does not fit."""
+    """`convolution` of bfloat16, in float32, by an instruction for pairs; None where it does not fit."""
     if not (a.dtype == b.dtype == _BFLOAT16 and a.size and b.size and target.available() and target.pairs()):
         return None
     if settings.kernels == "numpy" or divided(which, a, b) or not team.possible():
@@ -176,8 +176,9 @@ def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
 
 
 class _Plan(Product):
-    """A convolution's product. pads: A's, by (before, behind) for each dim; read: how A lies with them; steps:
-    as Product's.
+    """A convolution's product. pads: A's, by (before, behind) for each dim; read: how A lies with them.
+
+    steps, halves: as Product's.
     """
 
     def __init__(
@@ -198,8 +199,10 @@ class _Plan(Product):
             (self.pack_code, self.packs, (packed, 1), 4, self.steps),
             (self.tile_code, self.tiles, (left, 1, 3), 6, self.steps),
         )
-        self.wide = _laying(self.given, self.pads, self.read) if self.form.pairs else padder(
-            self.given.shape, self.pads
+        self.wide = (
+            _laying(self.given, self.pads, self.read)
+            if self.form.pairs
+            else padder(self.given.shape, self.pads)
         )
 
     def run(self, a: Array, source: Array) -> Array:
@@ -353,7 +356,14 @@ def _reach(classes: Sequence[tuple[int, int, Any]], size: int) -> tuple[int, int
 
 
 def to_weight(
-    form: _Form, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    form: _Form,
+    x: _Layout,
+    g: _Layout,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
 ) -> _Plan:
     """The sum over samples and places of windows of (N, C, *in) times (N, O, *out): (O, C / groups, *k)."""
     pads = [(p, p) for p in padding]
