@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Distributions of counts."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.families.coins import LogOdds
 from typing import Any

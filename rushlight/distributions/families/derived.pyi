@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """What transforms make of normal and Cauchy numbers."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from typing import Any
 

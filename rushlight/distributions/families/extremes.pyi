@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Distributions of extremes and of what lasts."""
 from collections.abc import Sequence
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from typing import Any

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Gamma distributions and what is made of gamma numbers."""
 from collections.abc import Sequence
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.transformed_distribution import TransformedDistribution

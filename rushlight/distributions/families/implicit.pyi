@@ -16,8 +16,8 @@ s = 1 - x + x exp(u), h(u) = a u - (a + b) log(s), and digamma(a) - digamma(a + 
 
 PyTorch's own figures are by series and fitted fractions, which are good to some three digits.
 """
+from rushlight import Tensor
 from rushlight._engine.autograd.function import Function
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class _Drawn(Function):

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Distributions of matrices."""
 from collections.abc import Sequence
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.families.gamma import Chi2

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Relaxations of coins and classes: concrete distributions."""
 from collections.abc import Sequence
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.families.classes import OfClasses
 from rushlight.distributions.families.coins import LogOdds
 from rushlight.distributions.transformed_distribution import TransformedDistribution

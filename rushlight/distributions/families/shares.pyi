@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Distributions of probabilities."""
 from collections.abc import Sequence
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.exp_family import ExponentialFamily
 from typing import Any
 

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """What transforms have in common, and transforms made of others: inverses, chains, of larger values."""
+from rushlight import Tensor
 from rushlight._engine.core.size import Size
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Alike(Transform):

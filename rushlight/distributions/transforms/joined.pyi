@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Transforms of the parts of a tensor."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.transforms.base import Transform
 from typing import Any
 

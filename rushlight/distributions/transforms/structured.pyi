@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Transforms of vectors and matrices."""
+from rushlight import Tensor
 from rushlight._engine.core.size import Size
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributions.transforms.base import Alike, Transform
 from typing import Any
 
