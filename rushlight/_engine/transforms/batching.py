@@ -153,8 +153,8 @@ class Batching(Level):
         """The row on each example, stacked."""
         if not FALLBACK["enabled"]:
             raise RuntimeError(
-                f"vmap: aten::{row.name} hit the vmap fallback which is currently disabled: it has no batching "
-                "rule, and would run example by example"
+                f"vmap: aten::{row.name} hit the vmap fallback which is currently disabled: it has no "
+                "batching rule, and would run example by example"
             )
         warn(
             "There is a performance drop because we have not yet implemented the batching rule for "
@@ -176,8 +176,8 @@ class Batching(Level):
             raise RuntimeError(_RANDOM)
         if target is not bound[name] and row.name in policies.RANDOM:
             raise RuntimeError(
-                "vmap: We do not support calling out variants of random operations inside of vmap. Please use "
-                "non-out variants as a workaround"
+                "vmap: We do not support calling out variants of random operations inside of vmap. Please "
+                "use non-out variants as a workaround"
             )
         if target is not bound[name]:
             raise RuntimeError(
@@ -225,8 +225,8 @@ def _check_dims(name: str, bound: dict[str, Any]) -> None:
     found, wanted = tuple(t.dim() for t in bound.values()), _DIMS[name]
     if found != wanted:
         raise RuntimeError(
-            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {found[0]} and b has dim {found[1]} "
-            f"but expected them to have dim {wanted[0]} and dim {wanted[1]}"
+            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {found[0]} and b has dim "
+            f"{found[1]} but expected them to have dim {wanted[0]} and dim {wanted[1]}"
         )
 
 

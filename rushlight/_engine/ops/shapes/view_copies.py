@@ -89,7 +89,7 @@ def detach_copy(input):
 
 
 def _alone(part: Any) -> Any:
-    """The same memory, and no view: writes are the part's own matter. A tensor of vmap has no data of its own."""
+    """The same memory, and no view: writes are its own matter. A tensor of vmap has no data of its own."""
     return part.detach() if hasattr(part, "level") else part.data
 
 
