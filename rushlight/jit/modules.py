@@ -186,6 +186,26 @@ class ScriptModule(Module):
                 return own.constants[name]
         return super().__getattr__(name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Module):
+            own = getattr(type(self), "_type", None)
+            if own is not None and own.kinds.get(name) == "module":
+                self._check_replacement(own.fields[name], name, value)
+        super().__setattr__(name, value)
+
+    def _check_replacement(self, wanted: Type, name: str, value: Module) -> None:
+        """Raise where a module is put in the place of one of another type, whose methods programs call."""
+        if not isinstance(value, ScriptModule):
+            raise RuntimeError(
+                "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace "
+                f"existing module '{name}': {value}"
+            )
+        if value._type is not wanted.cls:
+            raise RuntimeError(
+                f"Expected a value of type '{wanted}' for field '{name}', but found "
+                f"'{value._type.qualname}'; compile the module again with the other one in it"
+            )
+
     def __dir__(self) -> list[str]:
         own = getattr(type(self), "_type", None)
         return sorted({*super().__dir__(), *(own.methods if own else ()), *dir(own.python if own else None)})
