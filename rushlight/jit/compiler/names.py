@@ -390,7 +390,7 @@ def script_function(function: Any) -> Function:
         made = build(
             tree,
             source,
-            Names(scope_of(function)),
+            Names(scope_of(function, _annotated(function, tree))),
             unique(path),
             None,
             _defaults(function),
@@ -399,6 +399,18 @@ def script_function(function: Any) -> Function:
         _compiled[function] = made
     found: Function = _compiled[function]
     return found
+
+
+def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:
+    """What the names of annotations stood for where the function was defined, which it may not close over."""
+    notes = {a.arg: a.annotation for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)}
+    notes["return"] = tree.returns
+    known = {
+        note.id: function.__annotations__.get(name, NOTHING)
+        for name, note in notes.items()
+        if isinstance(note, ast.Name)
+    }
+    return lambda name: NOTHING if isinstance(known.get(name), str) else known.get(name, NOTHING)
 
 
 def _defaults(function: Any) -> dict[str, Any]:
