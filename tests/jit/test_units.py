@@ -237,16 +237,3 @@ def test_unions_are_named_as_pytorch_does():
     assert "Union(float, int, str)" in torch.jit.script(first).schema
     assert "Union[int, NoneType, str]" in torch.jit.script(second).code
     assert torch.jit.script(second)(None) == 1
-
-
-def locally():
-    from rushlight import Tensor as Here
-
-    def run(x: Here) -> Here:
-        return x + 1
-
-    return run
-
-
-def test_annotations_need_not_be_closed_over():
-    assert torch.jit.script(locally())(torch.ones(1)).item() == 2
