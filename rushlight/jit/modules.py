@@ -15,6 +15,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
+from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
@@ -317,6 +318,9 @@ def compile_in_place(module: Any) -> None:
         found = inspect.getattr_static(owner.python, name, None)
         if name in texts or getattr(found, "_torchscript_modifier", "") == "export":
             owner.method(name)
+    for name, value in vars(module).items():
+        if isinstance(value, Attribute):
+            module.__dict__[name] = value.value
     module.__class__ = form(owner, type(module))
 
 
@@ -362,6 +366,7 @@ def wrap(module: Module, owner: ClassType) -> Any:
             values[name] = wrap(module._modules[name], owner.fields[name].cls)
         else:
             found = getattr(module, name)
+            found = found.value if isinstance(found, Attribute) else found
             missing = execute.lacking(found, owner.fields[name])
             if missing:
                 raise RuntimeError(f"Attribute '{name}' of {type(module).__name__}: {missing}")
@@ -459,6 +464,9 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
         if name in owner.fields or not hasattr(module, name):
             continue
         value = getattr(module, name)
+        if isinstance(value, Attribute):
+            _field(owner, name, from_python(value.type), "attribute")
+            continue
         if name in constants and name not in module._modules:
             owner.constants[name] = value
             continue
