@@ -23,7 +23,11 @@ from rushlight._engine.ops.table import Row
 
 Array = np.ndarray[Any, Any]
 # How many of the host's arrays a device keeps for its kernels.
-MOST_KEPT = 64
+MOST_KEPT = 256
+# So large are those that are known by their bytes.
+MOST_BYTES = 1 << 14
+# Rows whose index arrays may lie on the host.
+_WITH_INDICES = frozenset(("index", "index_put"))
 
 
 class Rows(Device):
@@ -57,8 +61,8 @@ class Rows(Device):
             from rushlight._engine.devices.cuda import served
 
             kernel = served.row(row.name)
-            if kernel is not None and not any(map(_of_the_host, values)):
-                given = [self.brought(v) if v.__class__ is np.ndarray else v for v in values]
+            if kernel is not None:
+                given = values if row.name in _WITH_INDICES else [self._here(v) for v in values]
                 try:
                     return kernel(self, *given)
                 except NotServed:
@@ -67,6 +71,17 @@ class Rows(Device):
         if draw is not None:
             return draw(self, *values)
         return self.library_row(row, body, values)
+
+    def _here(self, value: Any) -> Any:
+        """An operand with arrays of the host's, which rows make themselves, brought to the device."""
+        if value.__class__ is np.ndarray:
+            if value.nbytes > MOST_BYTES:
+                return self.brought(value)
+            key = "host", value.dtype, value.shape, value.tobytes()
+            return self.kept(key, lambda: np.array(value))  # type: ignore[no-any-return]
+        if value.__class__ in (list, tuple) and any([v.__class__ is np.ndarray for v in value]):
+            return value.__class__([self._here(v) for v in value])
+        return value
 
     def run_pointwise(self, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
         """A pointwise kernel's result, in `out` if there is one."""
@@ -206,13 +221,6 @@ class Rows(Device):
 
 class Numbers(list[float]):
     """Numbers that each replay of a graph puts anew."""
-
-
-def _of_the_host(value: Any) -> bool:
-    """Whether it is, or holds, an array of the host's that is no number."""
-    if value.__class__ in (list, tuple):
-        return any(map(_of_the_host, value))
-    return value.__class__ is np.ndarray and value.ndim > 0
 
 
 def _wrap(array: Any, of: Any) -> Any:
