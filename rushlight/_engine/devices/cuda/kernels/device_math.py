@@ -325,7 +325,9 @@ def definition(name: str) -> tuple[tuple[str, ...], str]:
     kind = "i64" if name in _WHOLE else "float" if name.endswith("f") else "double"
     module = Module(fma=True)
     params = ", ".join(f"{kind} %x{k}" for k in range(count))
-    f = Function(module, f"define internal {kind} @{name}({params})")
+    # Of long ones there is one copy, which is called.
+    how = " noinline" if name == "pow" or name in formulas.FORMULAS else ""
+    f = Function(module, f"define internal {kind} @{name}({params}){how}")
     f.mark_early()
     found = function(*[f.splat(kind, f"%x{k}") for k in range(count)])
     f.emit(f"ret {kind} {f.op(f'extractelement {found!r}, i64 0')}")
