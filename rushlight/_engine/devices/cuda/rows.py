@@ -208,7 +208,7 @@ class Rows(Device):
     def record_stream(self, a: DeviceArray, stream: Any) -> None:
         """Keep memory from being handed out again before a stream is through with what it has now."""
         if a.handle is not None:
-            a.handle.block.streams.add(stream._queue)
+            a.handle.block.streams = {*a.handle.block.streams, stream._queue}
 
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         """target[...] = source, of one dtype and shape; one of them is an array of another device or the

@@ -225,9 +225,9 @@ def _pow(x: Lane, y: Lane) -> Lane:
     exponent = huge.where(x.other(1e290).copysign(y), y)
     product = _times((high, low), (exponent, x.other(0.0)))
     whole = product[0]
-    small = (whole < 800.0) & (whole > -800.0)
     found = vm.exp(whole)
-    found = small.where(found.fma(small.where(product[1], 0.0), found), found)
+    finite = found < float("inf")
+    found = finite.where(found.fma(finite.where(product[1], 0.0), found), found)
     return _special_powers(x, y, found)
 
 
