@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.devices.cuda import copies, draws, words
+from rushlight._engine.devices.cuda import copies, draws, prepared, words
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
 from rushlight._engine.devices.cuda.kernels import launches
@@ -64,7 +64,7 @@ class Rows(Device):
             if kernel is not None:
                 given = values if row.name in _WITH_INDICES else [self._here(v) for v in values]
                 try:
-                    return kernel(self, *given)
+                    return prepared.call(self, row.name, kernel, given)
                 except NotServed:
                     pass
         draw = draws.ROWS.get(row.name)
@@ -105,10 +105,8 @@ class Rows(Device):
     def run_reduction(self, reducer: Any, way: Callable[..., Any], a: DeviceArray, how: Any) -> Any:
         """A reduction."""
         if self.kernels:
-            from rushlight._engine.devices.cuda.served import reductions
-
             try:
-                return reductions.reduce(self, reducer, a, *how)
+                return prepared.call(self, "reduce", _reduced, (reducer, a, *how))
             except NotServed as error:
                 self.unserved(reducer.row.name, error)
         return self.call(way, (a,), key=geometry_of((reducer, how, a)), what=reducer.row.name)
@@ -141,7 +139,11 @@ class Rows(Device):
         if found is None:
             if len(self._kept) > MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[key] = self.brought(make())
+            recording, self.recording = self.recording, None  # it is no part of a call
+            try:
+                found = self._kept[key] = self.brought(make())
+            finally:
+                self.recording = recording
         return found
 
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
@@ -152,7 +154,7 @@ class Rows(Device):
             kernel = served.row("index")
             if kernel is not None:
                 try:
-                    return kernel(self, a, indices)
+                    return prepared.call(self, "index", kernel, (a, indices))
                 except NotServed:
                     pass
         return self.library_read(a, indices)
@@ -227,6 +229,12 @@ def _wrap(array: Any, of: Any) -> Any:
     from rushlight._engine.tensors.tensor import wrap
 
     return wrap(array, of)
+
+
+def _reduced(device: Any, reducer: Any, a: DeviceArray, *how: Any) -> Any:
+    from rushlight._engine.devices.cuda.served import reductions
+
+    return reductions.reduce(device, reducer, a, *how)
 
 
 def _fresh(compute: Callable[..., Any], *arrays: Any) -> Any:

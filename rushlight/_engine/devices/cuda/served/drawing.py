@@ -158,6 +158,7 @@ def _meaning(kind: str, fours: bool, of: str, captured: bool) -> Meaning:
 
 def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
     """Fill an array, in the order of its memory, by a kernel. NotServed where none serves."""
+    backend.unkept()
     of = dt.from_numpy_dtype(made.dtype)
     if not made.dense or of.is_complex or made.size >= 1 << 50:
         raise NotServed("numbers for such an array")
