@@ -195,6 +195,10 @@ class Device:
         found: Array = self.memory.seen(a.address, a.shape, a.strides, a.dtype)
         return found
 
+    def duplicate(self, target: DeviceArray, source: Any) -> None:
+        """target[...] = source, an array of this device's of the same dtype and shape."""
+        target[...] = source
+
     def view(self, a: DeviceArray, seen: Any) -> Any:
         """A view of `a`, from what NumPy made of its outline."""
         if not isinstance(seen, np.ndarray):

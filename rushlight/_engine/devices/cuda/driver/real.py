@@ -293,6 +293,16 @@ class Real(Rows):
         self._to_host(made, a, True)
         return made
 
+    def duplicate(self, target: DeviceArray, source: Any) -> None:
+        if source.device is not self or target.strides != source.strides or not (target.dense and source.dense):
+            target[...] = source
+        elif target.size:
+            self.alive()
+            self.enter()
+            self.driver(
+                "cuMemcpyDtoDAsync_v2", target.address, source.address, target.nbytes, self.stream.handle
+            )
+
     def _to_host(self, target: Array, source: DeviceArray, wait: bool) -> None:
         """target[...] = source; the host's array is contiguous."""
         if self.capture is not None and wait:
