@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-import torch  # type: ignore[import-not-found]
-from torch import nn
-from torch.nn import functional as F
+torch: Any = import_module("torch")
+nn = torch.nn
+F = nn.functional
+base: Any = nn.Module
 
 
-class Block(nn.Module):
+class Block(base):  # type: ignore[misc]
     """Attention and a feed-forward network."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -29,7 +31,7 @@ class Block(nn.Module):
         return x + self.narrow(F.gelu(self.wide(self.two(x))))
 
 
-class GPT(nn.Module):
+class GPT(base):  # type: ignore[misc]
     """A GPT as nanoGPT has it: embeddings, blocks, a head."""
 
     def __init__(self, vocabulary: int, length: int, width: int, layers: int, heads: int) -> None:

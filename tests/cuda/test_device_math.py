@@ -48,7 +48,11 @@ def operands(name: str) -> tuple[Any, ...]:
     """Numbers in the domain of a function, and some at its borders."""
     draw = np.random.default_rng(0)
     x = np.concatenate(
-        [draw.uniform(-12, 30, 200), draw.uniform(-1, 1, 100), [0.0, -0.0, np.inf, -np.inf, np.nan, 1, 2, -1, -2]]
+        [
+            draw.uniform(-12, 30, 200),
+            draw.uniform(-1, 1, 100),
+            [0.0, -0.0, np.inf, -np.inf, np.nan, 1, 2, -1, -2],
+        ]
     )
     y = np.concatenate([draw.uniform(0, 20, 300), draw.integers(0, 12, 9)])
     if name.startswith("gammainc"):

@@ -1,10 +1,10 @@
 """compile() on a CUDA device: a kind of calls as a captured graph, whose replay is one launch.
 
-The first call runs as it is. The second is looked at: what it did in Python, whether values left for the host.
-The third is captured: its Python runs once more while the driver notes the work, on copies of its arguments;
-so are the gradients of results whose backward() comes later. From then on a call copies its arguments there,
-launches the graph and copies the results, while the guards hold. Steps of optimizers are part of the graph;
-the numbers of each (its rate, its count) are put into the device's memory before the launch.
+The first call runs as it is. The second is looked at: what it did in Python, whether values left for the
+host. The third is captured: its Python runs once more while the driver notes the work, on copies of its
+arguments; so are the gradients of results whose backward() comes later. From then on a call copies its
+arguments there, launches the graph and copies the results, while the guards hold. Steps of optimizers are part
+of the graph; the numbers of each (its rate, its count) are put into the device's memory before the launch.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 from rushlight._engine.autograd.engine import grad
 from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.devices.cuda.graphs import CUDAGraph, graph
-from rushlight._engine.names.absent_devices import AcceleratorError
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
@@ -101,6 +100,7 @@ class DeviceProgram:
         self.busy = threading.Lock()
         self.captures = 0
         self.refusal = ""
+        self.backward: CUDAGraph | None = None
         self._latest: weakref.ref[CompiledBackward] | None = None
 
     @property
@@ -125,11 +125,11 @@ class DeviceProgram:
         self.graph, self.backward = CUDAGraph(), None
         tape = Tape(True)
         try:
-            with graph(self.graph), recording(tape):
+            with graph(self.graph), recording(cast(Any, tape)):
                 device.capture.live = True
                 self.output = self.function(*self.call[0], **self.call[1])
             why = tape.why or self._backward()
-        except (AcceleratorError, RuntimeError, NotImplementedError) as error:
+        except (RuntimeError, NotImplementedError) as error:
             why = f"it cannot be captured: {str(error).splitlines()[0]}"
         finally:
             ends = [getattr(p, "_grad", None) for p in self.leaves]
@@ -148,11 +148,15 @@ class DeviceProgram:
         own = {id(t): k for k, t in enumerate(self.inputs)}
         known = {id(t) for t in self.guards.known()}
         if any(id(leaf) not in own and id(leaf) not in known for leaf in self.reached):
-            return "a tensor requires grad that is neither an argument nor one that the function's guards know"
+            return (
+                "a tensor requires grad that is neither an argument nor one that the function's guards know"
+            )
         self.places = [own.get(id(leaf)) for leaf in self.reached]
-        self.seeds = [wrap(self.device.empty(t._a.shape, t._a.dtype, poison=False), t._k) for t in self.tracked]
-        self.backward = CUDAGraph()
-        with graph(self.backward, pool=self.graph.pool()):
+        self.seeds = [
+            wrap(self.device.empty(t._a.shape, t._a.dtype, poison=False), t._k) for t in self.tracked
+        ]
+        self.backward = backward = CUDAGraph()
+        with graph(backward, pool=self.graph.pool()):
             self.grads = grad(self.tracked, self.reached, self.seeds, retain_graph=True, allow_unused=True)
         return ""
 
@@ -199,9 +203,7 @@ class DeviceProgram:
         return mapped(self.call, lambda t: tensors[place[id(t)]])
 
     def _node(self, tensors: Sequence[Tensor]) -> CompiledBackward:
-        ends = [
-            leaf if k is None else tensors[k] for leaf, k in zip(self.reached, self.places, strict=True)
-        ]
+        ends = [leaf if k is None else tensors[k] for leaf, k in zip(self.reached, self.places, strict=True)]
         guarded = self.guards.known()
         node = CompiledBackward(
             tuple([None if t._g is None else (t._g, t._i) for t in ends]),
@@ -217,12 +219,13 @@ class DeviceProgram:
                 own._a[...] = 0
             else:
                 self.device.duplicate(own._a, given._a)
-        self.backward.replay()  # type: ignore[union-attr]
+        if self.backward is not None:
+            self.backward.replay()
         return [None if g is None else self._apart(g) for g in self.grads]
 
     def _apart(self, t: Tensor) -> Tensor:
         """A copy: the graph's own memory is written by the next replay."""
-        a = t._a
+        a: Any = t._a
         made = self.device.empty(a.shape, a.dtype, a.strides if a.dense else None, poison=False)
         self.device.duplicate(made, a)
         found: Tensor = wrap(made, t._k)
@@ -254,7 +257,13 @@ def _copied(t: Tensor) -> Tensor:
 
 
 def slowly(
-    compiled: Any, plan: Any, device: Any, tensors: list[Tensor], args: Any, kwargs: Any, opaque: Callable[[Any], str]
+    compiled: Any,
+    plan: Any,
+    device: Any,
+    tensors: list[Tensor],
+    args: Any,
+    kwargs: Any,
+    opaque: Callable[[Any], str],
 ) -> Any:
     """A call of a kind that is not captured yet."""
     first = 1 if compiled.fullgraph else 2
@@ -285,7 +294,7 @@ def _looked(
     """(a call's results, why calls like it cannot be captured)."""
     guards, tape = Guards(compiled.function), Tape(False)
     versions = [storage(t).version for t in tensors]
-    with recording(tape), watched(guards) if compiled.careful else nullcontext() as watch:
+    with recording(cast(Any, tape)), watched(guards) if compiled.careful else nullcontext() as watch:
         found = compiled.function(*args, **kwargs)
     why = tape.why or (watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0])))
     if not why and any(storage(t).version != v for t, v in zip(tensors, versions, strict=True)):

@@ -308,7 +308,7 @@ class Allocator:
         return self._split(block, size)
 
     def _cut(self, free: list[tuple[tuple[int, int], Block]], size: int) -> Block | None:
-        """The front of the only free block, which is larger: what is done most. None where it is not split."""
+        """The front of the only free block, which is larger; None where it is not split."""
         block = free[0][1]
         left = block.size - size
         if (block.previous is None and block.next is None) or not _splits(block.pool, left):
@@ -329,7 +329,7 @@ class Allocator:
         free = self.free_blocks.get((pool, stream))
         if not free:
             return None
-        at = bisect_left(free, ((size, 0),))  # type: ignore[type-var, arg-type]
+        at = bisect_left(free, ((size, 0),))
         if at == len(free):
             return None
         block = free.pop(at)[1]
@@ -381,7 +381,7 @@ class Allocator:
 
     def _offer(self, block: Block) -> None:
         # No two have an address in common, so blocks themselves are never compared.
-        insort(self.free_blocks.setdefault((block.pool, block.stream), []), (block.order(), block))  # type: ignore[type-var]
+        insort(self.free_blocks.setdefault((block.pool, block.stream), []), (block.order(), block))
         self._note_split(block, 1)
 
     def _note_split(self, block: Block, sign: int) -> None:
@@ -485,7 +485,7 @@ class Allocator:
 
     def _withdraw(self, block: Block) -> None:
         free = self.free_blocks[block.pool, block.stream]
-        free.pop(bisect_left(free, (block.order(),)))  # type: ignore[type-var, arg-type]
+        free.pop(bisect_left(free, (block.order(),)))
         self._note_split(block, -1)
 
     # --- giving back ----------------------------------------------------------------------------

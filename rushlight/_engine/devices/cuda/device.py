@@ -25,7 +25,7 @@ NOTHING: dict[str, Any] = {}
 
 
 class _Current(threading.local):
-    """The stream that a thread's work goes to (None: the default stream), what notes the work (prepared.py)."""
+    """The stream that a thread's work goes to (None: the default one), and what notes it (prepared.py)."""
 
     stream: Any = None
     recording: Any = None

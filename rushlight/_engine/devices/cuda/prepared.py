@@ -28,7 +28,7 @@ class Unkept(Exception):
 
 
 def kind_of(values: Sequence[Any], arrays: list[DeviceArray]) -> tuple[Any, ...]:
-    """What tells calls with other arguments apart; collects the device's arrays. Unkept where nothing does."""
+    """What tells calls with other arguments apart; collects the arrays. Unkept where nothing does."""
     parts = list[Any]()
     for v in values:
         cls = v.__class__
@@ -98,7 +98,9 @@ class Recording:
             return -1, a.address
         return known[0], known[1] + a.address - a.handle.address
 
-    def launch(self, function: Any, grid: tuple[int, int], arrays: Sequence[DeviceArray], numbers: Any) -> None:
+    def launch(
+        self, function: Any, grid: tuple[int, int], arrays: Sequence[DeviceArray], numbers: Any
+    ) -> None:
         """A kernel was launched."""
         self.steps.append((function, grid, tuple(map(self.place, arrays)), tuple(numbers)))
 
@@ -152,7 +154,9 @@ class Prepared:
             return made[0]
         return self.form(made) if self.form in (list, tuple) else tuple.__new__(self.form, made)
 
-    def _made(self, device: Any, r: Result, arrays: Sequence[DeviceArray], handles: Sequence[Any]) -> DeviceArray:
+    def _made(
+        self, device: Any, r: Result, arrays: Sequence[DeviceArray], handles: Sequence[Any]
+    ) -> DeviceArray:
         if r.same >= 0:
             return arrays[r.same]
         k, offset = r.place
@@ -161,7 +165,9 @@ class Prepared:
                 return DeviceArray(device, None, 0, r.shape, r.strides, r.dtype)
             owner = arrays[k]
             base = owner if owner.base is None else owner.base
-            return DeviceArray(device, owner.handle, owner.address + offset, r.shape, r.strides, r.dtype, base)
+            return DeviceArray(
+                device, owner.handle, owner.address + offset, r.shape, r.strides, r.dtype, base
+            )
         handle = handles[k - self.operands]
         address = handle.address + offset
         base = DeviceArray(device, handle, handle.address, (handle.size,), (1,), _BYTE) if r.view else None

@@ -78,7 +78,7 @@ class Rows(Device):
             if value.nbytes > MOST_BYTES:
                 return self.brought(value)
             key = "host", value.dtype, value.shape, value.tobytes()
-            return self.kept(key, lambda: np.array(value))  # type: ignore[no-any-return]
+            return self.kept(key, lambda: np.array(value))
         if value.__class__ in (list, tuple) and any([v.__class__ is np.ndarray for v in value]):
             return value.__class__([self._here(v) for v in value])
         return value

@@ -244,15 +244,15 @@ class Products:
         return made
 
     def _queue(self, plan: Plan, addresses: Sequence[int]) -> None:
-        """Queue a product on the current stream: addresses of b, a, the result, and a bias if there is one."""
+        """Queue a product on the current stream: addresses of b, a, the result, and of a bias if any."""
         two, one, made, *bias = addresses
         if bias:
             self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
         stream = self.device.stream
         of_b, of_a, of_c = plan.layouts
         self._call(
-            "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta, made, of_c,
-            made, of_c, plan.algorithm, self._room(stream).address, self.size, stream.handle,
+            "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta, made,
+            of_c, made, of_c, plan.algorithm, self._room(stream).address, self.size, stream.handle,
         )  # fmt: skip
 
     def _room(self, stream: Any) -> DeviceArray:

@@ -21,6 +21,7 @@ from rushlight._engine.numerics.ufunc import builtin
 # What comes before a kernel's own arguments: cuLaunchKernel, the function, blocks, threads, the stream.
 _HEAD = 5
 _NAME = "rl_cuda_launch"
+_PYTHONS = ("PyLong_AsUnsignedLongLongMask", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread")
 
 
 def _text() -> str:
@@ -43,8 +44,8 @@ def _text() -> str:
     launch, function, stream = (f.op(f"inttoptr i64 {x} to ptr") for x in (launch, function, stream))
     with unlocked(f):
         code = f.op(
-            f"call i32 {launch}(ptr {function}, i32 {blocks}, i32 1, i32 1, i32 {threads}, i32 1, i32 1, i32 0, "
-            f"ptr {stream}, ptr {places}, ptr null)"
+            f"call i32 {launch}(ptr {function}, i32 {blocks}, i32 1, i32 1, i32 {threads}, i32 1, i32 1, "
+            f"i32 0, ptr {stream}, ptr {places}, ptr null)"
         )
     f.emit(f"ret ptr {called(f, 'PyLong_FromLong', 'ptr', 'i64 ' + f.op(f'zext i32 {code} to i64'))}")
     f.finish()
@@ -61,7 +62,12 @@ def _builtin() -> Callable[..., int]:
         cache_.keep(name, code)
     externals = {
         n: ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value or 0
-        for n in ("PyLong_AsUnsignedLongLongMask", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread")
+        for n in (
+            "PyLong_AsUnsignedLongLongMask",
+            "PyLong_FromLong",
+            "PyEval_SaveThread",
+            "PyEval_RestoreThread",
+        )
     }
     (address,) = target.load(code, (_NAME,), externals)
     return builtin("cuda_launch", address)
@@ -72,7 +78,8 @@ def launcher(function: Any) -> Callable[..., int] | None:
     driver's. None where `function`, the driver's cuLaunchKernel, is none of a library's, or LLVM is not
     installed.
     """
-    if not isinstance(function, ctypes._CFuncPtr) or not target.available():
+    pointer: Any = getattr(ctypes, "_CFuncPtr")  # the class of all foreign functions
+    if not isinstance(function, pointer) or not target.available():
         return None
     try:
         return partial(_builtin(), ctypes.cast(function, ctypes.c_void_p).value or 0)

@@ -294,7 +294,11 @@ class Real(Rows):
         return made
 
     def duplicate(self, target: DeviceArray, source: Any) -> None:
-        if source.device is not self or target.strides != source.strides or not (target.dense and source.dense):
+        if (
+            source.device is not self
+            or target.strides != source.strides
+            or not (target.dense and source.dense)
+        ):
             target[...] = source
         elif target.size:
             self.alive()

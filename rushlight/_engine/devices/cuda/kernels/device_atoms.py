@@ -1,4 +1,4 @@
-"""Atoms that the CPU leaves to NumPy, for a device: whole numbers' divisions and powers, special functions."""
+"""Atoms that the CPU leaves to NumPy, for a device: divisions of whole numbers, special functions."""
 
 from __future__ import annotations
 

@@ -15,14 +15,16 @@ from functools import cache, partial
 
 from rushlight._engine.devices.cuda.kernels import formulas
 from rushlight._engine.kernels.emit import vector_math as vm
-from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.kernels.emit.lanes import Lane, polynomial
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module, literal
 
 _PI = Fraction(
     31415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170679,
     10**100,
 )
-_LOG_2 = "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687"
+_LOG_2 = (
+    "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687"
+)
 
 
 def _parts(number: Fraction, count: int) -> list[float]:
@@ -206,7 +208,7 @@ def _log_pair(x: Lane) -> Pair:
     s = _added(high, low)
     square = _times(s, s)
     cube = _times(_times(s, square), (x.other(_TWO_THIRDS[0]), x.other(_TWO_THIRDS[1])))
-    q = vm.polynomial(square[0], [2 / k for k in range(25, 4, -2)])
+    q = polynomial(square[0], [2 / k for k in range(25, 4, -2)])
     rest = square[0] * square[0] * s[0] * q
     whole = e * _LN2[0]
     first, error = _added(whole, s[0] * 2)

@@ -112,7 +112,7 @@ def _steps(
     """Values that `step` changes, told the number of the step from 1 on, until it says that it is enough."""
     f = start[0].lane.f
 
-    def scalar(x: Number) -> str:
+    def scalar(x: Any) -> str:
         return f.op(f"extractelement {x.lane!r}, i64 0")
 
     values = [f.var(scalar(x), "double") for x in start]
@@ -237,7 +237,7 @@ def _chebyshev(kind: str, shifted: bool, x: Any, n: Any) -> Any:
     edge, inside = np.abs(x) == 1, (np.abs(x) < 1) & (n > orthogonal.WAVES_FROM[kind])
     easy = (n < 0) | edge | inside
     plain = _recurrence(x, np.where(easy, 0.0, n), orthogonal.FIRST[kind], lambda k, x: (x + x, 1.0, 1.0))
-    waves: Any = orthogonal.waves(np.where(inside, x, 0.0), n, kind)  # type: ignore[arg-type]
+    waves: Any = orthogonal.waves(np.where(inside, x, 0.0), n, kind)
     found = np.where(inside, waves, plain)
     found = np.where(edge, orthogonal.sizes(x, n, kind), found)
     return np.where(n < 0, 0.0, found)

@@ -13,8 +13,8 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.kernels.reducing import wins
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, Thread
 from rushlight._engine.devices.cuda.kernels.writing import decomposed, offset_of, strided, told
-from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit import vector_math as vm
+from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module, literal
 from rushlight._engine.kernels.emit.scalar_code import load, storage_kind, store
@@ -103,8 +103,8 @@ def _logaddexp(a: Lane, b: Lane) -> Lane:
 def scan(how: str, of: str, result: str, rank: int, target: str) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers) of running totals along a dim, a thread a line.
 
-    how: "add", "mul" or "logaddexp".  Pointers: the array, the result. Numbers: `lines`, `n`, the strides along the dim in
-    both, sizes of the lines' dims, their strides in both (bytes).
+    how: "add", "mul" or "logaddexp".  Pointers: the array, the result. Numbers: `lines`, `n`, the strides
+    along the dim in both, sizes of the lines' dims, their strides in both (bytes).
     """
     work = dt.opmath(dt.BY_NAME[result]).name
     if work not in LLVM or dt.opmath(dt.BY_NAME[of]).name not in LLVM:

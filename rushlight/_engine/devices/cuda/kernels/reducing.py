@@ -158,8 +158,8 @@ def first_of(how: str, of: str, kept: int, target: str) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers): the "max" or "min" of a row and where it lies first; nan wins.
 
     A thread has a part of a row. Pointers: the array, values, positions (int64), both without gaps. Numbers:
-    `outs`, `n`, the stride of the reduced dim, `parts` of a row, `chunk` elements of a part, sizes of the kept
-    dims, their strides (bytes). Result o of part k is number o * parts + k.
+    `outs`, `n`, the stride of the reduced dim, `parts` of a row, `chunk` elements of a part, sizes of the
+    kept dims, their strides (bytes). Result o of part k is number o * parts + k.
     """
     sizes, strides = [f"%k{i}" for i in range(kept)], [f"%ks{i}" for i in range(kept)]
     numbers = ["outs", "n", "step", "parts", "chunk", *[s[1:] for s in sizes], *[s[1:] for s in strides]]

@@ -24,7 +24,9 @@ _NAMES = ("a", "b", "c")
 def _atoms() -> dict[Any, str]:
     """The atoms by their functions of NumPy."""
     found: dict[Any, str] = {a.numpy: name for name, a in ATOMS.items() if isinstance(a.numpy, np.ufunc)}
-    whole = {getattr(np, name): name for name in ("floor_divide", "remainder", "fmod", "floor", "ceil", "trunc")}
+    whole = {
+        getattr(np, name): name for name in ("floor_divide", "remainder", "fmod", "floor", "ceil", "trunc")
+    }
     return {**found, **whole, np.power: "pow", np.sign: "sgn"}
 
 
@@ -139,7 +141,9 @@ _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np
 
 def _count_nonzero(backend: Any, a: DeviceArray, axis: Any = None, keepdims: bool = False) -> DeviceArray:
     """np.count_nonzero."""
-    found: DeviceArray = FUNCTIONS[np.sum](backend, ufunc(backend, np.not_equal, (a, 0), {}), axis, keepdims=keepdims)
+    found: DeviceArray = FUNCTIONS[np.sum](
+        backend, ufunc(backend, np.not_equal, (a, 0), {}), axis, keepdims=keepdims
+    )
     return found
 
 

@@ -171,9 +171,7 @@ def _triangle(upper: bool) -> Callable[..., Any]:
     return serve
 
 
-def _diag_embed(
-    backend: Any, a: DeviceArray, offset: int = 0, dim1: int = -2, dim2: int = -1
-) -> DeviceArray:
+def _diag_embed(backend: Any, a: DeviceArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> DeviceArray:
     n = a.ndim + 1
     first, second = wrap_dim(dim1, n), wrap_dim(dim2, n)
     if first == second:

@@ -211,9 +211,7 @@ def _sort(backend: Any, a: DeviceArray, dim: int = -1, descending: bool = False,
     return named("sort")(*found)
 
 
-def _picked(
-    backend: Any, name: str, a: DeviceArray, order: DeviceArray, d: int, keepdim: bool
-) -> Any:
+def _picked(backend: Any, name: str, a: DeviceArray, order: DeviceArray, d: int, keepdim: bool) -> Any:
     """(values, places) of one element along d for each line, named by positions with d of size 1."""
     source = a if a.ndim else a.reshape(1)
     places = launches.contiguous(backend, order)
@@ -238,7 +236,8 @@ def _middle(backend: Any, a: DeviceArray, d: int, skip_nan: bool) -> DeviceArray
     """Positions of the lower medians along d, of size 1 there; of nan the first one, or none is looked at."""
     size, order = a.shape[d], order_of(backend, a, d, False)
     if a.dtype.kind in "iub":
-        return order[(*(slice(None),) * d, slice((size - 1) // 2, (size - 1) // 2 + 1))]
+        first: DeviceArray = order[(*(slice(None),) * d, slice((size - 1) // 2, (size - 1) // 2 + 1))]
+        return first
     nan = functions.ufunc(backend, np.isnan, (a,), {})
     holes = functions.FUNCTIONS[np.sum](backend, nan, axis=d, keepdims=True)
 

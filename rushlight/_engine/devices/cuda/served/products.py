@@ -106,7 +106,7 @@ def _einsum(backend: Any, operands: Sequence[DeviceArray], equation: str) -> Dev
     found = given[0]
     labels, a = _summed(backend, found, set(out))
     if set(labels) == set(out) and len(operands) > 1:
-        return a.transpose([labels.index(c) for c in out]) if labels else a  # type: ignore[no-any-return]
+        return a.transpose([labels.index(c) for c in out]) if labels else a
     shape = tuple([sizes[c] for c in out])
     turned = a.transpose([labels.index(c) for c in out if c in labels]) if labels else a
     steps = iter(turned.strides)
@@ -141,9 +141,7 @@ def _summed(backend: Any, one: Labelled, kept: set[str]) -> Labelled:
 
 def _contracted(backend: Any, blas: Any, one: Labelled, two: Labelled, needed: set[str]) -> Labelled:
     """Two operands as one, with the labels that are needed."""
-    one, two = (
-        _summed(backend, own, needed | set(other[0])) for own, other in ((one, two), (two, one))
-    )
+    one, two = (_summed(backend, own, needed | set(other[0])) for own, other in ((one, two), (two, one)))
     (a_labels, a), (b_labels, b) = one, two
     batch = [c for c in a_labels if c in b_labels and c in needed]
     inner = [c for c in a_labels if c in b_labels and c not in needed]
@@ -155,9 +153,7 @@ def _contracted(backend: Any, blas: Any, one: Labelled, two: Labelled, needed: s
         turned = x.transpose([labels.index(c) for group in groups for c in group])
         return turned.reshape(*[math.prod([sizes[c] for c in group]) for group in groups])  # type: ignore[no-any-return]
 
-    made = blas.product(
-        matrices(a_labels, a, batch, left, inner), matrices(b_labels, b, batch, inner, right)
-    )
+    made = blas.product(matrices(a_labels, a, batch, left, inner), matrices(b_labels, b, batch, inner, right))
     labels = [*batch, *left, *right]
     return "".join(labels), made.reshape(*[sizes[c] for c in labels])
 

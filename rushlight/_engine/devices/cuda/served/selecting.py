@@ -1,4 +1,4 @@
-"""What depends on where something is: masks, positions put in order, counts, searches, by the device's kernels.
+"""What depends on where something is: masks, positions in order, counts, searches, by the device's kernels.
 
 Sizes that depend on numbers are read by the host, which waits for them, as in PyTorch.
 """
@@ -66,12 +66,15 @@ def positions(backend: Any, mask: DeviceArray) -> DeviceArray:
         return backend.empty((0,), _INT64, None, poison=False)  # type: ignore[no-any-return]
     totals = ordering.ROWS["cumsum"](backend, flat, 0)
     count = number(backend, totals[-1:])
-    made: DeviceArray = backend.empty((flat.size + 1 if count < flat.size else count,), _INT64, None, poison=False)
+    made: DeviceArray = backend.empty(
+        (flat.size + 1 if count < flat.size else count,), _INT64, None, poison=False
+    )
     launches.by_coordinates(
         backend, _placing(), (flat, totals, integer(flat.size)), (), "nonzero", shape=(flat.size,),
         axes=(("i", 0),), bases=(("base", made),),
     )  # fmt: skip
-    return made[:count]
+    found: DeviceArray = made[:count]
+    return found
 
 
 def coordinates(backend: Any, flat: DeviceArray, shape: Sequence[int]) -> list[DeviceArray]:
@@ -198,7 +201,8 @@ def write(
     where = [k for k, i in enumerate(given) if i is not None]
     others = [d for d in range(a.ndim) if d not in where]
     result, front, common = plan.result, plan.front, plan.shape
-    places = linear(backend, [given[k] for k in where], [a.shape[k] for k in where])
+    taken: list[Any] = [given[k] for k in where]
+    places = linear(backend, taken, [a.shape[k] for k in where])
     count = len(common)
     full = spread(values, result).transpose(
         *range(front, front + count), *range(front), *range(front + count, len(result))
@@ -215,9 +219,7 @@ def write(
         launches.convert(backend, turned, dense)
 
 
-def write_rows(
-    backend: Any, how: str, target: DeviceArray, places: DeviceArray, source: DeviceArray
-) -> None:
+def write_rows(backend: Any, how: str, target: DeviceArray, places: DeviceArray, source: DeviceArray) -> None:
     """Rows of a matrix combined with others at positions, in the positions' order; both lie without gaps."""
     if not source.size:
         return
@@ -238,7 +240,12 @@ def write_rows(
     kernel = Source(orders.gathered_writes, (how, of), 4, 3)
     total = count * width
     backend.launch(
-        kernel, backend.grid(total), (sorted_, order, source), (target,), [total, count, width], f"write {how}"
+        kernel,
+        backend.grid(total),
+        (sorted_, order, source),
+        (target,),
+        [total, count, width],
+        f"write {how}",
     )
 
 
@@ -325,7 +332,9 @@ def _bincount(backend: Any, a: DeviceArray, weights: Any = None, minlength: int 
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     size = max(most + 1, minlength)
     if weights is None:
-        given = launches.copied(backend, backend.kept(("one",), lambda: np.ones(1, np.int64)).relaid(a.shape, (0,)))
+        given = launches.copied(
+            backend, backend.kept(("one",), lambda: np.ones(1, np.int64)).relaid(a.shape, (0,))
+        )
     elif weights.shape != a.shape:
         raise RuntimeError(
             "weights should be 1-d and have the same length as input, got "
@@ -363,7 +372,9 @@ def _histc(backend: Any, a: DeviceArray, bins: int = 100, min: Any = 0, max: Any
     kept = read_at(backend, flat, [(0, where := positions(backend, inside))], [], where.shape, "histc")
     place = u(np.true_divide, u(np.multiply, u(np.subtract, kept, low), a.dtype.type(bins)), high - low)
     place = u(np.minimum, functions.astype(backend, place, _INT64), bins - 1)
-    ones = launches.copied(backend, backend.kept(("one", a.dtype), lambda: np.ones(1, a.dtype)).relaid(kept.shape, (0,)))
+    ones = launches.copied(
+        backend, backend.kept(("one", a.dtype), lambda: np.ones(1, a.dtype)).relaid(kept.shape, (0,))
+    )
     return counted(backend, place, ones, bins)
 
 
@@ -377,7 +388,9 @@ def _common(backend: Any, edges: DeviceArray, values: Any) -> tuple[DeviceArray,
     of = promote_types(*[dt.from_numpy_dtype(x.dtype) for x in (edges, values)])
     if of.is_complex or of.category == dt.BOOL:
         raise NotServed("an order of this dtype")
-    return tuple([launches.contiguous(backend, functions.as_dtype(backend, x, of.np)) for x in (edges, values)])  # type: ignore[return-value]
+    return tuple(
+        [launches.contiguous(backend, functions.as_dtype(backend, x, of.np)) for x in (edges, values)]
+    )  # type: ignore[return-value]
 
 
 def search(backend: Any, edges: DeviceArray, values: Any, right: bool, out_int32: bool) -> DeviceArray:
@@ -416,9 +429,7 @@ def _bucketize(
     return search(backend, edges, values, right, out_int32)
 
 
-def _isin(
-    backend: Any, a: Any, tests: Any, assume_unique: bool = False, invert: bool = False
-) -> DeviceArray:
+def _isin(backend: Any, a: Any, tests: Any, assume_unique: bool = False, invert: bool = False) -> DeviceArray:
     given = [x if hasattr(x, "dtype") else np.asarray(x).astype(of_number(x).np) for x in (a, tests)]
     of = promote_types(*[dt.from_numpy_dtype(x.dtype) for x in given])
     if of.is_complex or of.category == dt.BOOL:
@@ -454,9 +465,7 @@ def _starts(backend: Any, line: DeviceArray) -> DeviceArray:
     return made
 
 
-def _without_copies(
-    backend: Any, line: DeviceArray
-) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+def _without_copies(backend: Any, line: DeviceArray) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """(the elements of a line that differ from the one before, the number of each element's, how many)."""
     starts = _starts(backend, line)
     first = positions(backend, starts)
@@ -469,7 +478,12 @@ def _without_copies(
 
 
 def _unique(
-    backend: Any, a: DeviceArray, sorted: bool = True, inverse: bool = False, counts: bool = False, dim: Any = None
+    backend: Any,
+    a: DeviceArray,
+    sorted: bool = True,
+    inverse: bool = False,
+    counts: bool = False,
+    dim: Any = None,
 ) -> Any:
     if dim is not None or not a.size or a.dtype.kind == "c":
         raise NotServed("what differs along a dim")

@@ -21,8 +21,7 @@ from rushlight._engine.devices.cuda.served.reductions import first_of
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.nn import pooling
-from rushlight._engine.ops.nn.adaptive_pooling import parts
-from rushlight._engine.ops.nn.sliding_windows import offsets, out_size, reach, reads
+from rushlight._engine.ops.nn.sliding_windows import offsets, out_size, parts, reach, reads
 from rushlight._engine.ops.shapes import padding as padding_rows
 
 Ints = tuple[int, ...]
@@ -285,10 +284,10 @@ def _adaptive_max(backend: Any, a: DeviceArray, out: Ints) -> Any:
     for k, table in enumerate(tables):
         key = "window", space[k], out[k]
         here = backend.kept(key, lambda table=table: table)
-        shape, steps = [1] * 2 * n, [0] * 2 * n
-        shape[k], shape[n + k] = table.shape
+        sides, steps = [1] * 2 * n, [0] * 2 * n
+        sides[k], sides[n + k] = table.shape
         steps[k], steps[n + k] = here.strides
-        picked.append((lead + k, here.relaid(tuple(shape), tuple(steps))))
+        picked.append((lead + k, here.relaid(tuple(sides), tuple(steps))))
     shape = (*a.shape[:lead], *out, *sizes)
     found = read_at(backend, a, picked, [(d, d) for d in range(lead)], shape, "max pool", False)
 
@@ -353,7 +352,14 @@ def _avg_pool(
 
 
 def _mean_of_many(
-    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, out: Ints, share: Any, made: DeviceArray
+    backend: Any,
+    a: DeviceArray,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    out: Ints,
+    share: Any,
+    made: DeviceArray,
 ) -> None:
     """Windows of many elements: sums over the dims that show them."""
     of = dt.from_numpy_dtype(a.dtype)
