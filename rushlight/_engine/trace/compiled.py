@@ -136,9 +136,9 @@ class Compiled:
         plan.calls += 1
         device = device_of(self.function, tensors) if Interface.platform is not None else None
         if device is not None and not plan.refusal:
-            from rushlight._engine.trace import device_graphs
+            from rushlight._engine.trace.devices import graphs
 
-            return device_graphs.slowly(self, plan, device, tensors, args, kwargs, _opaque)
+            return graphs.slowly(self, plan, device, tensors, args, kwargs, _opaque)
         if plan.refusal:
             return plan.choice.call(self.trace, self.function, args, kwargs)
         if plan.task and plan.task.is_alive():

@@ -3,8 +3,8 @@
 The first call runs as it is. The second is looked at: what it did in Python, whether values left for the
 host. The third is captured: its Python runs once more while the driver notes the work, on copies of its
 arguments; so are the gradients of results whose backward() comes later. From then on a call copies its
-arguments there, launches the graph and copies the results, while the guards hold. Steps of optimizers are part
-of the graph; the numbers of each (its rate, its count) are put into the device's memory before the launch.
+arguments there, launches the graph and copies the results, while the guards hold. Steps of optimizers are in
+the graph, too; the numbers of each (its rate, its count) are put into the device's memory before the launch.
 """
 
 from __future__ import annotations
