@@ -77,8 +77,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _is_fwd_grad_enabled() -> bool:
     """Whether ops on dual tensors give dual tensors."""
-    result: bool = _forward().enabled
-    return result
+    return _forward().enabled
 
 
 def _forward() -> Any:

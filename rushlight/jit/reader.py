@@ -91,8 +91,7 @@ class _FileNames(Names):
             raise compiler.error(node, str(error)) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
-        result: Type = self.archive.as_type(found)  # the archive's own
-        return result
+        return self.archive.as_type(found)  # the archive's own
 
 
 class _New:

@@ -207,8 +207,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
             "from traced "
             f"functions, got {kind}"
         )
-    result: Value = tracer.value(found)
-    return result
+    return tracer.value(found)
 
 
 def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) -> None:

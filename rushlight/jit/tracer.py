@@ -214,8 +214,7 @@ class Tracer(TorchFunctionMode):
     def number(self, kind: str, found: int, *args: Any) -> TracedInt:
         """A traced number."""
         value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
-        result: TracedInt = self.know(TracedInt(found), value)
-        return result
+        return self.know(TracedInt(found), value)
 
     def value(self, found: Any) -> Any:
         """The program's value for an argument."""
@@ -358,8 +357,7 @@ class Tracer(TorchFunctionMode):
         if name == "__getitem__":
             return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
         compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
-        result: Value = self.value(base)
-        return result
+        return self.value(base)
 
     def spelled(self, part: Any, env: dict[str, Any], bound: bool = False) -> str:
         """A part of an index as text; what is traced gets a name in env. `bound`: of a slice."""

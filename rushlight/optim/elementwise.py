@@ -130,8 +130,7 @@ class Elementwise(Optimizer):
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         """The arguments of the formula at the step numbered plan.step."""
-        switches: tuple[Any, ...] = plan.switches
-        return switches
+        return plan.switches
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         """The numbers in the formula, by name, that are no options of the group; may carry numbers on."""

@@ -471,8 +471,7 @@ def _fitting(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, (type, tuple, UnionType)):
         return lambda leaf: isinstance(leaf, wanted)
     if callable(wanted):
-        result: Callable[[Any], bool] = wanted
-        return result
+        return wanted
     raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 

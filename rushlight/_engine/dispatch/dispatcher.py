@@ -34,8 +34,7 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
-    result: Callable[..., Any] | None = own(_lookup(namespace, name))
-    return result
+    return own(_lookup(namespace, name))
 
 
 def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:

@@ -159,8 +159,7 @@ def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
 
     if getattr(direct, "writes", False):
         in_place: Any = lookup("Tensor", f"{row.name}_")
-        result: Callable[..., Any] = in_place
-        return result
+        return in_place
     return function(row)
 
 

@@ -22,8 +22,7 @@ __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 def managed(module: Any) -> Managed | None:
     """What fully_shard knows of a module."""
-    result: Managed | None = module.__dict__.get("_fsdp_managed")
-    return result
+    return module.__dict__.get("_fsdp_managed")
 
 
 class UnshardHandle:

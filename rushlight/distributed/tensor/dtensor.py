@@ -148,8 +148,7 @@ class DTensor(Tensor):
 
     def numel(self) -> int:
         """Of the whole."""
-        result: int = self.shape.numel()
-        return result
+        return self.shape.numel()
 
     nelement = numel
 
@@ -214,8 +213,7 @@ def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
     made: Any = alias(local, local._g, local._i, cls=DTensor)
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
-    result: DTensor = made
-    return result
+    return made
 
 
 def _complete(mesh: Any, placements: Any, replicate: bool = False) -> tuple[Placement, ...]:

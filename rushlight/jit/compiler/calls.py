@@ -150,8 +150,7 @@ class Calls(Indexing):
                 errors.append(error)
             else:
                 if chosen:
-                    result: Function = function  # functions of the library
-                    return result
+                    return function  # functions of the library
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -234,8 +233,7 @@ class Calls(Indexing):
             node,
         )
         one = self.list_value([value], node, None)
-        result: Value = self.call_builtin("aten::mul", [one, dims], {}, node)
-        return result
+        return self.call_builtin("aten::mul", [one, dims], {}, node)
 
     # --- ops ------------------------------------------------------------------------------------
 
@@ -360,8 +358,7 @@ class Calls(Indexing):
         """A call of a class: a device, a named tuple, or a compiled class."""
         t = self.names.type_of(known, node, self)
         if t == DEVICE:
-            result: Value = self.call_builtin("aten::device", args, kwargs, node)
-            return result
+            return self.call_builtin("aten::device", args, kwargs, node)
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}

@@ -350,8 +350,7 @@ class Expressions:
         if value.type == BOOL:
             return value
         try:
-            result: Value = self.call_builtin("aten::Bool", [value], {}, node)
-            return result
+            return self.call_builtin("aten::Bool", [value], {}, node)
         except RuntimeError:
             raise self.error(node, f"Could not cast value of type {value.type} to bool") from None
 

@@ -350,8 +350,7 @@ def script_function(function: Any) -> Function:
             lambda f: _compiled.__setitem__(function, f),
         )
         _compiled[function] = made
-    found: Function = _compiled[function]
-    return found
+    return _compiled[function]
 
 
 def _defaults(function: Any) -> dict[str, Any]:

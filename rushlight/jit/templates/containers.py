@@ -31,7 +31,7 @@ def range_length(low: int, high: int, step: int) -> int:
 
 @plain("Delete")
 def delete(container: Any, index: Any) -> None:
-    return container.__delitem__(index)  # type: ignore[no-any-return]
+    return container.__delitem__(index)
 
 
 @plain("append")
@@ -66,7 +66,7 @@ def reverse(found: list[Any]) -> None:
 
 @plain("clear")
 def clear(container: Any) -> None:
-    return container.clear()  # type: ignore[no-any-return]
+    return container.clear()
 
 
 @plain("sort")

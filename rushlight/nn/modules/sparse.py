@@ -122,7 +122,7 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        made: Embedding = cls._around(
+        return cls._around(
             embeddings,
             _freeze=freeze,
             padding_idx=padding_idx,
@@ -131,7 +131,6 @@ class Embedding(_Table):
             scale_grad_by_freq=scale_grad_by_freq,
             sparse=sparse,
         )
-        return made
 
 
 class EmbeddingBag(_Table):

@@ -308,8 +308,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         for worker in itertools.islice(self._turns, self._num_workers):
             fair = self._in_order or self._load[worker] < self._ahead // sum(self._active)
             if self._active[worker] and fair:
-                result: int | None = worker
-                return result
+                return worker
         return None
 
     # --- taking in batches --------------------------------------------------------------------

@@ -177,8 +177,7 @@ class Device:
 
     def outline(self, a: DeviceArray) -> Array:
         """The window on an array. Its elements may be read where the stream's work is done."""
-        found: Array = self.memory.seen(a.address, a.shape, a.strides, a.dtype)
-        return found
+        return self.memory.seen(a.address, a.shape, a.strides, a.dtype)
 
     def view(self, a: DeviceArray, seen: Any) -> Any:
         """A view of `a`, from what NumPy made of its outline."""

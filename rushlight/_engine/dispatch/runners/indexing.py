@@ -204,7 +204,7 @@ def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     if self.__class__ in WRAPPED:
-        return BASIC(self, basic, ones)  # type: ignore[no-any-return]
+        return BASIC(self, basic, ones)
     return _view(self, view(self._m, basic, ones), basic, ones, None)
 
 
@@ -342,8 +342,7 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
             "be greater or equal to the number of dimensions in the tensor "
             f"({value._l.ndim})"
         )
-    expanded: Tensor = ROWS["expand"](value, shape)
-    return expanded
+    return ROWS["expand"](value, shape)
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:

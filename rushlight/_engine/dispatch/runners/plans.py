@@ -191,8 +191,7 @@ def planner(row: Row, run: Run) -> Run:
 
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
     planned.plans, planned.learn = plans, learn
-    result: Run = planned
-    return result
+    return planned
 
 
 def _plain(p: Param, value: Any) -> bool:

@@ -118,8 +118,7 @@ def _triangle(name: str, doc: str, upper: bool) -> Row:
     def rule(s: Any, grad: Any) -> Any:
         return row(grad, s.diagonal)
 
-    row: Row = opaque(resolved(body), name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
-    return row
+    return opaque(resolved(body), name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
 
 
 @lru_cache(maxsize=32)

@@ -205,8 +205,7 @@ class Products:
             return wide
         if not any(steps):
             return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        result: DeviceArray = wide.reshape(-1, *a.shape[-2:])
-        return result
+        return wide.reshape(-1, *a.shape[-2:])
 
     # --- products -------------------------------------------------------------------------------
 
@@ -252,8 +251,7 @@ class Products:
         found = self._rooms.get(stream)
         if found is None:
             found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
-        result: DeviceArray = found
-        return result
+        return found
 
     def _layout(self, matrix: _Matrix, kind: int) -> int:
         made = self._made("cublasLtMatrixLayoutCreate", kind, matrix.rows, matrix.columns, matrix.ld)

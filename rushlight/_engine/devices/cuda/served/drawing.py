@@ -192,8 +192,7 @@ def _multinomial(
     room = backend.empty(weights.shape, weights.dtype, None, poison=False)
     q = draws.ROWS["exponential"](backend, room, 1.0, generator)
     ratio = functions.ufunc(backend, np.divide, (weights, q), {})
-    result: DeviceArray = first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
-    return result
+    return first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
 
 
 ROWS: dict[str, Callable[..., Any]] = {"multinomial": _multinomial}
