@@ -175,7 +175,7 @@ def _gpt(torch: Any, vocabulary: int, length: int, width: int, layers: int, head
     nn: Any = torch.nn
     base: Any = nn.Module
 
-    class Block(base):  # type: ignore[misc]
+    class Block(base):
         """Attention and a feed-forward network."""
 
         def __init__(self) -> None:
@@ -191,7 +191,7 @@ def _gpt(torch: Any, vocabulary: int, length: int, width: int, layers: int, head
             x = x + self.out(a.transpose(1, 2).reshape(n, t, width))
             return x + self.narrow(nn.functional.gelu(self.wide(self.two(x))))
 
-    class GPT(base):  # type: ignore[misc]
+    class GPT(base):
         """Embeddings, blocks, a head."""
 
         def __init__(self) -> None:

@@ -40,11 +40,16 @@ class CInterpreter:
 
     def batch_size(self) -> int:
         """How many examples a vmap maps over."""
-        return self.running.size  # type: ignore[attr-defined]
+        return self._mapping().size
 
     def randomness(self) -> str:
         """A vmap's: "error", "same" or "different"."""
-        return self.running.randomness  # type: ignore[attr-defined]
+        return self._mapping().randomness
+
+    def _mapping(self) -> Batching:
+        if not isinstance(self.running, Batching):
+            raise TypeError(f"expected a running vmap, got {type(self.running).__name__}")
+        return self.running
 
     @contextmanager
     def lower(self) -> Iterator[None]:

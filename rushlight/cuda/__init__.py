@@ -17,7 +17,7 @@ from rushlight._engine.lazy import homes, lazy_names
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 
 
-class StreamContext(nullcontext):  # type: ignore[type-arg]
+class StreamContext(nullcontext[None]):
     """Of no stream."""
 
 

@@ -351,12 +351,12 @@ class Tracer(TorchFunctionMode):
             else:
                 parts.append(self.spelled(part, env))
         compiler.env = env
-        tree = ast.parse(
+        tree: Any = ast.parse(
             f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]", mode="eval"
         ).body
         if name == "__getitem__":
-            return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
-        compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
+            return compiler.indexed(self.value(base), tree.slice, _AT)
+        compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)
         return self.value(base)
 
     def spelled(self, part: Any, env: dict[str, Any], bound: bool = False) -> str:

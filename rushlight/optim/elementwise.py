@@ -192,7 +192,8 @@ class Elementwise(Optimizer):
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
                 made: Any = wrap(np.full_like(p._a, start), p._k)
-                state[name] = p._state(made)  # type: ignore[attr-defined] # of a subclass of Tensor
+                of_subclass: Any = p
+                state[name] = of_subclass._state(made)
         return state
 
     # --- stepping -----------------------------------------------------------------------------------

@@ -280,10 +280,9 @@ def zeros_like(
 @op("empty_like")
 def empty_like(t: Tensor, *, dtype: Any = None, layout: Any = None, **options: Any) -> Tensor:
     """The same shape; of a compressed tensor the same places, too, with zeros."""
-    same = isinstance(t, SparseTensor) and not t.is_sparse and layout in (None, t.layout)
-    if not same:
-        return zeros_like(t, dtype=dtype, layout=layout, **options)
-    return t.map(lambda v: torch.zeros_like(v, dtype=dtype))  # type: ignore[attr-defined]
+    if isinstance(t, SparseTensor) and not t.is_sparse and layout in (None, t.layout):
+        return t.map(lambda v: torch.zeros_like(v, dtype=dtype))
+    return zeros_like(t, dtype=dtype, layout=layout, **options)
 
 
 def _filled_like(name: str) -> None:

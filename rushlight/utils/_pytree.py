@@ -397,7 +397,8 @@ def register_constant(cls: type) -> None:
     """From now on instances of `cls` are containers without children, compared by their __eq__ and __hash__,
     which the class must define (TypeError).
     """
-    if cls.__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
+    equality: Any = cls.__eq__
+    if equality is object.__eq__:
         raise TypeError(
             f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation. {cls}"
         )

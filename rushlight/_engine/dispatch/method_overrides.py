@@ -33,7 +33,11 @@ def lines() -> list[tuple[str, str, str]]:
     others.
     """
     text = (files("rushlight") / "_engine" / "dispatch" / "overridable.tsv").read_text(encoding="utf-8")
-    return [tuple(line.split("\t")) for line in text.splitlines()]  # type: ignore[misc]
+    return [(space, name, parameters) for space, name, parameters in map(_columns, text.splitlines())]
+
+
+def _columns(line: str) -> list[str]:
+    return line.split("\t")
 
 
 @lru_cache(None)
@@ -116,11 +120,11 @@ def leave() -> None:
         _DISPLACED.clear()
 
 
-def adopt(cls: type) -> None:
+def adopt(cls: type[Any]) -> None:
     """A class of a program's own with a `__torch_function__`: what it has of Tensor's listens."""
     from rushlight._engine.dispatch.overrides import disabled
 
-    if cls.__torch_function__ is disabled:  # type: ignore[attr-defined]
+    if getattr(cls, "__torch_function__") is disabled:
         return
     for name in heard():
         found = getattr(cls, name)

@@ -108,7 +108,7 @@ def compile_callable(
     order = re.findall(r"[(,] ?\*?(\w+)", head)
     shown = "".join(f"{n}, " for n in order if n not in ("out", "extra", "older"))
     kept = "{'out': out}" if "out" in order else "{}"
-    away = re.search(r"return general\(.*", body)[0]  # type: ignore[index]
+    away = re.findall(r"return general\(.*", body)[0]
     plain = " and out is None" * ("out" in order) + " and not extra" * ("**extra" in head)
 
     def noted(exit: Any) -> str:
@@ -200,7 +200,6 @@ def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any =
         interpreters.CLASSES.asked = before
 
 
-@classmethod  # type: ignore[misc]
 def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_function__: run the op and give the result the subclass."""
     plain = disabled(func, types, args, kwargs)
@@ -213,10 +212,9 @@ def _unwrapped() -> frozenset[Any]:
     return frozenset(getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad"))
 
 
-Tensor.__torch_function__ = default  # type: ignore[method-assign, assignment]
+setattr(Tensor, "__torch_function__", classmethod(default))
 
 
-@classmethod  # type: ignore[misc]
 def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
     before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
@@ -226,4 +224,4 @@ def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), k
         interpreters.CLASSES.below = before
 
 
-Tensor.__torch_dispatch__ = run_below  # type: ignore[method-assign, assignment]
+setattr(Tensor, "__torch_dispatch__", classmethod(run_below))

@@ -66,8 +66,11 @@ class Table(dict[_Key, _Entry]):
         return dict.__iter__(self)
 
     # As of any mapping, by look-ups: dict's own would see only what has been made.
-    get, __contains__ = Mapping.get, Mapping.__contains__  # type: ignore[assignment]
-    keys, values, items = Mapping.keys, Mapping.values, Mapping.items  # type: ignore[assignment]
+    get: Any = Mapping.get
+    __contains__: Any = Mapping.__contains__
+    keys: Any = Mapping.keys
+    values: Any = Mapping.values
+    items: Any = Mapping.items
 
 
 def complete() -> None:

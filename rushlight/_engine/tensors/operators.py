@@ -61,9 +61,10 @@ class Operators:
 
     def __rdiv__(self, other: Any) -> Any:
         """other / self under Python 2's name, which PyTorch has kept."""
-        return self.reciprocal() * other  # type: ignore[attr-defined]
+        tensor: Any = self
+        return tensor.reciprocal() * other
 
 
 for _name in OPERATORS:
     setattr(Operators, _name, _late(_name))
-Operators.__hash__ = object.__hash__  # type: ignore[method-assign]
+setattr(Operators, "__hash__", object.__hash__)

@@ -42,7 +42,8 @@ class FSDPModule:
     """What fully_shard adds to a module's class."""
 
     def _members(self, recurse: bool) -> Iterator[Managed]:
-        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
+        whole: Any = self
+        for module in whole.modules() if recurse else [self]:
             if isinstance(module, FSDPModule):
                 found = managed(module)
                 if found is not None:

@@ -167,7 +167,8 @@ class DTensor(Tensor):
     @property
     def data(self) -> Any:
         """The same parts, written to behind autograd's back."""
-        return make(Tensor.data.fget(alias(self)), self._mesh, self._placements, self._whole)  # type: ignore
+        read = getattr(Tensor.data, "fget")
+        return make(read(alias(self)), self._mesh, self._placements, self._whole)
 
     @data.setter
     def data(self, value: Any) -> None:

@@ -423,8 +423,8 @@ def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[as
     for line in source.lines[tree.lineno - 1 : tree.body[0].end_lineno]:
         found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
         if found:
-            inner = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body  # type: ignore[attr-defined]
+            inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
+            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body
     return [], None
 
 

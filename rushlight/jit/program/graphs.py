@@ -197,9 +197,8 @@ class TupleType(Type):
 class DictType(Type):
     """The type of a dict."""
 
-    def __init__(self, key: Type | Plain, value: Type | None = None) -> None:
-        plain = key if isinstance(key, Plain) else Plain("Dict", (key._type, value._type))  # type: ignore[union-attr]
-        super().__init__(plain)
+    def __init__(self, key: Type | Plain, value: Any = None) -> None:
+        super().__init__(key if isinstance(key, Plain) else Plain("Dict", (key._type, value._type)))
 
 
 class ClassType(Type):

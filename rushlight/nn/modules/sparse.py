@@ -183,7 +183,7 @@ class EmbeddingBag(_Table):
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
-        return F.embedding_bag(  # type: ignore[return-value] # one tensor
+        return F.embedding_bag(
             input,
             self.weight,
             offsets,

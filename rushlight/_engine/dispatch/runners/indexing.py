@@ -126,7 +126,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         return _noted(public, args) if watched else run(*args)
     cls = type(foreign[0])
     hook = cls.__torch_function__
-    if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
+    if getattr(hook, "__func__", None) is overrides.default:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
             return STACK.modes[-1].indexing(run, *args)
         return overrides.as_class(run(*args), cls)

@@ -146,11 +146,11 @@ class Tree(Tables):
 
     # --- on all of it -----------------------------------------------------------------------------
 
-    def apply(self, fn: Callable[[Module], None]) -> Self:
+    def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call `fn(module)` on every module below and then on this one."""
         for module in self.children():
             module.apply(fn)
-        fn(self)  # type: ignore[arg-type] # a Tree is a Module
+        fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:
