@@ -1375,13 +1375,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtyp
 def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Integers of [low, high), or of [0, high) for randint(high, size)."""
-@overload
 def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Integers of [low, high), or of [0, high) for randint(high, size)."""
-@overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""

@@ -1,6 +1,7 @@
 # Written by `python tools/stubs.py`.
 """torch.backends.cudnn: its switches are kept; convolutions are Rushlight's own."""
 from collections.abc import Iterator
+from contextlib import _GeneratorContextManager
 from typing import Any
 
 allow_tf32: bool
@@ -9,7 +10,7 @@ benchmark_limit: int
 depthwise_kernel: str
 deterministic: bool
 enabled: bool
-def flags(**given: Any) -> Iterator[None]:
+def flags(**given: Any) -> _GeneratorContextManager[None]:
     """Set switches within the block; those that are not named take the defaults of `flags()`."""
 fp32_precision: str
 def is_available(*args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from rushlight.cuda import amp as amp
 from rushlight.cuda import memory as memory
 from rushlight.cuda import nvtx as nvtx
-class StreamContext(nullcontext):
+class StreamContext(nullcontext[None]):
     """Of no stream."""
 
 def caching_allocator_alloc(*args: Any, **kwargs: Any) -> Any:
@@ -148,7 +148,7 @@ def set_stream(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def set_sync_debug_mode(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
-class stream(nullcontext):
+class stream(nullcontext[None]):
     """Of no stream."""
 
 def synchronize(*args: Any, **kwargs: Any) -> Any:

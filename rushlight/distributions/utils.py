@@ -1,6 +1,7 @@
 """torch.distributions.utils: parameters as tensors, probabilities and logits, lazy attributes."""
 
 from functools import cached_property, partial
+from typing import Any
 
 import rushlight as torch
 from rushlight.overrides import is_tensor_like
@@ -89,7 +90,7 @@ def sum_rightmost(value, dims):
 _sum_rightmost = sum_rightmost  # PyTorch's name, which libraries of distributions import
 
 
-class lazy_property(cached_property):
+class lazy_property(cached_property[Any]):
     """A property that is computed when it is first read, with gradients, and is an attribute from then on."""
 
     def __get__(self, instance, owner=None):

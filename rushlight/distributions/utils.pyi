@@ -23,7 +23,7 @@ def clamp_probs(probs: Tensor | float) -> Any:
 def demand(holds: Any, text: Any) -> Any:
     """AssertionError unless something holds."""
 euler_constant: float
-class lazy_property(cached_property):
+class lazy_property(cached_property[Any]):
     """A property that is computed when it is first read, with gradients, and is an attribute from then on."""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
