@@ -174,7 +174,7 @@ def ask(
     types = tuple(type(f) for f in classes)
     for item in classes:
         hook = type(item).__torch_function__
-        if direct is not None and getattr(hook, "__func__", None) is getattr(default, "__func__"):
+        if direct is not None and getattr(hook, "__func__", None) is default:
             found = as_class(direct(*args, **kwargs), type(item))
         else:
             found = hook(op, types, args, kwargs)
