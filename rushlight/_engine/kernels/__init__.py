@@ -46,5 +46,6 @@ register(
         "address": "runtime.team:pointer",
         "loop over few elements": "runtime.small_calls:loop",
         "reduction of few elements": "runtime.small_calls:reduction",
+        "product of few elements": "runtime.small_calls:product",
     },
 )

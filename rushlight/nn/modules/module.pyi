@@ -9,7 +9,7 @@ Invariants: a name is in at most one of `_parameters`, `_buffers`, `_modules` an
 own attributes; what is in the first three is found by __getattr__.
 """
 from collections.abc import Callable
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.base.conversion import Conversion
 from rushlight.nn.modules.base.hooks import Hooks
 from rushlight.nn.modules.base.state import State

@@ -401,8 +401,8 @@ def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
         return total, along
     if all([has_channels_last(t.shape, t.stride()) for t in (x, grad)]):
         (given, times), (x, _) = _by_channel(grad), _by_channel(x)
-        apart = given * (x - center.reshape(-1).repeat(times))
-        total, along = (_folded(t.sum(0), times).reshape(center.shape) for t in (given, apart))
+        sums = _column_sums(given, x, center.reshape(-1).repeat(times))
+        total, along = (_folded(t, times).reshape(center.shape) for t in sums)
         return total, along
     dims = (0, *range(2, x.ndim))
     return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
@@ -430,6 +430,24 @@ def _row_sums(grad, input, center):
 
 
 _row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
+
+
+@composite(name="_column_sums", where=("aten",))
+def _column_sums(grad, input, center):
+    """The sums of a matrix grad and of grad * (input - center) along its columns."""
+    return grad.sum(0), (grad * (input - center)).sum(0)
+
+
+@_column_sums.kernel
+def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
+    d = x.dtype.name
+    # A program that is being recorded fuses the rows instead.
+    if fusing() or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+        return NotImplemented
+    kernel = service("column kernel")(
+        (_G, _G * (_X - _MEAN)), (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "percol")), (d, d)
+    )
+    return kernel.large(g, x, center)
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """A module as a tree: walking it, finding members by path, applying functions, printing it."""
 from collections.abc import Callable, Iterator
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.base.tables import Tables
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter

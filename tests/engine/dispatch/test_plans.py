@@ -1,0 +1,105 @@
+"""Plans: what a call did once is done again without its body, with the same values, nodes and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight._engine.dispatch.dispatcher import function
+from rushlight._engine.ops.table import ROWS
+
+F = torch.nn.functional
+
+# Composites that hand their operands to one row, in ways that differ: operands, lists, several results, numbers.
+CALLS: dict[str, Callable[..., Any]] = {
+    "matmul": lambda x, y, w: x @ w,
+    "cat": lambda x, y, w: torch.cat([x, y]),
+    "cat of three": lambda x, y, w: torch.cat((x, y, x), 1),
+    "stack": lambda x, y, w: torch.stack([x, y], 1),
+    "softmax": lambda x, y, w: F.softmax(x, -1),
+    "layer_norm": lambda x, y, w: F.layer_norm(x, (8,), w[0], w[1]),
+    "cross_entropy": lambda x, y, w: F.cross_entropy(x, torch.tensor([1, 2, 0, 3]), reduction="sum"),
+    "max_pool2d": lambda x, y, w: F.max_pool2d(x[None], 2),
+    "the same twice": lambda x, y, w: torch.cat([x, x]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_tracked_calls_give_the_same_each_time(name: str) -> None:
+    torch.manual_seed(0)
+    x, y, w = torch.randn(4, 8), torch.randn(4, 8), torch.randn(8, 8)
+    seen = []
+    for tracked in [(True, True, True)] * 5 + [(True, False, False)] * 4 + [(False, True, True)] * 4:
+        given = [t.clone().requires_grad_(on) for t, on in zip((x, y, w), tracked, strict=True)]
+        out = CALLS[name](*given)
+        called = None if out.grad_fn is None else (out.grad_fn.name(), len(out.grad_fn.next_functions))
+        if called is not None:
+            out.mul(torch.arange(out.numel()).reshape(out.shape).float()).sum().backward()
+        grads = [None if t.grad is None else t.grad.numpy().tobytes() for t in given]
+        seen.append((tracked, out.detach().numpy().tobytes(), called, grads))
+    for tracked, *what in seen:
+        first = next(rest for as_given, *rest in seen if as_given == tracked)
+        assert what == first
+
+
+def test_a_tracked_call_becomes_a_plan() -> None:
+    g, h = torch.randn(3, 5, requires_grad=True), torch.randn(5, 2, requires_grad=True)
+    for _ in range(3):
+        found = torch.matmul(g, h)
+    plans = function(ROWS["matmul"]).__globals__["PLANS"]
+    assert any(key[-2:] == (True, True) for key in plans)
+    (found * 2).sum().backward()
+    assert g.grad is not None and h.grad is not None
+    with torch.no_grad():
+        assert torch.matmul(g, h).grad_fn is None
+
+
+def test_matrices_turned_share_memory_and_gradients() -> None:
+    x = torch.arange(6.0).reshape(2, 3).clone()
+    for _ in range(3):
+        seen = x.T
+        assert seen.shape == (3, 2) and seen.data_ptr() == x.data_ptr() and seen._base is x
+    seen[0, 1] = 9
+    assert x[1, 0] == 9 and x._version == 1
+    y = x.clone().requires_grad_()
+    assert y.T.grad_fn.name() == "PermuteBackward0"
+    assert x.double().T.dtype is torch.float64
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert torch.ones(2, 3, 4).T.shape == (4, 3, 2)
+
+
+def test_batches_of_few_elements_have_numpys_bits() -> None:
+    torch.randn(100, 100).tanh()  # so that machine code is there
+    rng = np.random.default_rng(0)
+    for n, k, m in ((4, 4, 4), (3, 7, 5), (2, 16, 9), (1, 8, 3), (4, 1, 4)):
+        a = rng.standard_normal((3, n, k), np.float32)
+        b = rng.standard_normal((3, k, m), np.float32)
+        for left, right in ((a, b), (a, a.transpose(0, 2, 1)), (a.transpose(0, 2, 1), a)):
+            wanted = np.matmul(left, right)
+            for _ in range(3):
+                found = torch.bmm(torch.from_numpy(left), torch.from_numpy(right))
+                assert found.numpy().tobytes() == wanted.tobytes()
+    square = torch.from_numpy(rng.standard_normal((2, 4, 4), np.float32))
+    apart = torch.bmm(square, square.clone())
+    assert torch.equal(torch.bmm(square, square), apart)
+
+
+def test_lent_memory() -> None:
+    whole = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    part = torch.from_numpy(whole[1:])
+    assert part.untyped_storage().nbytes() == 32 and part.storage_offset() == 0
+    part[0, 0] = -1
+    assert whole[1, 0] == -1
+    with pytest.raises(RuntimeError, match="resizable"):
+        part.resize_(100)
+    assert torch.from_numpy(np.arange(3, dtype=np.longlong)).dtype is torch.int64
+    assert torch.from_numpy(np.arange(3, dtype=np.longlong)).numpy().dtype.char == "l"
+    assert torch.from_numpy(np.ones((2, 3), np.float32).T).stride() == (1, 3)
+    with pytest.raises(ValueError, match="negative"):
+        torch.from_numpy(whole[::-1])
+    with torch.inference_mode():
+        assert torch.from_numpy(whole).is_inference()
