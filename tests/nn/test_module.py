@@ -187,7 +187,12 @@ def test_an_op_that_a_class_holds_is_no_method() -> None:
 def test_another_name_of_a_function_is_a_function_of_that_name() -> None:
     import pickle
 
-    for name, first in (("arctan", "atan"), ("concat", "cat"), ("clip_", "clamp_"), ("swapaxes", "transpose")):
+    for name, first in (
+        ("arctan", "atan"),
+        ("concat", "cat"),
+        ("clip_", "clamp_"),
+        ("swapaxes", "transpose"),
+    ):
         function = getattr(torch, name)
         assert function.__name__ == name and function is not getattr(torch, first)
         assert getattr(torch, name) is function and pickle.loads(pickle.dumps(function)) is function
