@@ -85,7 +85,7 @@ def function(row: Row) -> Callable[..., Any]:
 
 
 def _under(name: str, found: Callable[..., Any]) -> Callable[..., Any]:
-    """A row's function under a name that is not its first: another object, as in PyTorch, of the same code."""
+    """A row's function under another of its names: an object of its own, as in PyTorch, of the same code."""
     if found.__qualname__ == name:
         return found
     key = (found.__qualname__, name)
