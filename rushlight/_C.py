@@ -228,3 +228,8 @@ def _log_api_usage_once(event: str) -> None:
 def _infer_size(first: Any, second: Any) -> Size:
     """The shape to which two shapes broadcast; RuntimeError where they do not."""
     return Size(broadcast_shapes(tuple(first), tuple(second)))
+
+
+def _is_tracing() -> bool:
+    """Whether torch.jit.trace records what runs."""
+    return _get_tracing_state() is not None

@@ -239,6 +239,8 @@ class Expressions:
             return Builtin("prim::tolist", (value,))
         if t == TENSOR and name in _DTYPES:
             return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
+        if t == TENSOR and name == "type":
+            return Builtin("aten::to", (value,))
         if schemas.named(f"aten::{name}"):
             return Builtin(f"aten::{name}", (value,))
         if schemas.named(f"prim::{name}") and t.kind == "Device":
