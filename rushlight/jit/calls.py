@@ -10,6 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from rushlight._engine.core.size import Size
 from rushlight.jit import schema as schemas
 from rushlight.jit.expressions import _IMPLICIT
 from rushlight.jit.frontend import NotSupportedError
@@ -88,6 +89,8 @@ class Calls(Indexing):
                 return self.sugar(ast.copy_location(empty, node), wanted)
             if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
                 return getattr(self, "at_ListComp")(_each(node.args[0]))
+            if function.object is list and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+                return self.as_list(function, self.sugar(node.args[0]), node)
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
@@ -95,6 +98,17 @@ class Calls(Indexing):
             raise NotSupportedError(self.source, node, "keyword-arg expansion is not supported")
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
         return self.call(function, args, kwargs, node)
+
+    def as_list(self, function: Known, given: Any, node: ast.Call) -> Any:
+        """list(x): of a tensor, what a loop over it meets."""
+        if not isinstance(given, Value) or given.type != TENSOR:
+            return self.call(function, [given], {}, node)
+        name = ast.copy_location(ast.Name("(list)", ast.Load()), node)
+        self.env[name.id] = given
+        try:
+            return getattr(self, "at_ListComp")(_each(name))
+        finally:
+            self.env.pop(name.id, None)
 
     def counts(self, node: Any) -> bool:
         """Whether it is a call of range, enumerate or zip, which are no values but what loops go over."""
@@ -333,6 +347,9 @@ class Calls(Indexing):
                     kind = kind if name not in ("abs", "max", "min") else f"aten::{name}"
                     kind = "prim::abs" if kind == "aten::abs" and args[0].type != TENSOR else kind
                 return self.call_builtin(kind, args, kwargs, node)
+        if known is type:  # stays Python, whose results PyTorch takes for tensors
+            values = [self.value(given, node) for given in args]
+            return self.emit(node, "prim::PythonOp", values, TENSOR, python=known).output
         if isinstance(known, (type, Type)):
             return self.construct(known, args, kwargs, node)
         found = self.names.compiled(known, node, self)
@@ -347,8 +364,9 @@ class Calls(Indexing):
     def construct(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a class: a device, a named tuple, or a compiled class."""
         t = self.names.type_of(known, node, self)
-        if t == DEVICE:
-            result: Value = self.call_builtin("aten::device", args, kwargs, node)
+        if t == DEVICE or known is Size:
+            kind = "aten::device" if t == DEVICE else "aten::Size"
+            result: Value = self.call_builtin(kind, args, kwargs, node)
             return result
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs

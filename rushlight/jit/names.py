@@ -247,7 +247,8 @@ def named_builtin(found: Any) -> Any:
     if python_function(name) is not None and getattr(torch, name, None) is found:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
-        return Names(lambda name: None).functional(name)
+        known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
+        return known(name) or (known(row.told) if row is not None else None)
     if found is warnings.warn:
         return Builtin("aten::warn")
     if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):

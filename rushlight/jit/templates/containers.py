@@ -29,6 +29,11 @@ def range_length(low: int, high: int, step: int) -> int:
     return len(range(low, high, step))
 
 
+@plain("Size")
+def size(sizes: list[int]) -> list[int]:
+    return list(sizes)
+
+
 @plain("Delete")
 def delete(container: Any, index: Any) -> None:
     return container.__delitem__(index)  # type: ignore[no-any-return]
