@@ -31,8 +31,12 @@ def __getattr__(name: str) -> Any:
         switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
         if switch is not None:
             return switch
+    if name.startswith(("_jit_pass_", "_create_function_")):
+        found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
+        if found is not None:
+            return found
     if name in _GRAPHS or name.endswith("Type"):
-        graphs = import_module("rushlight.jit.graphs")
+        graphs = import_module("rushlight.jit.program.graphs")
         found = (graphs.CLASSES | graphs.TYPES).get(name)
         if found is not None:
             return found
@@ -153,7 +157,7 @@ def _get_tracing_state() -> Any:
     if jit is None or not jit.is_tracing():
         return None
     tracer = import_module("rushlight.jit.state").tracing()
-    return import_module("rushlight.jit.graphs").TracingState(tracer)
+    return import_module("rushlight.jit.program.graphs").TracingState(tracer)
 
 
 def _get_default_device() -> str:

@@ -1,6 +1,7 @@
 """Functions and classes as stubs declare them, read off what is there when the module has been imported."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import inspect
@@ -326,7 +327,7 @@ def public_members(module: ModuleType) -> Iterator[tuple[str, Any]]:
     here, brought = stubtypes.defined(file), stubtypes.imports(file)
     for name in sorted(vars(module)):
         value = vars(module)[name]
-        if name.startswith("__") or isinstance(value, ModuleType) or name in brought:
+        if name.startswith("__") or isinstance(value, (ModuleType, __future__._Feature)) or name in brought:
             continue
         if isinstance(value, (type, FunctionType)):
             made_here = not name.startswith("_") and not isinstance(value, type)

@@ -70,7 +70,7 @@ _FORM = re.compile(r"([\w:]+)(?:\.(\w+))?\((.*)\) -> (.*)$")
 def forms() -> dict[str, list[tuple[list[tuple[str, str, bool]], str]]]:
     """Of each op in the recorded schemas: parameters (name, type, whether it must be given), the result."""
     found: dict[str, list[tuple[list[tuple[str, str, bool]], str]]] = {}
-    for file in ("jit/schemas.txt", "export/schemas.tsv"):
+    for file in ("jit/program/schemas.txt", "export/schemas.tsv"):
         for line in (ROOT / "rushlight" / file).read_text(encoding="utf-8").splitlines():
             said = _FORM.match(line.partition("\t")[0])
             if said is None or "Dimname" in line:

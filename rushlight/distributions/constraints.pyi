@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """torch.distributions.constraints: where values and parameters may lie."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from typing import Any
 
 class Constraint:

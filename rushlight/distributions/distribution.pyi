@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """What distributions have in common: shapes, parameters, and checks of parameters and values."""
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.size import Size
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Distribution:

@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Distributions whose density is exp(<t(x), theta> - F(theta) + k(x))."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.distribution import Distribution
 from typing import Any
 

@@ -5,7 +5,7 @@ KL(p, q) is the mean under p of -log q(x), less p's entropy. -log q(x) is made o
 kind of q: x, x^2, log x, log(1 - x), exp(-x), |x|. So a table of the means of these under p and a table of
 -log q give all pairs. Where p has values that q has not, the divergence is inf.
 """
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from typing import Any
 
 Means: Any

@@ -8,9 +8,9 @@ import math
 import rushlight as torch
 import rushlight.distributions as d
 from rushlight.distributions.exp_family import bregman
+from rushlight.distributions.families.vectors import half_logdet, mahalanobis
 from rushlight.distributions.kl import kl_divergence, register_kl
 from rushlight.distributions.utils import euler_constant, sum_rightmost
-from rushlight.distributions.vectors import half_logdet, mahalanobis
 from rushlight.nn.functional import softplus
 
 

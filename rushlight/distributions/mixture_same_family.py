@@ -2,8 +2,8 @@
 
 import rushlight as torch
 from rushlight.distributions import constraints
-from rushlight.distributions.classes import Categorical
 from rushlight.distributions.distribution import Distribution
+from rushlight.distributions.families.classes import Categorical
 
 
 class MixtureSameFamily(Distribution):

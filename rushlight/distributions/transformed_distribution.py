@@ -4,7 +4,7 @@ import rushlight as torch
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.independent import Independent
-from rushlight.distributions.transform import ComposeTransform, Transform
+from rushlight.distributions.transforms.base import ComposeTransform, Transform
 from rushlight.distributions.utils import sum_rightmost
 
 

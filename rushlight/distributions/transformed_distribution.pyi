@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Distributions of what transforms make of another distribution's values."""
 from collections.abc import Sequence
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.distribution import Distribution
 from typing import Any
 

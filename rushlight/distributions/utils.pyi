@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """torch.distributions.utils: parameters as tensors, probabilities and logits, lazy attributes."""
 from functools import cached_property
+from rushlight import Tensor
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 def _below(n: Any, diag: Any, like: Any) -> Any: ...

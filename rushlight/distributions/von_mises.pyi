@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """The von Mises distribution of angles."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.distributions.distribution import Distribution
 from typing import Any
 

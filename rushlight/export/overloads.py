@@ -178,7 +178,7 @@ def recorded(name: str) -> dict[str, Overload]:
 @lru_cache(None)
 def schemas_in_order(name: str) -> list[Schema]:
     """All signatures of a name: those of TorchScript first, in PyTorch's order, then what has `out=`."""
-    from rushlight.jit.schema import lines
+    from rushlight.jit.program.schema import lines
 
     known = {schema.overload_name: schema for schema in (o._schema for o in recorded(name).values())}
     scripted = [parsed(line) for line in lines(f"aten::{name}") if "..." not in line and "Future" not in line]

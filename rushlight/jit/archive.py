@@ -18,12 +18,12 @@ from rushlight._engine.serialization.api import (
 )
 from rushlight._engine.serialization.rebuild import _plain_form, storage_bytes
 from rushlight._engine.serialization.zip_format import Reader, Writer
-from rushlight.jit.codetext import function_text
-from rushlight.jit.ir import Function, walk
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
+from rushlight.jit.program.codetext import function_text
+from rushlight.jit.program.ir import Function, walk
+from rushlight.jit.program.schema import REQUIRED, spell
+from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
 from rushlight.jit.reader import Archive
-from rushlight.jit.schema import REQUIRED, spell
-from rushlight.jit.types import BOOL, FUNCTION, ClassType, Type, of_value
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -312,7 +312,7 @@ class _Data:
 
 
 def _fits(value: Any, t: Type) -> bool:
-    from rushlight.jit.execute import accepts
+    from rushlight.jit.program.execute import accepts
 
     return accepts(value, t)
 

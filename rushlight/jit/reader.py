@@ -11,14 +11,14 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.serialization.reading import Plan, _Storages
 from rushlight._engine.serialization.unpickler import WeightsUnpickler
-from rushlight.jit import schema as schemas
 from rushlight.jit.annotations import annotate, fork
+from rushlight.jit.compiler.names import Names, build, unique
+from rushlight.jit.compiler.values import Builtin, Known, Space
 from rushlight.jit.frontend import Source, parse_untrusted
-from rushlight.jit.ir import Function
 from rushlight.jit.modules import instance
-from rushlight.jit.names import Names, build, unique
-from rushlight.jit.types import ATOMS, ClassType, Type, from_ast
-from rushlight.jit.values import Builtin, Known, Space
+from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.ir import Function
+from rushlight.jit.program.types import ATOMS, ClassType, Type, from_ast
 from rushlight.nn.parameter import Parameter
 
 

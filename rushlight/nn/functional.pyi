@@ -4,9 +4,9 @@
 A name is looked up here, then in the table; `relu`, `conv2d`, `cross_entropy`, ... are rows.
 """
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.tensors.generator import Generator
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, Literal, overload
 
 from rushlight.nn.multihead_attention import multi_head_attention_forward as multi_head_attention_forward

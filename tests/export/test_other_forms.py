@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rushlight as torch
-from rushlight.jit import schema
+from rushlight.jit.program import schema
 
 aten = torch.ops.aten
 

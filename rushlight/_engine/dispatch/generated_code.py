@@ -69,8 +69,9 @@ def _keep_fresh() -> None:
 def key(p: Any, n: str) -> str:
     """Code for what tells arguments called `n` of a parameter apart, but for numbers in tensors."""
     of = "{0}._k, {0}._l.shape, {0}._l.strides"
-    if p.is_list:
-        return f"tuple([({of.format('t')}) for t in {n}])"
+    if p.is_list:  # mostly of two
+        two = f"{of.format(f'{n}[0]')}, {of.format(f'{n}[1]')}"
+        return f"({two}) if len({n}) == 2 else tuple([({of.format('t')}) for t in {n}])"
     if p.is_tensor and not p.takes_number:
         return of.format(n) if p.type == "Tensor" else f"{n} if {n} is None else ({of.format(n)})"
     if p.is_tensor:

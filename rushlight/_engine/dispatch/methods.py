@@ -597,10 +597,10 @@ for _method in (copy_, fill_):
 
 
 def _removed(name: str) -> Callable[..., Any]:
-    """A method that PyTorch has removed (rushlight/removed.py)."""
+    """A method that PyTorch has removed (rushlight/toplevel/removed.py)."""
 
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return getattr(import_module("rushlight.removed"), name)(self)
+        return getattr(import_module("rushlight.toplevel.removed"), name)(self)
 
     refuse.__name__ = name
     return refuse

@@ -79,9 +79,10 @@ class Geometry(_Tensor):
     @property
     def shape(self) -> Size:
         """The sizes of all dims."""
-        sizes = self._l.shape
-        found = _SIZES.get(sizes)
-        return sized(sizes) if found is None else found
+        try:
+            return _SIZES[self._l.shape]
+        except KeyError:
+            return sized(self._l.shape)
 
     dtype = _told("_k.dtype", "The element type.")
     device = _told("_k.device", "Where the memory is.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.jit import runtime as rt
+from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import plain
 
 
@@ -59,6 +59,11 @@ def pop(container: Any, *index: Any) -> Any:
     return container.pop(*index)
 
 
+@plain("popitem")
+def popitem(found: dict[Any, Any]) -> tuple[Any, Any]:
+    return found.popitem()
+
+
 @plain("remove")
 def remove(found: list[Any], item: Any) -> None:
     return found.remove(item)
@@ -86,7 +91,7 @@ def count(found: list[Any], item: Any) -> int:
 
 @plain("index")
 def index(found: list[Any], item: Any) -> int:
-    return found.index(item)
+    return rt.index(found, item)
 
 
 @plain("copy")

@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight.nn.modules.base.tree import _addindent
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.tree import _addindent
 from rushlight.nn.parameter import Parameter
 
 

@@ -6,7 +6,7 @@ Children of the list-like ones are named "0", "1", ... Tensors in a list or dict
 Parameters; other values are kept.
 """
 from collections.abc import Iterable, Iterator, Mapping
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any, Self
 

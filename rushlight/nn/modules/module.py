@@ -17,10 +17,10 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import rushlight as torch
-from rushlight.nn.modules import hooks
-from rushlight.nn.modules.conversion import Conversion
-from rushlight.nn.modules.state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys
-from rushlight.nn.modules.tree import Tree, _addindent
+from rushlight.nn.modules.base import hooks
+from rushlight.nn.modules.base.conversion import Conversion
+from rushlight.nn.modules.base.state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys
+from rushlight.nn.modules.base.tree import Tree, _addindent
 from rushlight.nn.parameter import Buffer, Parameter
 
 # Hooks of all modules. PyTorch has them here, where programs put fresh tables in their place.

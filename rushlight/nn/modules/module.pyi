@@ -10,11 +10,11 @@ own attributes; what is in the first three is found by __getattr__.
 """
 from builtins import type as _type
 from collections.abc import Callable
-from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nn.modules.conversion import Conversion
-from rushlight.nn.modules.hooks import Hooks
-from rushlight.nn.modules.state import State
-from rushlight.nn.modules.tree import Tree
+from rushlight import Tensor
+from rushlight.nn.modules.base.conversion import Conversion
+from rushlight.nn.modules.base.hooks import Hooks
+from rushlight.nn.modules.base.state import State
+from rushlight.nn.modules.base.tree import Tree
 from typing import Any
 
 class Module(Tree, Hooks, State, Conversion):

@@ -232,6 +232,7 @@ def _machine_plan(
     """The reduction of arrays laid out as `a` by a generated kernel; None where there is none."""
     # Here, since a program that only has small tensors needs no compiler.
     from rushlight._engine.kernels.loops import columns, full_reductions, rows
+    from rushlight._engine.kernels.loops.pointwise import PARALLEL
 
     given, work = compute.name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
@@ -239,11 +240,15 @@ def _machine_plan(
     shape = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
     if not lead and (whole or a.flags.f_contiguous):
         total = full_reductions.full(kind, mapped, (("input", given),), work).plan(a.size)
+        if whole and not shape:
+            return total
         return lambda a: total(a if whole else a.T).reshape(shape)
     if lead and ordered == tuple(range(lead, n)) and (whole or lead == n - 1):
         each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
         seen = (*a.shape[:lead], prod(a.shape[lead:]))
-        return lambda a: each.large(a.reshape(seen)).reshape(shape)
+        # Few rows are summed before other threads are awake.
+        run = each.large if a.size >= PARALLEL else each
+        return lambda a: run(a.reshape(seen)).reshape(shape)
     if kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
         sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
         matrix = (prod(a.shape[: n - lead]), prod(a.shape[n - lead :]))

@@ -80,7 +80,9 @@ def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
             converted(a, np.empty_like(a, np.float32)), converted(b, np.empty_like(b, np.float32))
         )
     # Of two matrices or two vectors, dot is the shorter way to the same routine.
-    return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not many else np.matmul
+    if 0 < a.ndim == b.ndim < 3 and not many:
+        return np.ndarray.dot
+    return (not many and service("product of few elements")(a, b)) or np.matmul
 
 
 @contract(out=True)

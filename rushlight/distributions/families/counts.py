@@ -1,0 +1,148 @@
+"""Distributions of counts."""
+
+import rushlight as torch
+from rushlight.distributions import constraints
+from rushlight.distributions.constraints import nonnegative, nonnegative_integer
+from rushlight.distributions.exp_family import ExponentialFamily
+from rushlight.distributions.families.coins import LogOdds
+from rushlight.distributions.families.gamma import Gamma
+from rushlight.distributions.utils import broadcast_all, lazy_property
+from rushlight.nn.functional import logsigmoid
+
+
+class Poisson(ExponentialFamily):
+    """Events of a `rate` in a unit of time: the probability of k is rate^k exp(-rate) / k!."""
+
+    arg_constraints = {"rate": nonnegative}
+    support = nonnegative_integer
+
+    def __init__(self, rate, validate_args=None):
+        self._take(validate_args, rate=rate)
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.rate
+
+    variance = mean
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.rate.floor()
+
+    def _draw(self, sample_shape):
+        return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value):
+        """The logarithm of the count's probability."""
+        value, rate = broadcast_all(self._checked(value), self.rate)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+
+def clamp_by_zero(x):
+    """max(x, 0), with the gradient 1/2 at 0."""
+    return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
+
+
+class Binomial(LogOdds):
+    """Successes in `total_count` trials: the probability of k is (n choose k) probs^k (1 - probs)^(n - k)."""
+
+    arg_constraints = {"total_count": constraints.nonnegative_integer, **LogOdds.arg_constraints}
+    has_enumerate_support = True
+
+    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+        given = next((p for p in (probs, logits) if isinstance(p, torch.Tensor)), None)
+        if given is not None and isinstance(total_count, torch.Tensor):
+            total_count = total_count.type_as(given)
+        self._take_odds(validate_args, probs, logits, total_count=total_count)
+
+    # 0 to the number of trials.
+    support = constraints.dependent_property(
+        lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True, event_dim=0
+    )
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    # The likeliest count.
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    def _draw(self, sample_shape):
+        shape = self._extended_shape(sample_shape)
+        return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def log_prob(self, value):
+        """The logarithm of the count's probability."""
+        value, n = self._checked(value), self.total_count
+        # n log(1 + exp(logits)), of an exponential that does not overflow.
+        failing = n * clamp_by_zero(self.logits) + n * torch.log1p(torch.exp(-self.logits.abs()))
+        orders = torch.lgamma(value + 1), torch.lgamma(n - value + 1)
+        return value * self.logits - orders[0] - orders[1] - (failing - torch.lgamma(n + 1))
+
+    def entropy(self):
+        """In nats; NotImplementedError unless all places have as many trials."""
+        found = self.log_prob(self._counts("entropy", False))
+        return -(found.exp() * found).sum(0)
+
+    # 0 to the number of trials along dim 0; NotImplementedError unless all places have as many.
+    def enumerate_support(self, expand=True):
+        return self._counts("enumerate_support", expand)
+
+    def _counts(self, what, expand):
+        most = int(self.total_count.max())
+        if self.total_count.min() != most:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
+        return self._enumerated(torch.arange(1 + most).to(self._param), expand)
+
+
+class NegativeBinomial(LogOdds):
+    """Successes, of probability `probs`, before `total_count` failures (any number >= 0).
+
+    The probability of k is gamma(n + k) / (k! gamma(n)) (1 - probs)^n probs^k: a Poisson distribution whose
+    rate is a gamma variable.
+    """
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
+        Binomial.__init__(self, total_count, probs, logits, validate_args)
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.total_count * torch.exp(self.logits)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.mean / torch.sigmoid(-self.logits)
+
+    # The likeliest count.
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
+
+    @lazy_property
+    def _gamma(self):
+        return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
+
+    def _draw(self, sample_shape):
+        return torch.poisson(self._gamma.sample(sample_shape))
+
+    def log_prob(self, value):
+        """The logarithm of the count's probability."""
+        value, n = self._checked(value), self.total_count
+        tosses = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
+        ways = torch.lgamma(n + value) - torch.lgamma(1 + value) - torch.lgamma(n)
+        return tosses + ways.masked_fill(n + value == 0, 0)
