@@ -31,6 +31,10 @@ def __getattr__(name: str) -> Any:
         switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
         if switch is not None:
             return switch
+    if name.startswith(("_jit_pass_", "_create_function_")):
+        found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
+        if found is not None:
+            return found
     if name in _GRAPHS or name.endswith("Type"):
         graphs = import_module("rushlight.jit.program.graphs")
         found = (graphs.CLASSES | graphs.TYPES).get(name)
@@ -225,3 +229,8 @@ def _log_api_usage_once(event: str) -> None:
 def _infer_size(first: Any, second: Any) -> Size:
     """The shape to which two shapes broadcast; RuntimeError where they do not."""
     return Size(broadcast_shapes(tuple(first), tuple(second)))
+
+
+def _is_tracing() -> bool:
+    """Whether torch.jit.trace records what runs."""
+    return _get_tracing_state() is not None

@@ -19,6 +19,7 @@ from rushlight._engine.transforms.levels import Level, Wrapped, active, wrapper
 TransformType = IntEnum("TransformType", "Torch Vmap Grad Jvp Functionalize", start=0)
 RandomnessType = IntEnum("RandomnessType", "Error Same Different", start=0)
 _single_level = [False]
+_fallback = [True]
 # The levels that rules were told of: in lower() they do not stand in the dispatcher.
 _LEVELS: WeakValueDictionary[int, Level] = WeakValueDictionary()
 
@@ -190,3 +191,13 @@ def get_single_level_autograd_function_allowed() -> bool:
 def set_single_level_autograd_function_allowed(allowed: bool) -> None:
     """Kept only: a Function has one level here."""
     _single_level[0] = allowed
+
+
+def _is_vmap_fallback_enabled() -> bool:
+    """What _set_vmap_fallback_enabled() was told; vmap never loops over examples, so nothing hangs on it."""
+    return _fallback[0]
+
+
+def _set_vmap_fallback_enabled(enabled: bool) -> None:
+    """Note whether PyTorch would loop over the examples of an op that has no rule."""
+    _fallback[0] = bool(enabled)

@@ -21,8 +21,8 @@ def make_graphed_callables(
 ) -> Any:
     """Callables (functions or modules, one or a tuple) whose work is captured once, forward and backward.
 
-    sample_args: a tuple of tensors for each, of the shapes and requires_grad that all calls will have. They are
-    the graphs' own memory from now on: a call copies its arguments there. Capture follows on
+    sample_args: a tuple of tensors for each, of the shapes and requires_grad that all calls will have.
+    They are the graphs' own memory from now on: a call copies its arguments there. Capture follows on
     `num_warmup_iters` runs. RuntimeError for modules with hooks, and for buffers that require gradients.
     """
     if torch.is_autocast_enabled() and torch.is_autocast_cache_enabled():

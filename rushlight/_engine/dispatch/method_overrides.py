@@ -92,6 +92,14 @@ def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs:
     return ask(plain, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
 
 
+def taken_over(op: Callable[..., Any], plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """plain(...) for a method `op` that is no op of the table, if none of the arguments' classes takes it."""
+    from rushlight._engine.dispatch.overrides import ask, foreign
+
+    classes = foreign(args[:1], {})
+    return ask(op, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)
+
+
 def listener(name: str) -> Listener:
     """What listens to a name of Tensor's."""
     return Listener(getattr(Tensor, name), name)
@@ -126,6 +134,7 @@ def adopt(cls: type[Any]) -> None:
 
     if getattr(cls, "__torch_function__") is disabled:
         return
+    cls._detached = Tensor
     for name in heard():
         found = getattr(cls, name)
         if found is getattr(Tensor, name) or getattr(found, "tells", False):

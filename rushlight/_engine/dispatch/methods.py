@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -27,11 +28,12 @@ from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
+from rushlight._engine.dispatch.method_overrides import taken_over
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.construction.factories import new_tensor
+from rushlight._engine.tensors.construction import factories
 from rushlight._engine.tensors.construction.legacy import new
 from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, preserve_format
 from rushlight._engine.tensors.kind import Kind, kind
@@ -198,8 +200,14 @@ def view(
         return ROWS["_view"].call(self, *given)
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
-        return _view_dtype(self, dtype or sizes[0])
+        return taken_over(Tensor.view, _view_dtype, self, dtype or sizes[0])
     return ROWS["_view"].call(self, *sizes)
+
+
+@wraps(factories.new_tensor)
+def new_tensor(self: Tensor, *given: Any, **options: Any) -> Tensor:
+    """A new leaf with a copy of data, in this tensor's dtype and on its device."""
+    return taken_over(Tensor.new_tensor, factories.new_tensor, self, *given, **options)
 
 
 def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:

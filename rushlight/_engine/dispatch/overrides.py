@@ -14,7 +14,7 @@ from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters, older
 from rushlight._engine.dispatch.arguments import without_missing
-from rushlight._engine.dispatch.caller_arguments import as_written
+from rushlight._engine.dispatch.caller_arguments import as_written, spelled
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
 from rushlight._engine.ops.table import Row
@@ -157,10 +157,11 @@ def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
     from rushlight._engine.dispatch.dispatcher import function, lookup
 
-    if getattr(direct, "writes", False):
-        in_place: Any = lookup("Tensor", f"{row.name}_")
-        return in_place
-    return function(row)
+    called = spelled(row)
+    other: Any = lookup("torch", called) if called else None
+    if other is None and getattr(direct, "writes", False):
+        other = lookup("Tensor", f"{row.name}_")
+    return other or function(row)
 
 
 def ask(

@@ -30,6 +30,8 @@ OPERATORS: dict[str, tuple[str, str]] = {
     **{f"__r{o}__": (row, "r") for o, row in BINARY.items()},
     **{f"__i{o}__": (row, "i") for o, row in BINARY.items()},
     **{f"__{o}__": (row, "unary") for o, row in UNARY.items()},
+    "__div__": ("div", ""),  # Python 2's, which PyTorch has kept
+    "__idiv__": ("div", "i"),
 }
 
 

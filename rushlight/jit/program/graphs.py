@@ -471,6 +471,10 @@ class Graph(Block):
     def _order(self, value: ir.Value) -> int:
         return list(self._written().spelled).index(value)
 
+    def changed(self, function: ir.Function) -> None:
+        """Show this program from now on."""
+        self._function, self._of, self._writer = function, function.block, None
+
     def block(self) -> Block:
         """Itself, as a block."""
         return self

@@ -13,6 +13,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core import callers
 from rushlight.jit.frontend import Error
+from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.types import Type
 from rushlight.nn import functional as F
 
@@ -55,17 +56,6 @@ def fail(shown: str, message: str, kind: str | None = None) -> Any:
 def absent(kind: str) -> Any:
     """An op that a file's code has, perhaps where it never comes to, and Rushlight has not."""
     raise RuntimeError(f"{kind}: Rushlight has no such op")
-
-
-class ScriptList(list[Any]):
-    """A list that scripted functions are handed as it is; of others they get a copy."""
-
-    def __repr__(self) -> str:
-        return list.__repr__(self)
-
-
-class ScriptDict(dict[Any, Any]):
-    """The same, of a dict."""
 
 
 def handed(value: Any, t: Type) -> Any:
@@ -113,6 +103,14 @@ def percent(form: str, *values: Any) -> str:
 def set_item(where: Any, index: Any, value: Any) -> None:
     """where[index] = value."""
     where[index] = value
+
+
+def index(found: list[Any], item: Any) -> int:
+    """Where the first element is that equals the item."""
+    try:
+        return found.index(item)
+    except ValueError:
+        raise ValueError(f"'{item}' is not in list") from None
 
 
 def extended(where: list[Any], more: list[Any]) -> list[Any]:

@@ -42,6 +42,8 @@ class Type:
             return parts[0] + ("[]" if self.kind == "List" else "?")
         if self.kind in ("Dict", "Future"):
             return f"{self.kind}({', '.join(parts)})"
+        if self.kind == "Enum":
+            return f"Enum<{qualified(self.cls)}>"
         if self.kind == "Tuple" and self.cls is None:
             return f"({', '.join(parts)})"
         return {"number": "Scalar"}.get(self.kind, str(self))
@@ -174,17 +176,21 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
         inner = [from_python(a, of_class) for a in args if a is not type(None)]
         whole = inner[0] if len(inner) == 1 else Type("Union", tuple(inner))
         return optional(whole) if len(inner) < len(args) else whole
+    if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
+        what = getattr(found, "_name", None) or found.__name__.capitalize()
+        lacking = (
+            "contained types. Please add contained type"
+            if what == "Dict"
+            else ("a contained type. Please add a contained type")
+        )
+        example = f"{what}[int, int]" if what == "Dict" else f"{what}[int]"
+        raise TypeError(f"Attempted to use {what} without {lacking}, e.g. {example}")
     if origin in (list, dict, tuple):
         parts = () if args == ((),) else tuple(from_python(a, of_class) for a in args)
         return Type(origin.__name__.capitalize(), parts)
     name: Any = getattr(origin or found, "__name__", None)
     if name == "Future" and args:
         return Type("Future", (from_python(args[0], of_class),))
-    if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
-        raise TypeError(
-            f"Attempted to use {name} without a contained type. Please add a contained type, "
-            f"e.g. {name.capitalize()}[int]"
-        )
     named = _named(found, name) if isinstance(found, type) else None
     if named is not None:
         return named

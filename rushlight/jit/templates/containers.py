@@ -29,6 +29,11 @@ def range_length(low: int, high: int, step: int) -> int:
     return len(range(low, high, step))
 
 
+@plain("Size")
+def size(sizes: list[int]) -> list[int]:
+    return list(sizes)
+
+
 @plain("Delete")
 def delete(container: Any, index: Any) -> None:
     return container.__delitem__(index)
@@ -52,6 +57,11 @@ def insert(found: list[Any], index: int, item: Any) -> None:
 @plain("pop")
 def pop(container: Any, *index: Any) -> Any:
     return container.pop(*index)
+
+
+@plain("popitem")
+def popitem(found: dict[Any, Any]) -> tuple[Any, Any]:
+    return found.popitem()
 
 
 @plain("remove")
@@ -81,7 +91,7 @@ def count(found: list[Any], item: Any) -> int:
 
 @plain("index")
 def index(found: list[Any], item: Any) -> int:
-    return found.index(item)
+    return rt.index(found, item)
 
 
 @plain("copy")

@@ -15,8 +15,8 @@ import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core.pytree import flatten
 from rushlight_vision import transforms as v1
-from rushlight_vision.transforms import transforms as of_images
 from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms import transforms as of_images
 from rushlight_vision.transforms.base import Transform as Module
 from rushlight_vision.transforms.v2 import functional
 from rushlight_vision.tv_tensors import Image, Mask, TVTensor, wrap

@@ -77,7 +77,9 @@ def build(row: Row) -> Callable[..., Any]:
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
     direct = _pointwise(row)
-    general = _intercepted(row, direct)
+    intercepted = _intercepted(row, direct)
+    general = pointwise.planned(row, direct, intercepted, row.params, in_place=True)
+    general.__doc__ = intercepted.__doc__
     chosen = pointwise.simple(row)
     if chosen is None:
         return general
@@ -101,7 +103,6 @@ def build(row: Row) -> Callable[..., Any]:
             **pointwise.SCOPE,
             "general": general,
             "FAST": formula.fast,
-            "storage": storage,
             **{f"_default_{p.name}": p.default for p in row.params},
         },
         direct,

@@ -371,10 +371,23 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
         if not (LOCAL.enabled and (target._g is not None or value._g is not None)):
             _put_plain(target, _arrays(indices), value)
             return
+    elif value.dim() > 1:
+        value = _as_deep(value, target, [i for i in indices if i is not None])
     from rushlight._engine.dispatch.dispatcher import lookup
 
     index_put: Any = lookup("Tensor", "index_put_")
     index_put(target, indices, value)
+
+
+def _as_deep(value: Tensor, target: Tensor, indices: list[Tensor]) -> Tensor:
+    """`value` without the leading dims of size 1 that target[indices] does not have."""
+    masks = [i._k.dtype.name in ("bool", "uint8") for i in indices]
+    ndim = target.dim() - sum(i.dim() if mask else 1 for i, mask in zip(indices, masks, strict=True))
+    ndim += max(1 if mask else i.dim() for i, mask in zip(indices, masks, strict=True))
+    sizes = list(value.shape)
+    while len(sizes) > ndim and sizes[0] == 1:
+        del sizes[0]
+    return value.reshape(sizes) if len(sizes) < value.dim() else value
 
 
 def _placed_on(target: Tensor, value: Tensor) -> None:

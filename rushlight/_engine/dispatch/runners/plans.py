@@ -132,9 +132,8 @@ class Script:
 
     def tracked(self, found: Any) -> str:
         """Code for the result of the one row that ran, on the operands, and left its node behind."""
-        rules: Any
-        results: Any
-        rules, values, results = self.rows[0] if len(self.rows) == 1 else (None, (), ())
+        ran: Any = self.rows[0] if len(self.rows) == 1 else (None, (), ())
+        rules, values, results = ran
         node = getattr(found, "_g", None)
         if rules is None or getattr(node, "rules", None) is not rules or found._k.lazy:
             self.failed = True

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import ast
 import sys
-import warnings
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
@@ -26,138 +24,11 @@ from rushlight.jit.compiler.values import Builtin, Items
 from rushlight.jit.frontend import Source
 from rushlight.jit.library import library
 from rushlight.jit.program import schema as schemas
-from rushlight.jit.program.ir import Example, Function, Value
-from rushlight.jit.program.types import INT, TENSOR, Type
+from rushlight.jit.program.ir import Block, Example, Function, Value, read
+from rushlight.jit.program.types import INT, NONE, TENSOR, Type
 from rushlight.jit.state import paused, tracing
+from rushlight.jit.tracing.traced import TracedInt, TracedTensor, _plain
 from rushlight.overrides import TorchFunctionMode
-
-
-class TracerWarning(Warning):
-    """The trace may not hold for other inputs."""
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """Say nothing of what the framework's own code does while it is traced."""
-        warnings.filterwarnings("ignore", category=TracerWarning, module="(torch|rushlight).(?!jit)")
-
-
-class TracingCheckError(Exception):
-    """The traced program differs from the Python that it was recorded from."""
-
-
-_LOST = (
-    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the "
-    "data flow of "
-    "Python values, so this value will be treated as a constant in the future. This means that the "
-    "trace might not "
-    "generalize to other inputs!"
-)
-
-
-def _leaving(method: str, what: str) -> Callable[..., Any]:
-    """A method that hands a tensor's value to Python."""
-    plain = getattr(torch.Tensor, method)
-
-    def leave(self: Any, *args: Any) -> Any:
-        if tracing():
-            text = what if " " in what else _LOST.format(what)
-            warn(text, TracerWarning)
-        with paused():
-            return plain(self, *args)
-
-    return leave
-
-
-def _recorded(method: str) -> Callable[..., Any]:
-    """A method that is no op of the table, recorded by hand."""
-    plain = getattr(torch.Tensor, method)
-
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with paused():
-            found = plain(self, *args, **kwargs)
-        tracer = tracing()
-        return found if tracer is None else tracer.record(Builtin(f"aten::{method}"), (self,), {}, found)
-
-    return run
-
-
-class TracedTensor(torch.Tensor):
-    """A tensor whose methods outside of the table are seen by the trace."""
-
-    @property
-    def shape(self) -> Any:
-        """The size of each dim; numbers that remember the tensor."""
-        return _sizes(self)
-
-    def size(self, dim: int | None = None) -> Any:
-        """All sizes, or one."""
-        return _sizes(self) if dim is None else _sizes(self)[dim]
-
-    def numel(self) -> Any:
-        """How many elements."""
-        plain, tracer = torch.Tensor.numel(self), tracing()
-        return plain if tracer is None else tracer.number("aten::numel", plain, self)
-
-    __bool__ = _leaving("__bool__", "boolean")
-    __int__ = _leaving("__int__", "integer")
-    __float__ = _leaving("__float__", "float")
-    __index__ = _leaving("__index__", "index")
-    item = _leaving("item", "number")
-    tolist = _leaving("tolist", "list")
-    numpy = _leaving("numpy", "NumPy array")
-    __len__ = _leaving(
-        "__len__",
-        "Using len to get tensor shape might cause the trace to be incorrect. "
-        "Recommended usage would be tensor.shape[0]. Passing a tensor of different shape "
-        "might lead to errors or silently give incorrect results.",
-    )
-    detach, contiguous = _recorded("detach"), _recorded("contiguous")
-    zero_, fill_, copy_ = _recorded("zero_"), _recorded("fill_"), _recorded("copy_")
-
-    def __getitem__(self, index: Any) -> Any:
-        with paused():
-            found = super().__getitem__(_plain(index))
-        tracer = tracing()
-        return found if tracer is None else tracer.results(found, tracer.item("__getitem__", self, index))
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        with paused():
-            super().__setitem__(_plain(index), _plain(value))
-        if tracing() is not None:
-            tracing().item("__setitem__", self, index, value)
-
-
-def _sizes(x: Any) -> Any:
-    plain = torch.Tensor.size(x)
-    tracer = tracing()
-    return (
-        plain
-        if tracer is None
-        else tuple(tracer.number("aten::size", int(n), x, i) for i, n in enumerate(plain))
-    )
-
-
-class TracedInt(int):
-    """A size, and what is computed from sizes."""
-
-
-def _arithmetic(name: str, kind: str, swap: bool = False) -> None:
-    plain = getattr(int, name)
-
-    def run(self: int, other: Any) -> Any:
-        found = plain(self, other)
-        tracer = tracing()
-        if tracer is None or not isinstance(other, int) or found is NotImplemented:
-            return found
-        return tracer.number(kind, found, *((other, self) if swap else (self, other)))
-
-    setattr(TracedInt, name, run)
-
-
-for _op in ("add", "sub", "mul", "floordiv", "mod"):
-    for _swap in (False, True):
-        _arithmetic(f"__{'r' * _swap}{_op}__", f"aten::{'remainder' if _op == 'mod' else _op}", _swap)
-
 
 _PACKAGE = str(Path(torch.__file__).parent)
 
@@ -172,6 +43,25 @@ class _Lines(Source):
         return f"{frame.f_code.co_filename}:{frame.f_lineno}:0"
 
 
+_AT_LINES = _Lines("")
+
+
+@dataclass
+class Frame:
+    """A module that runs: its way from self, the value that stands for it, and the block of what it does."""
+
+    path: str
+    owner: Value
+    block: Block
+    call: Any = None  # the node in the block around
+    module: int = 0
+    known: dict[int, Value] = field(default_factory=dict)  # its parameters and buffers
+
+    def holds(self, path: str) -> bool:
+        """Whether something is at or below it."""
+        return not self.path or path == self.path or path.startswith(f"{self.path}.")
+
+
 class Tracer(TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
@@ -179,23 +69,29 @@ class Tracer(TorchFunctionMode):
         self.compiler = Compiler(function, Names(lambda name: None), _Lines(""))
         self.values: dict[int, Value] = {}
         self.alive: list[Any] = []
-        self.places: dict[int, str] = {}
+        self.places: dict[int, list[str]] = {}  # the ways from self to a parameter or buffer
+        self.modules: dict[int, str] = {}  # the way from self to a module
         self.scopes: list[str] = []  # what TracingState.push_scope says
+        self.frames: list[Frame] = []
         if module is not None:
             owner = function.owner
             self.self = function.block.param(Type("Class", cls=owner), "self")
-            self.places = {
-                id(t): name
-                for name, t in (
-                    *module.named_parameters(remove_duplicate=False),
-                    *module.named_buffers(remove_duplicate=False),
-                )
-            }
+            self.frames.append(Frame("", self.self, function.block))
+            for name, t in (
+                *module.named_parameters(remove_duplicate=False),
+                *module.named_buffers(remove_duplicate=False),
+            ):
+                self.places.setdefault(id(t), []).append(name)
+            for name, child in module.named_modules(remove_duplicate=False):
+                self.modules.setdefault(id(child), name)
 
     def know(self, found: Any, value: Value) -> Any:
         """Note which value of the program an object is; a tensor becomes a traced one."""
-        plain = isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter))
-        if plain and id(found) not in self.places:
+        held = id(found) in self.places
+        if held:  # what an op that writes to a parameter or buffer gives
+            self.frames[-1].known[id(found)] = value
+            return found
+        if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
             traced = found.as_subclass(TracedTensor)
             traced._plain = found
             value.example = example(found)
@@ -235,25 +131,121 @@ class Tracer(TorchFunctionMode):
             )
         if isinstance(found, (list, tuple)) and not found:
             return self.compiler.list_value([], _AT, INT)
+        if isinstance(found, dict) and found:
+            flat = [v for key, x in found.items() for v in (self.compiler.constant(_AT, key), self.value(x))]
+            kind = Type("Dict", (flat[0].type, flat[1].type))
+            return self.compiler.emit(_AT, "prim::DictConstruct", flat, kind).output
         if isinstance(found, TracedInt):
             found = int(found)
         return self.compiler.constant(
             _AT, *self.compiler.names.plain(list(found) if isinstance(found, tuple) else found)
         )
 
+    def whole(self, found: Any) -> Value:
+        """The program's value for an argument of a compiled function, where a tuple is no list."""
+        if type(found) is tuple and id(found) not in self.values:
+            return self.compiler.value(Items([self.whole(x) for x in found]), _AT)
+        if isinstance(found, list) and found:
+            return self.compiler.list_value([self.whole(x) for x in found], _AT, None)
+        if isinstance(found, dict) and found:
+            flat = [v for key, x in found.items() for v in (self.value(key), self.whole(x))]
+            kind = Type("Dict", (flat[0].type, flat[1].type))
+            return self.compiler.emit(_AT, "prim::DictConstruct", flat, kind).output
+        return self.value(found)
+
     def attribute(self, found: Any) -> Value:
-        """A parameter or buffer, by its way from self; any other tensor is a constant."""
-        path = self.places.get(id(found))
-        if path is None:
-            self.alive.append(found)
-            value = self.compiler.emit(_AT, "prim::Constant", (), TENSOR, value=found.detach()).output
+        """A parameter or buffer, by its way from a module that runs; any other tensor is a constant."""
+        paths = self.places.get(id(found))
+        if paths is not None:
+            for frame in reversed(self.frames):
+                if id(found) in frame.known:
+                    return frame.known[id(found)]
+            frame, value = self.reached(paths)
+            frame.known[id(found)] = value
         else:
-            value = self.self
-            for name in path.split("."):
-                value = self.compiler.member(value, value.type.cls, name, _AT)
+            with paused():
+                kept = _plain(found).detach()
+            if found.requires_grad and not isinstance(found, TracedTensor):
+                raise RuntimeError(
+                    "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter "
+                    f"or input, or detaching the gradient\nTensor:\n{found}"
+                )
+            self.alive.append(found)
+            value = self.compiler.emit(_AT, "prim::Constant", (), TENSOR, value=kept).output
+            self.values[id(found)] = value
         value.example = example(found)
-        self.values[id(found)] = value
         return value
+
+    def reached(self, paths: list[str]) -> tuple[Frame, Value]:
+        """What is at one of these ways from self: the innermost running module that has it, and the value."""
+        number, path = max(
+            (i, path) for path in paths for i, frame in enumerate(self.frames) if frame.holds(path)
+        )
+        frame = self.frames[number]
+        outer, self.compiler.block = self.compiler.block, frame.block
+        count = len(frame.block.nodes)
+        value = frame.owner
+        for name in path[len(frame.path) :].strip(".").split(".") if path != frame.path else ():
+            value = self.compiler.member(value, value.type.cls, name, _AT)
+        self.compiler.block = outer
+        if number + 1 < len(self.frames):  # it is read before the call in which it is used
+            made, nodes = frame.block.nodes[count:], frame.block.nodes
+            del nodes[count:]
+            place = nodes.index(self.frames[number + 1].call)
+            nodes[place:place] = made
+        return frame, value
+
+    # --- modules --------------------------------------------------------------------------------
+
+    def enter(self, module: Any, args: Any) -> None:
+        """A module begins to run: what it does goes into a block of its own."""
+        path = self.modules.get(id(module), "")
+        if not path or tracing() is not self or isinstance(module, torch.jit.ScriptModule):
+            return
+        _, owner = self.reached([path])
+        call = self.compiler.block.add("prim::TracedForward", [owner], place=_AT_LINES.place(None))
+        code = getattr(type(module).forward, "__code__", None)
+        names = list(code.co_varnames[1 : code.co_argcount]) if code is not None else []
+        given = {
+            name: self.values[id(x)]
+            for name, x in zip(names, args, strict=False)
+            if isinstance(x, torch.Tensor) and id(x) in self.values
+        }
+        call.attrs["arguments"] = list(given)
+        for value in given.values():
+            read(call, value)
+        block = Block(scope=self.compiler.block.scope)
+        call.blocks.append(block)
+        self.frames.append(Frame(path, owner, block, call, id(module)))
+        self.frames[-1].owner = block.param(owner.type, "self")
+        self.compiler.block = block
+
+    def leave(self, module: Any, args: Any, result: Any) -> None:
+        """A module has run."""
+        if tracing() is self and self.frames and self.frames[-1].module == id(module):
+            values = [self.values.get(id(x)) for x in flatten(result)[0]]
+            self.frames.pop().call.attrs["results"] = [v for v in values if v is not None]
+            self.compiler.block = self.frames[-1].block
+
+    def scripted(self, function: Function, args: tuple[Any, ...]) -> Any:
+        """A call of a compiled function or method, which stays a call."""
+        from rushlight.jit.program.execute import runner
+
+        own = function.owner is not None
+        if own and id(args[0]) not in self.modules:
+            return runner(function)(*args)  # of no module of this program: the ops that it runs
+        with paused():
+            found = runner(function)(*map(_plain, args))
+        values = [self.whole(x) for x in args[own:]]
+        if own:
+            values.insert(0, self.reached([self.modules[id(args[0])]])[1])
+        taken = self.compiler.arguments(function, function.arguments, values, {}, _AT)
+        kind = "prim::CallMethod" if own else "prim::CallFunction"
+        named = {"name": function.name} if own else {}
+        value = self.compiler.emit(
+            _AT, kind, taken, function.returns or NONE, function=function, **named
+        ).output
+        return self.results(found, value)
 
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """An op: recorded under PyTorch's own name for such a call, or in the ops that it consists of."""
@@ -282,6 +274,11 @@ class Tracer(TorchFunctionMode):
             if all(id(t) in self.values for t in parts):
                 return result
             raise RuntimeError(f"torch.jit.trace: {row.name} has no form in TorchScript")
+        if isinstance(kwargs.get("out"), (tuple, list)):
+            rest = {k: v for k, v in kwargs.items() if k != "out"}
+            for place, part in zip(kwargs["out"], call(*args, **rest), strict=True):
+                place.copy_(part)
+            return tuple(kwargs["out"])
         return self.as_written(row, call, args, kwargs)
 
     def named(self, row: Any) -> bool:
@@ -329,6 +326,9 @@ class Tracer(TorchFunctionMode):
             asked = [True, *(v.node.attrs["value"] for v in values[1:3])]
             kept = [part for part, wanted in zip(parts, asked, strict=True) if wanted]
             return tuple(self.results(f, v) for f, v in zip(found, kept, strict=True))
+        if args and isinstance(args[0], TracedTensor) and found is args[0].__dict__.get("_plain"):
+            self.values[id(args[0])] = value  # an op that wrote to it
+            return args[0]
         return self.results(found, value)
 
     def indexing(self, run: Any, base: Any, index: Any, *stored: Any) -> Any:
@@ -351,13 +351,26 @@ class Tracer(TorchFunctionMode):
             else:
                 parts.append(self.spelled(part, env))
         compiler.env = env
-        tree: Any = ast.parse(
+        tree = ast.parse(
             f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]", mode="eval"
         ).body
         if name == "__getitem__":
-            return compiler.indexed(self.value(base), tree.slice, _AT)
-        compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)
+            return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
+        compiler.set_item(self.value(base), tree, self.value(self.fitting(base, index, stored[0])), _AT)  # type: ignore[arg-type]
         return self.value(base)
+
+    def entry(self, value: Value, key: Any) -> Value:
+        """An entry of a dict."""
+        key = self.compiler.constant(_AT, key)
+        return self.compiler.call_builtin("aten::__getitem__", [value, key], {}, _AT)
+
+    def fitting(self, base: Any, index: Any, stored: Any) -> Any:
+        """What is stored at x[index], without leading dims of size 1 that the place does not have."""
+        if not isinstance(stored, torch.Tensor):
+            return stored
+        with paused():
+            left = stored.dim() - _plain(base)[_plain(index)].dim()
+        return stored.view(stored.shape[left:]) if left > 0 else stored
 
     def spelled(self, part: Any, env: dict[str, Any], bound: bool = False) -> str:
         """A part of an index as text; what is traced gets a name in env. `bound`: of a slice."""
@@ -375,6 +388,8 @@ class Tracer(TorchFunctionMode):
         """The results with their values."""
         if isinstance(found, torch.Tensor):
             return self.know(found, value)
+        if isinstance(found, dict):
+            return {key: self.results(part, self.entry(value, key)) for key, part in found.items()}
         if isinstance(found, (list, tuple)):
             values = self.compiler.parts(value, len(found), _AT)
             parts = [self.results(f, v) for f, v in zip(found, values, strict=True)]
@@ -445,18 +460,6 @@ def example(found: torch.Tensor) -> Example:
     """What is told of a traced tensor."""
     sizes = tuple(int(n) for n in torch.Tensor.size(found))
     return Example(found.dtype, sizes, tuple(found.stride()), found.device, found.requires_grad)
-
-
-def _plain(found: Any) -> Any:
-    """An argument without what the trace adds to it."""
-    if isinstance(found, TracedInt):
-        return int(found)
-    if isinstance(found, TracedTensor):
-        plain = found.__dict__.get("_plain")
-        return found.as_subclass(torch.Tensor) if plain is None else plain
-    if type(found) in (list, tuple):
-        return type(found)(map(_plain, found))
-    return found
 
 
 def _bound(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
