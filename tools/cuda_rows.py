@@ -86,13 +86,13 @@ def _of_sample(row: Row) -> Iterator[Meaning]:
         found.append(entry(self, *args, **more))
         return found[-1]
 
-    Formula.entry = noted  # type: ignore[method-assign]
+    setattr(Formula, "entry", noted)
     try:
         for of, sample in laws.ALL:
             if of is row and not found:
                 laws.call(row, {n: _single(v) for n, v in laws.tensors_of(sample).items()})
     finally:
-        Formula.entry = entry  # type: ignore[method-assign]
+        setattr(Formula, "entry", entry)
     yield from [e.kernel.meaning for e in found[:1]]
 
 

@@ -71,7 +71,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
         raise RuntimeError("explain() was called while a function is recorded")
     runner = getattr(function, "_runner", None)
     if not isinstance(runner, (Compiled, Eager)):
-        runner = made(function, mode="reduce-overhead")._runner
+        runner = getattr(made(function, mode="reduce-overhead"), "_runner")
         for _ in range(4):
             runner(*args, **kwargs)
     return Explanation(runner)
@@ -121,7 +121,8 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
     trace.ends, trace.program = [], _Unmade
     choice.call(trace, function, args, kwargs)
     graphs, node = [], trace.root
-    while node is not None:
+    while node.flushed:
+        node = next(iter(node.flushed.values()))
         ops: list[str] = []
         while node.next:
             node = next(iter(node.next.values()))
@@ -130,7 +131,6 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
                 ops.append(getattr(row or call, "name", getattr(call, "__name__", "?")))
         if ops:
             graphs.append(ops)
-        node = node.flushed  # type: ignore[assignment]
     reasons = [
         GraphCompileReason(why, [FrameSummary(*_line(where), name="?")] if where else [])
         for why, where in trace.ends

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rushlight.distributed.hub import Hub, in_thread
-from rushlight.distributed.hubnodes import SILENCE
-from rushlight.distributed.messages import Line, Lost
+from rushlight.distributed.hub.messages import Line, Lost
+from rushlight.distributed.hub.nodes import SILENCE
+from rushlight.distributed.hub.server import Hub, in_thread
 
 GRACE = 5.0  # seconds that workers have to end by themselves when one has failed, and again after SIGTERM
 

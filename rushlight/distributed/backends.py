@@ -49,7 +49,7 @@ def is_gloo_available() -> bool:
 
 def is_mpi_available() -> bool:
     """Whether MPI's packages are installed."""
-    from rushlight.distributed.wire import installed
+    from rushlight.distributed.communication.wire import installed
 
     return installed()
 

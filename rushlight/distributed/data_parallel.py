@@ -13,7 +13,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import tree_map
 from rushlight.distributed.algorithms.ddp_comm_hooks import default_hooks
 from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
-from rushlight.distributed.common import broadcast_coalesced, words
+from rushlight.distributed.communication.common import broadcast_coalesced, words
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.reducer import GradBucket, Reducer
 from rushlight.nn.modules.module import Module

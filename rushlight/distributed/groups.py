@@ -11,12 +11,12 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight.distributed.backends import Backend, checked_backend
-from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
+from rushlight.distributed.communication.lanes import Lane, Operation, Steps, Transfers
+from rushlight.distributed.communication.wire import INSTALL, SoloWire, installed, start_mpi
+from rushlight.distributed.communication.work import Work
+from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import PrefixStore, Store
-from rushlight.distributed.watch import Watch
-from rushlight.distributed.wire import INSTALL, SoloWire, installed, start_mpi
-from rushlight.distributed.work import Work
 
 LINGER = 3.0  # seconds for which a rank that ends waits for the others to read what it has sent
 
@@ -120,13 +120,13 @@ def is_initialized() -> bool:
     return world.default is not None
 
 
-def default_group(what: ProcessGroup | int | None = None) -> ProcessGroup:
+def default_group(what: Any = None) -> ProcessGroup:
     """The group that an argument `group=` means; ValueError before init_process_group().
 
     Of a process outside of a group it is GroupMember.NON_GROUP_MEMBER, a number, which `member` asks for.
     """
     if what is not None:
-        return what  # type: ignore[return-value]
+        return what
     if world.default is None:
         raise ValueError(
             "Default process group has not been initialized, please make sure to call init_process_group."

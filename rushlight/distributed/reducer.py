@@ -16,7 +16,7 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.autograd import hooks
 from rushlight._engine.core.callers import warn
-from rushlight.distributed.common import words
+from rushlight.distributed.communication.common import words
 
 Tensor = Any
 

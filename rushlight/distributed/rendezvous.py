@@ -10,10 +10,10 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from rushlight.distributed.communication.wire import adopt_mpi
 from rushlight.distributed.errors import DistBackendError
-from rushlight.distributed.hub import in_process
+from rushlight.distributed.hub.server import in_process
 from rushlight.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore, _listener
-from rushlight.distributed.wire import adopt_mpi
 
 default_pg_timeout = timedelta(minutes=30)
 _hubs: dict[int, None] = {}  # ports at which helpers of this process listen
@@ -39,8 +39,7 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> Non
     """Let `handler(url, timeout=)`, a generator as `rendezvous` is, answer for a scheme."""
 
     def answer(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
-        result: tuple[Store, int, int] = next(handler(parts.geturl(), timeout=timeout))
-        return result
+        return next(handler(parts.geturl(), timeout=timeout))
 
     if scheme in _HANDLERS:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.errors import DistNetworkError, DistStoreError
-from rushlight.distributed.messages import Line, Lost, pack, unpack
+from rushlight.distributed.hub.messages import Line, Lost, pack, unpack
 
 Change = Callable[["bytes | None"], "bytes | None"]
 
@@ -232,7 +232,7 @@ class TCPStore(Store):
         use_libuv: bool = True,
     ) -> None:
         super().__init__()
-        from rushlight.distributed.hub import in_thread  # which has a store of its own
+        from rushlight.distributed.hub.server import in_thread  # which has a store of its own
 
         self._timeout, self.host, self.port = timeout, host_name, port
         self._hub = in_thread(_listener(port, master_listen_fd)) if is_master else None
@@ -265,8 +265,9 @@ class TCPStore(Store):
     def __del__(self) -> None:
         if hasattr(self, "_line"):
             self._line.close()
-        if getattr(self, "_hub", None) is not None:
-            self._hub.stop()  # type: ignore[union-attr]
+        hub = getattr(self, "_hub", None)
+        if hub is not None:
+            hub.stop()
 
     def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
         try:

@@ -10,66 +10,66 @@ from typing import Any
 
 from rushlight.distributions.transforms import AbsTransform as AbsTransform
 from rushlight.distributions.transforms import AffineTransform as AffineTransform
-from rushlight.distributions.coins import Bernoulli as Bernoulli
-from rushlight.distributions.shares import Beta as Beta
-from rushlight.distributions.counts import Binomial as Binomial
+from rushlight.distributions.families.coins import Bernoulli as Bernoulli
+from rushlight.distributions.families.shares import Beta as Beta
+from rushlight.distributions.families.counts import Binomial as Binomial
 from rushlight.distributions.transforms import CatTransform as CatTransform
-from rushlight.distributions.classes import Categorical as Categorical
-from rushlight.distributions.real_line import Cauchy as Cauchy
-from rushlight.distributions.gamma import Chi2 as Chi2
+from rushlight.distributions.families.classes import Categorical as Categorical
+from rushlight.distributions.families.real_line import Cauchy as Cauchy
+from rushlight.distributions.families.gamma import Chi2 as Chi2
 from rushlight.distributions.transforms import ComposeTransform as ComposeTransform
-from rushlight.distributions.coins import ContinuousBernoulli as ContinuousBernoulli
+from rushlight.distributions.families.coins import ContinuousBernoulli as ContinuousBernoulli
 from rushlight.distributions.transforms import CorrCholeskyTransform as CorrCholeskyTransform
 from rushlight.distributions.transforms import CumulativeDistributionTransform as CumulativeDistributionTransform
-from rushlight.distributions.shares import Dirichlet as Dirichlet
+from rushlight.distributions.families.shares import Dirichlet as Dirichlet
 from rushlight.distributions.distribution import Distribution as Distribution
 from rushlight.distributions.transforms import ExpTransform as ExpTransform
-from rushlight.distributions.gamma import Exponential as Exponential
+from rushlight.distributions.families.gamma import Exponential as Exponential
 from rushlight.distributions.exp_family import ExponentialFamily as ExponentialFamily
-from rushlight.distributions.gamma import FisherSnedecor as FisherSnedecor
-from rushlight.distributions.gamma import Gamma as Gamma
-from rushlight.distributions.extremes import GeneralizedPareto as GeneralizedPareto
-from rushlight.distributions.coins import Geometric as Geometric
-from rushlight.distributions.extremes import Gumbel as Gumbel
-from rushlight.distributions.derived import HalfCauchy as HalfCauchy
-from rushlight.distributions.derived import HalfNormal as HalfNormal
+from rushlight.distributions.families.gamma import FisherSnedecor as FisherSnedecor
+from rushlight.distributions.families.gamma import Gamma as Gamma
+from rushlight.distributions.families.extremes import GeneralizedPareto as GeneralizedPareto
+from rushlight.distributions.families.coins import Geometric as Geometric
+from rushlight.distributions.families.extremes import Gumbel as Gumbel
+from rushlight.distributions.families.derived import HalfCauchy as HalfCauchy
+from rushlight.distributions.families.derived import HalfNormal as HalfNormal
 from rushlight.distributions.independent import Independent as Independent
 from rushlight.distributions.transforms import IndependentTransform as IndependentTransform
-from rushlight.distributions.gamma import InverseGamma as InverseGamma
-from rushlight.distributions.extremes import Kumaraswamy as Kumaraswamy
-from rushlight.distributions.matrices import LKJCholesky as LKJCholesky
-from rushlight.distributions.real_line import Laplace as Laplace
-from rushlight.distributions.derived import LogNormal as LogNormal
-from rushlight.distributions.derived import LogisticNormal as LogisticNormal
-from rushlight.distributions.vectors import LowRankMultivariateNormal as LowRankMultivariateNormal
+from rushlight.distributions.families.gamma import InverseGamma as InverseGamma
+from rushlight.distributions.families.extremes import Kumaraswamy as Kumaraswamy
+from rushlight.distributions.families.matrices import LKJCholesky as LKJCholesky
+from rushlight.distributions.families.real_line import Laplace as Laplace
+from rushlight.distributions.families.derived import LogNormal as LogNormal
+from rushlight.distributions.families.derived import LogisticNormal as LogisticNormal
+from rushlight.distributions.families.vectors import LowRankMultivariateNormal as LowRankMultivariateNormal
 from rushlight.distributions.transforms import LowerCholeskyTransform as LowerCholeskyTransform
 from rushlight.distributions.mixture_same_family import MixtureSameFamily as MixtureSameFamily
-from rushlight.distributions.classes import Multinomial as Multinomial
-from rushlight.distributions.vectors import MultivariateNormal as MultivariateNormal
-from rushlight.distributions.counts import NegativeBinomial as NegativeBinomial
-from rushlight.distributions.real_line import Normal as Normal
-from rushlight.distributions.classes import OneHotCategorical as OneHotCategorical
-from rushlight.distributions.classes import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
-from rushlight.distributions.extremes import Pareto as Pareto
-from rushlight.distributions.counts import Poisson as Poisson
+from rushlight.distributions.families.classes import Multinomial as Multinomial
+from rushlight.distributions.families.vectors import MultivariateNormal as MultivariateNormal
+from rushlight.distributions.families.counts import NegativeBinomial as NegativeBinomial
+from rushlight.distributions.families.real_line import Normal as Normal
+from rushlight.distributions.families.classes import OneHotCategorical as OneHotCategorical
+from rushlight.distributions.families.classes import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
+from rushlight.distributions.families.extremes import Pareto as Pareto
+from rushlight.distributions.families.counts import Poisson as Poisson
 from rushlight.distributions.transforms import PositiveDefiniteTransform as PositiveDefiniteTransform
 from rushlight.distributions.transforms import PowerTransform as PowerTransform
-from rushlight.distributions.relaxed import RelaxedBernoulli as RelaxedBernoulli
-from rushlight.distributions.relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from rushlight.distributions.families.relaxed import RelaxedBernoulli as RelaxedBernoulli
+from rushlight.distributions.families.relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
 from rushlight.distributions.transforms import ReshapeTransform as ReshapeTransform
 from rushlight.distributions.transforms import SigmoidTransform as SigmoidTransform
 from rushlight.distributions.transforms import SoftmaxTransform as SoftmaxTransform
 from rushlight.distributions.transforms import SoftplusTransform as SoftplusTransform
 from rushlight.distributions.transforms import StackTransform as StackTransform
 from rushlight.distributions.transforms import StickBreakingTransform as StickBreakingTransform
-from rushlight.distributions.gamma import StudentT as StudentT
+from rushlight.distributions.families.gamma import StudentT as StudentT
 from rushlight.distributions.transforms import TanhTransform as TanhTransform
 from rushlight.distributions.transforms import Transform as Transform
 from rushlight.distributions.transformed_distribution import TransformedDistribution as TransformedDistribution
-from rushlight.distributions.real_line import Uniform as Uniform
+from rushlight.distributions.families.real_line import Uniform as Uniform
 from rushlight.distributions.von_mises import VonMises as VonMises
-from rushlight.distributions.extremes import Weibull as Weibull
-from rushlight.distributions.matrices import Wishart as Wishart
+from rushlight.distributions.families.extremes import Weibull as Weibull
+from rushlight.distributions.families.matrices import Wishart as Wishart
 from rushlight.distributions import bernoulli as bernoulli
 from rushlight.distributions import beta as beta
 from rushlight.distributions.constraint_registry import biject_to as biject_to
@@ -125,8 +125,8 @@ from rushlight.distributions import wishart as wishart
 class _Member(ModuleType):
     """PyTorch's module of one distribution, which shares a file with its family here: that file's names."""
 
-    def __init__(self, name: Any, family: Any) -> None: ...
-    def __getattr__(self, name: Any) -> Any: ...
+    def __init__(self, name: str, family: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
 def __dir__() -> list[str]: ...
 __all__ = ['AbsTransform', 'AffineTransform', 'Bernoulli', 'Beta', 'Binomial', 'CatTransform', 'Categorical',
     'Cauchy', 'Chi2', 'ComposeTransform', 'ContinuousBernoulli', 'CorrCholeskyTransform',

@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.coins import *
+from rushlight.distributions.families.coins import *

@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.shares import *
+from rushlight.distributions.families.shares import *

@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.extremes import *
+from rushlight.distributions.families.extremes import *

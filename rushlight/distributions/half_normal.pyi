@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.derived import *
+from rushlight.distributions.families.derived import *

@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.vectors import *
+from rushlight.distributions.families.vectors import *

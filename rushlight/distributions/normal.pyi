@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.real_line import *
+from rushlight.distributions.families.real_line import *

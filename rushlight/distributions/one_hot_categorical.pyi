@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.classes import *
+from rushlight.distributions.families.classes import *

@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.counts import *
+from rushlight.distributions.families.counts import *

@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.relaxed import *
+from rushlight.distributions.families.relaxed import *

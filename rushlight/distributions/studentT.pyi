@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.gamma import *
+from rushlight.distributions.families.gamma import *

@@ -1,2 +1,2 @@
 # Written by `python tools/stubs.py`.
-from rushlight.distributions.matrices import *
+from rushlight.distributions.families.matrices import *

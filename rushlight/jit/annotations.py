@@ -43,8 +43,8 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """isinstance that knows List[int] and its like."""
-    from rushlight.jit.execute import accepts
-    from rushlight.jit.types import from_python
+    from rushlight.jit.program.execute import accepts
+    from rushlight.jit.program.types import from_python
 
     targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     return any(accepts(obj, from_python(t)) for t in targets)

@@ -18,12 +18,12 @@ from rushlight._engine.serialization.api import (
 )
 from rushlight._engine.serialization.rebuild import _plain_form, storage_bytes
 from rushlight._engine.serialization.zip_format import Reader, Writer
-from rushlight.jit.codetext import function_text
-from rushlight.jit.ir import Function, walk
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
+from rushlight.jit.program.codetext import function_text
+from rushlight.jit.program.ir import Function, walk
+from rushlight.jit.program.schema import REQUIRED, spell
+from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
 from rushlight.jit.reader import Archive
-from rushlight.jit.schema import REQUIRED, spell
-from rushlight.jit.types import BOOL, FUNCTION, ClassType, Type, of_value
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -312,7 +312,7 @@ class _Data:
 
 
 def _fits(value: Any, t: Type) -> bool:
-    from rushlight.jit.execute import accepts
+    from rushlight.jit.program.execute import accepts
 
     return accepts(value, t)
 
@@ -342,10 +342,10 @@ def load(
             raise ValueError(f"The provided filename {f} is a directory")
     with _opened_for_reading(f) as file:
         reader = Reader(file, str(f))
-        for name in _extra_files or {}:
+        wanted = {} if _extra_files is None else _extra_files
+        for name in wanted:
             if reader.has(f"extra/{name}"):
-                content = reader.read(f"extra/{name}")
-                _extra_files[name] = content  # type: ignore[index]
+                wanted[name] = reader.read(f"extra/{name}")
         try:
             return Archive(reader, map_location).load()
         except RuntimeError:

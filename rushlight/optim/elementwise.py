@@ -130,8 +130,7 @@ class Elementwise(Optimizer):
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         """The arguments of the formula at the step numbered plan.step."""
-        switches: tuple[Any, ...] = plan.switches
-        return switches
+        return plan.switches
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         """The numbers in the formula, by name, that are no options of the group; may carry numbers on."""
@@ -193,7 +192,8 @@ class Elementwise(Optimizer):
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
                 made: Any = wrap(np.full_like(p._a, start), p._k)
-                state[name] = p._state(made)  # type: ignore[attr-defined] # of a subclass of Tensor
+                of_subclass: Any = p
+                state[name] = of_subclass._state(made)
         return state
 
     # --- stepping -----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 
 from rushlight._engine.core.determinism import Determinism
+from rushlight._engine.core.recording import switched
 
 
 class _Settings(ModuleType):
@@ -20,7 +21,8 @@ class _Settings(ModuleType):
     def fill_uninitialized_memory(self, mode: bool) -> None:
         if not isinstance(mode, bool):
             raise TypeError("expected mode to be a bool, but got " + type(mode).__name__)
-        Determinism.fill_uninitialized_memory = mode
+        with switched("whether memory is filled"):
+            Determinism.fill_uninitialized_memory = mode
 
 
 sys.modules[__name__].__class__ = _Settings

@@ -8,7 +8,7 @@ import pytest
 import rushlight as torch
 import rushlight.distributed.checkpoint as dcp
 from rushlight.distributed.checkpoint.metadata import Metadata, MetadataIndex
-from rushlight.distributed.work import Future
+from rushlight.distributed.communication.work import Future
 
 
 def state():

@@ -39,7 +39,7 @@ def test_modules_of_one_distribution() -> None:
 def test_nothing_is_loaded_before_it_is_named() -> None:
     code = (
         "import sys, rushlight; assert 'rushlight.distributions' not in sys.modules; "
-        "rushlight.distributions.Normal; assert 'rushlight.distributions.gamma' not in sys.modules"
+        "rushlight.distributions.Normal; assert 'rushlight.distributions.families.gamma' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 

@@ -1,4 +1,4 @@
-"""Write rushlight/jit/schemas.txt: the signatures of PyTorch's internal ops that Rushlight can run.
+"""Write rushlight/jit/program/schemas.txt: the signatures of PyTorch's internal ops that Rushlight can run.
 
 python tests/goldens/record_jit_schemas.py        needs an installed PyTorch
 """
@@ -13,9 +13,10 @@ import torch
 from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight.jit.templates import of_tensors, plain
 
-TABLE = Path(__file__).resolve().parents[2] / "rushlight" / "jit"
+TABLE = Path(__file__).resolve().parents[2] / "rushlight" / "jit" / "program"
 # Ops of `prim` that programs name; the others are what compilers make.
 PRIM = {
+    *(f"is_{kind}" for kind in "cpu mps xla xpu ipu mkldnn quantized sparse_csr vulkan mtia maia".split()),
     "RaiseException",
     "NumToTensor",
     "dtype",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight.jit import schema
+from rushlight.jit.program import schema
 from rushlight.jit.templates import SCOPE, Table, Template, of_tensors, plain
 
 _ALL = [(kind, template) for table in (plain, of_tensors) for kind, template in table.templates.items()]

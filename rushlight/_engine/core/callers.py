@@ -8,6 +8,8 @@ import sys
 import warnings
 from types import FrameType
 
+from rushlight._engine.core.recording import TAPE
+
 _ROOT = os.path.abspath(__file__).rpartition(os.path.join("rushlight", "_engine"))[0]
 # Files of ours: the packages, and what they write and compile (dispatch/generated_code.py).
 OURS = (_ROOT + "rushlight" + os.sep, _ROOT + "rushlight_vision" + os.sep, "<rushlight ")
@@ -30,6 +32,9 @@ def caller() -> FrameType:
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """warnings.warn, about the user's line, however deep in the package it is called."""
+    told = getattr(TAPE[-1], "warned", None) if TAPE else None
+    if told is not None:
+        told()
     frame = caller()
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})

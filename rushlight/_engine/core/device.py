@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core.recording import switched
 from rushlight._engine.lazy import package
 
 _TYPES = ("cpu", "cuda", "meta", "mps", "xpu", "xla", "mkldnn", "hpu", "mtia")
@@ -64,11 +65,11 @@ class device:
 
     def __enter__(self) -> device:
         _outer.append(Default.value)
-        Default.value = self
+        Default.set(self)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        Default.value = _outer.pop()
+        Default.set(_outer.pop())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (self.type,) if self.index is None else (self.type, self.index)
@@ -78,6 +79,14 @@ class Default:
     """The device of new tensors; `with device(...)` and set_default_device change it."""
 
     value: device
+
+    @classmethod
+    def set(cls, value: device) -> None:
+        """Change it."""
+        if value is cls.value:
+            return
+        with switched("the default device"):
+            cls.value = value
 
 
 _outer: list[device] = []

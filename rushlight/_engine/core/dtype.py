@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from rushlight._engine.core.recording import switched
 from rushlight._engine.lazy import package
 
 # Promotion order of the categories: a tensor of a higher one decides the result's dtype.
@@ -163,9 +164,10 @@ def set_default_dtype(d: dtype) -> None:
             f"got {d!r}; use torch.float32, float64, float16 or bfloat16"
         )
     if d is not _Default.value:
-        _Default.value = d
-        for forget in on_default_change:
-            forget()
+        with switched("the default dtype"):
+            _Default.value = d
+            for forget in on_default_change:
+                forget()
 
 
 def opmath(d: dtype) -> dtype:

@@ -11,12 +11,14 @@ A recorder (trace/recorder.py) has these methods:
   once                                      why the call's backward pass may not be recorded before it comes
   fuses                                     whether it fuses what composites are made of
 It may have run_node(node, grad): what a node's rule gives in a backward pass.
+It may have warned(): a warning is given, which leaving out what ran would leave out, too.
 It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any
 
@@ -40,6 +42,21 @@ def settle() -> None:
     put_off = getattr(TAPE[-1], "settle", None) if TAPE else None
     if put_off is not None:
         put_off()
+
+
+@contextmanager
+def switched(what: str) -> Iterator[None]:
+    """Around a change of a switch of the process that ops ask (switches.py).
+
+    What was put off is computed as it was asked for, and what follows is another matter; a call that is
+    recorded to be replayed without Python will not be, as a replay would leave the change out.
+    """
+    escape(f"{what} is changed")
+    settle()
+    try:
+        yield
+    finally:
+        settle()
 
 
 def escape(what: str) -> None:

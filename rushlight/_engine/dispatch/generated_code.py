@@ -40,8 +40,7 @@ def compile_function(
     scope.setdefault("__name__", "rushlight")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(_compiled(text, file), scope)
-    result: Callable[..., Any] = scope[name]
-    return result
+    return scope[name]
 
 
 # What this process compiled, to be kept for the next ones when it ends.
@@ -53,7 +52,7 @@ def _compiled(text: str, file: str) -> CodeType:
     name = sha256(b"\0".join([MAGIC_NUMBER, file.encode(), text.encode()])).hexdigest()[:40]
     found = cache.find(name)
     if found is not None:
-        return marshal.loads(found)  # type: ignore[no-any-return]
+        return marshal.loads(found)
     if not _fresh:
         atexit.register(_keep_fresh)
     _fresh[name] = code = compile(text, file, "exec")
@@ -69,8 +68,9 @@ def _keep_fresh() -> None:
 def key(p: Any, n: str) -> str:
     """Code for what tells arguments called `n` of a parameter apart, but for numbers in tensors."""
     of = "{0}._k, {0}._l.shape, {0}._l.strides"
-    if p.is_list:
-        return f"tuple([({of.format('t')}) for t in {n}])"
+    if p.is_list:  # mostly of two
+        two = f"{of.format(f'{n}[0]')}, {of.format(f'{n}[1]')}"
+        return f"({two}) if len({n}) == 2 else tuple([({of.format('t')}) for t in {n}])"
     if p.is_tensor and not p.takes_number:
         return of.format(n) if p.type == "Tensor" else f"{n} if {n} is None else ({of.format(n)})"
     if p.is_tensor:

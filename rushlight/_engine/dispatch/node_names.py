@@ -168,6 +168,11 @@ _LABELS |= {
 _SAVING_NOTHING = ("Upsample", "AffineGridGenerator")
 
 
+def keeps_constants(node: Any) -> bool:
+    """Whether a node of this name may be gone through again by backward()."""
+    return bool(node.__class__.__name__.startswith(_SAVING_NOTHING))
+
+
 def label(row: Row) -> Label | None:
     """The name of a row's node, or a function of the arguments by name; None: the usual one."""
     return _LABELS.get(row.name)

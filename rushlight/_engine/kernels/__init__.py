@@ -38,6 +38,7 @@ register(
         "packed matrix": "products.tiles:packed",
         "suits the team": "products.tiles:suits",
         "convolution": "products.convolution:convolution",
+        "convolution of pairs": "products.convolution:pairs",
         "attention": "products.attention:attend",
         "attention backward": "products.attention:unattend",
         "max pool": "products.max_pool:maxima",
@@ -46,5 +47,6 @@ register(
         "address": "runtime.team:pointer",
         "loop over few elements": "runtime.small_calls:loop",
         "reduction of few elements": "runtime.small_calls:reduction",
+        "product of few elements": "runtime.small_calls:product",
     },
 )

@@ -54,8 +54,7 @@ def sizes(x: Array, n: Array, kind: str) -> Array:
         "v": (1, sign * odd_many),
         "w": (odd_many, sign),
     }
-    result: Array = np.where(x > 0, *ends[kind])
-    return result
+    return np.where(x > 0, *ends[kind])
 
 
 def waves(x: Array, n: Array, kind: str) -> Array:

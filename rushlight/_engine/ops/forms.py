@@ -15,7 +15,7 @@ from functools import cache
 from rushlight._engine.ops.signature import Param, text
 from rushlight._engine.ops.table import Row
 
-_SCHEMAS = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "jit", "schemas.txt")
+_SCHEMAS = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "jit", "program", "schemas.txt")
 _LINE = re.compile(r"(\w+)(?:\.\w+)?\((.*)\) -> .*")
 _PARAMETER = re.compile(r"(\*)|(?:\w+(?:\[\d*\])?\??)+ (\w+)(=.*)?")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.determinism import Determinism
+from rushlight._engine.core.recording import switched
 from rushlight._engine.kernels.runtime import parallel
 
 _PRECISIONS = ("highest", "high", "medium")
@@ -58,7 +59,8 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
             f"{type(mode).__name__}"
         )
-    Determinism.level, Determinism.warn_only = 0 if not mode else 1 if warn_only else 2, warn_only
+    with switched("the switch of determinism"):
+        Determinism.level, Determinism.warn_only = 0 if not mode else 1 if warn_only else 2, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -84,8 +86,9 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     if debug_mode not in allowed:
         expected = "one of `default`, `warn`, `error`" if allowed is _LEVELS else "0, 1, or 2"
         raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
-    Determinism.level = allowed.index(debug_mode)
-    Determinism.warn_only = Determinism.level == 1
+    with switched("the switch of determinism"):
+        Determinism.level = allowed.index(debug_mode)
+        Determinism.warn_only = Determinism.level == 1
 
 
 def get_float32_matmul_precision() -> str:

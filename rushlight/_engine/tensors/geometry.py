@@ -79,9 +79,10 @@ class Geometry(_Tensor):
     @property
     def shape(self) -> Size:
         """The sizes of all dims."""
-        sizes = self._l.shape
-        found = _SIZES.get(sizes)
-        return sized(sizes) if found is None else found
+        try:
+            return _SIZES[self._l.shape]
+        except KeyError:
+            return sized(self._l.shape)
 
     dtype = _told("_k.dtype", "The element type.")
     device = _told("_k.device", "Where the memory is.")
@@ -171,8 +172,7 @@ class Geometry(_Tensor):
     @property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor is returned as it is."""
-        part: Tensor = lookup_function("real")(self)
-        return part
+        return lookup_function("real")(self)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -181,8 +181,7 @@ class Geometry(_Tensor):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, as a view."""
-        part: Tensor = lookup_function("imag")(self)
-        return part
+        return lookup_function("imag")(self)
 
     @imag.setter
     def imag(self, value: Any) -> None:

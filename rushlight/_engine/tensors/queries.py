@@ -149,4 +149,4 @@ def set_default_device(device: Any) -> None:
     wanted = _device("cpu" if device is None else device)
     if wanted.type not in ("cpu", "meta"):
         available(wanted)
-    Default.value = wanted
+    Default.set(wanted)

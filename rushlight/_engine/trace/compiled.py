@@ -106,7 +106,7 @@ class Compiled:
 
     def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
-        program: Program = plan.program  # type: ignore[assignment]
+        program: Any = plan.program
         if program.pending or not program.busy.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:

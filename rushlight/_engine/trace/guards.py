@@ -16,7 +16,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.core.dtype import get_default_dtype
+from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -84,7 +84,7 @@ class Guards:
     def failure(self) -> str:
         """Which fact no longer holds; empty if all do."""
         if _modes() != self.modes:
-            return "the mode of autograd, an interpreter or the default dtype has changed"
+            return "the mode of autograd, an interpreter, a default or the switch of determinism has changed"
         for t, memory, requires_grad in self.tensors:
             if t._m is not memory:
                 return f"a tensor of shape {tuple(t._m.shape)} has got other memory"
@@ -201,7 +201,7 @@ class Sight(Guards):
 def _modes() -> tuple[Any, ...]:
     # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
     modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
-    return LOCAL.enabled, LOCAL.inference, modes, get_default_dtype()
+    return LOCAL.enabled, LOCAL.inference, modes, switches()
 
 
 def is_module(value: Any) -> bool:

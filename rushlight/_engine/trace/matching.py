@@ -56,6 +56,7 @@ class Trace:
     """What is known about one compiled function: the tree, and who is in it. Shells' owner."""
 
     def __init__(self) -> None:
+        # What calls and backward passes begin after.
         self.root, self.backward = Node(), Node()
         # Ops that are matched in parts: for tracked operands (True), others (False).
         self.inner: dict[Any, set[bool]] = {}
@@ -75,8 +76,7 @@ class Trace:
         if region is not None:
             region.settle()
         try:
-            values: Array = _slot(t)
-            return values
+            return _slot(t)
         except AttributeError:
             raise RuntimeError(
                 "the values of a tensor were lost, as the program that was to compute them failed"
@@ -92,7 +92,9 @@ class Region(Learning, Writes):
     """One pass through a trace: an interpreter in the dispatcher of this thread."""
 
     def __init__(self, trace: Trace, begin: Node) -> None:
-        self.trace, self.node, self.thread = trace, begin, threading.get_ident()
+        # before: where the segment before this one ended.
+        self.before, self.node = begin, begin.after()
+        self.trace, self.thread = trace, threading.get_ident()
         # As the trace's; backward passes are not handed over.
         self.program: Any = trace.program if begin is trace.root else None
         self.lock = threading.RLock()
@@ -372,8 +374,7 @@ class Region(Learning, Writes):
             pass
         else:
             if hidden.__class__ is Pending and hidden.place >= 0 and hidden.owner is self.trace:
-                place: int = hidden.place
-                return place
+                return hidden.place
         self.met()
         known = self.places.get(id(t))
         return known[0] if known is not None and known[1]() is t else None
@@ -515,6 +516,11 @@ class Region(Learning, Writes):
             child.fixed = True
             self.settle()
             return out
+        if unit.warned:  # maybe only this once
+            child.warned += 1
+            child.fixed = child.warned > 1
+            self.settle()
+            return out
         if not child.seen:
             child.learn(step, numbers, self.count, self.entered)
             if self.program is not None:
@@ -576,17 +582,12 @@ class Region(Learning, Writes):
             self._compute(node)
             self.node = node
             if node.parent is not None:
-                self.node = self._next(node)
-            elif not self.places and not self.inputs:
+                self.before = node
+            elif not self.places and not self.inputs and node is self.before.after():
                 self.known = {} if self.recording else node.known
                 return
+            self.node = self.before.after()
             self._begin()
-
-    def _next(self, node: Node) -> Node:
-        """Where the next segment begins."""
-        if node.flushed is None:
-            node.flushed = Node()
-        return node.flushed
 
     def _compute(self, node: Node) -> list[tuple[Tensor, int]]:
         """Give shells that still live their values; who they are, with their places.
@@ -615,7 +616,7 @@ class Region(Learning, Writes):
                 if not filled(t):
                     t._hidden = Pending(t._hidden.layout, self.trace)
             self._restore()
-            self.node = self._next(node)
+            self.before, self.node = node, node.after()
             self._begin()
             raise
         self._restore()

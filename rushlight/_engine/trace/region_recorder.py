@@ -111,6 +111,14 @@ class RegionRecorder:
             self.region.note(what)
             self.region.settle()
 
+    def warned(self) -> None:
+        """A warning is given: what runs is not taken at once, or not yet."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.warned = True
+        elif self.region.mine():
+            self.region.events += 1
+
     def settle(self) -> None:
         """Memory is to be written to."""
         if self.region.unit is None and self.region.mine():

@@ -109,5 +109,4 @@ class CompiledBackward(Node):
                     f"expected version {version} instead. A compiled function uses it: change it after "
                     "backward()"
                 )
-        found: list[Tensor | None] = program.run_backward(grads)
-        return found
+        return program.run_backward(grads)

@@ -11,6 +11,7 @@ import ctypes
 import mmap
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -35,6 +36,8 @@ from rushlight._engine.trace.trace import Node, Spec, Told, placed, specs
 _LINE = 64
 # Matched this often, a segment is compiled.
 _OFTEN = 2
+# Inputs whose memory has moved so often are copied in.
+_RESTLESS = 3
 # Results of fewer bytes are copied out.
 _FEW = 1 << 15
 # What the path's ops made is numbered from here on; below are places.
@@ -241,6 +244,8 @@ class Compiled:
             else seen(path.specs[p], arrays[path.specs[p].memory])
             for p in wanted
         ]
+        # Bytes that are copied in at each run.
+        self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
         self._compared(entries, arrays)
 
     def _bind(self, p: int, a: Array, stable: bool, held: dict[int, Array]) -> None:
@@ -389,8 +394,11 @@ class Program:
         self.made: Compiled | None = None
         self.failed = ""
         self.copied: set[int] = set()
-        self.moved: set[int] = set()
+        # How often places' memory was bound, and lay elsewhere then.
+        self.moved: Counter[int] = Counter()
         self.crowded = 0
+        # For how many runs what is copied in has lain still, and how often it was bound for that.
+        self.still = self.bound_again = 0
         # What came in at the last run, and where it lay.
         self._last: dict[int, tuple[Any, int]] = {}
 
@@ -400,29 +408,58 @@ class Program:
         if self.made is not None:
             moved = self.made.moved(arrays)
             busy = {o.memory for o in self.made.outputs if o.busy}
-            if not moved and not busy:
+            if not moved and not busy and not self._settled(arrays, region):
                 return self.made.run(arrays)
             region.warm = False
-            self.moved |= moved
+            self.moved.update(moved)
             if busy:
                 self.crowded += 1
                 if self.crowded > 2:
                     self.copied |= busy
-            if moved or self.crowded > 2:
+            if moved or self.crowded > 2 or not busy:
                 self.made, self.crowded = None, 0
         worth = self.made is None and not self.failed and len(self.plain.entries) > 1
         region.warm = region.warm and not worth
         if worth and self.runs > _OFTEN and self._at_rest(arrays):
-            stable = {p for p in self.path.inputs if self._stays(p, arrays[p], region)} - self.moved
+            stable = {
+                p for p in self.path.inputs if self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
+            }
             with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
                 self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)
             region.trace.compiled += 1
             results, self.made.results = self.made.results, []
             if not self.made.fits:
-                self.made, self.failed = None, "it gave other bits than its entries"
+                self.failed = self.made.failed or "it gave other bits than its entries"
+                self.made = None
+                region.note(f"a segment of {len(self.plain.entries)} entries is not compiled: {self.failed}")
             return results
-        self._last = {p: (region.inputs[p][0], pointer(arrays[p])) for p in self.path.inputs}
+        self._last = self._lie(arrays, region)
         return self.plain.run(arrays)
+
+    def _lie(self, arrays: dict[int, Array], region: Any) -> dict[int, tuple[Any, int]]:
+        """Whose memory the inputs are, and where it lies."""
+        return {p: (region.inputs[p][0], pointer(arrays[p])) for p in self.path.inputs}
+
+    def _settled(self, arrays: dict[int, Array], region: Any) -> bool:
+        """Whether much is copied in that could be bound, as it has lain at one place for some runs now.
+
+        What another program hands out lies anywhere until that is compiled.
+        """
+        made: Any = self.made
+        if made.copied < _FEW or self.bound_again >= _RESTLESS:
+            return False
+        still = sum(
+            arrays[p].nbytes
+            for p, _, _, stable in made.inputs
+            if not stable and self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
+        )
+        self._last = self._lie(arrays, region)
+        self.still = self.still + 1 if still >= _FEW else 0
+        if self.still <= _OFTEN:
+            return False
+        self.still = 0
+        self.bound_again += 1
+        return True
 
     def _at_rest(self, arrays: dict[int, Array]) -> bool:
         """Whether what other programs made lies where it lay, or has moved often."""

@@ -26,6 +26,7 @@ from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.stages import LINE, Noted, Run, Stages, chains, joined
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
+from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.expressions import Expr, symbol, toposort
 from rushlight._engine.ops.nn import recurrence_kernels
 from rushlight._engine.ops.row_expressions import reduce_
@@ -136,8 +137,39 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
     function, operands, outs = entry.function, entry.operands, entry.outs
     if entry.kind == "call" or settings.kernels == "numpy" or not available():
         return None
-    bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
-    if bound is Formula.write:
+    if entry.kind == "write":
+        return _written(function, operands)
+    if isinstance(function, Kernel):
+        return _kernel(function, operands[0], outs)
+    if isinstance(function, Product):
+        return handwritten.product(scratch.again(), outs[0], *operands)
+    if function is checked:
+        return [stages.Stage("rl_refuse", [[pointer(operands[0])]], 1, [], 1, operands[0])]
+    if function is total:
+        return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
+    filled = getattr(function, "__self__", None)
+    if filled.__class__ is Fill:
+        return None if filled.value is None else stages.copy(outs[0], np.array(filled.value, outs[0].dtype))
+    name = getattr(getattr(function, "row", None), "name", "")
+    if name in _WIDENED:
+        return _WIDENED[name](scratch.again(), outs, *operands)
+    if name in MOVED or name in _ROWS:
+        return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
+    bound = _bound(function)
+    if bound is Formula.compute and len(outs) == 1:
+        return _formula(function.args[0].kernel, operands[0], outs[0])
+    reducer = getattr(function, "__self__", None)
+    return _reduction(reducer, outs[0], *operands) if bound is Reducer.run and reducer is not None else None
+
+
+def _bound(function: Any) -> Any:
+    """The function of a bound method, or of a partial of one."""
+    return getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
+
+
+def _written(function: Any, operands: Sequence[Any]) -> Stages | None:
+    """An entry that writes to its operands."""
+    if _bound(function) is Formula.write:
         return _in_place(*operands)
     if function is gathered:
         return (
@@ -145,49 +177,52 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
             if len(operands) == 2
             else stages.formula(symbol("x") + symbol("y"), "xy", (operands[2], operands[1], operands[0]))
         )
-    if entry.kind == "write":
-        plain = function is assign and isinstance(operands[1], np.ndarray)
-        return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
-    if isinstance(function, Kernel):
-        whole = function.form == "full"
-        return (
-            handwritten.everything(function.made, operands[0], outs[0])
-            if whole
-            else _kernel(function, operands[0], outs)
-        )
-    if isinstance(function, Product):
-        return handwritten.product(scratch.again(), outs[0], *operands)
-    if function is checked:
-        return [stages.Stage("rl_refuse", [[pointer(operands[0])]], 1, [], 1, operands[0])]
-    if function is total:
-        return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
-    name = getattr(getattr(function, "row", None), "name", "")
-    if name in _WIDENED:
-        return _WIDENED[name](scratch.again(), outs, *operands)
-    if name in MOVED or name in _ROWS:
-        return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
-    if bound is Formula.compute and len(outs) == 1:
-        kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])
-        return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
-    reducer = getattr(function, "__self__", None)
-    return _reduction(reducer, outs[0], *operands) if bound is Reducer.run and reducer is not None else None
+    plain = function is assign and isinstance(operands[1], np.ndarray)
+    return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
+
+
+def _formula(kernel: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
+    if not kernel.ready:
+        return None
+    arrays, outs = _as_they_lie(arrays, (out,))
+    return stages.kernel(kernel.fn, (*arrays, *outs), [False] * (len(arrays) + 1))
 
 
 def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    if kernel.form == "full":
+        return handwritten.everything(kernel.made, arrays, outs[0])
     if kernel.form == "rows":
         roles = [role == "vector" for _, _, role in kernel.inputs]
         return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])
+    arrays, outs = _as_they_lie(arrays, outs)
     found = stages.kernel(kernel.made.fn, (*arrays, *outs), [False] * (len(arrays) + len(outs)))
     many = found is None or 1 < len(found[0].jobs) > outs[0].size // LINE
     return (outs[0].ndim and many and _by_rows(kernel, arrays, outs)) or found
 
 
+def _as_they_lie(arrays: Sequence[Array], outs: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+    """Operands and results of a pointwise kernel, their dims in the order of the first result's memory."""
+    ndim, strides = outs[0].ndim, outs[0].strides
+    order = sorted(range(ndim), key=strides.__getitem__, reverse=True)
+    if order == [*range(ndim)]:
+        return [*arrays], [*outs]
+    full = [a.reshape((1,) * (ndim - a.ndim) + a.shape) for a in arrays]
+    return [a.transpose(order) for a in full], [o.transpose(order) for o in outs]
+
+
 def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
     """A pointwise kernel with a bias, say, which would be a job for each row: as one of rows."""
-    vectors = [a.shape[-1:] == outs[0].shape[-1:] for a in arrays]
-    if not any(vectors):
+    shape = outs[0].shape
+    # Rows are of as many of the last dims as each operand has all of, one after another, or none of.
+    last = max((k for k in range(1, len(shape) + 1) if _in_rows((*arrays, *outs), shape, k)), default=0)
+    vectors = [_is_row(a, shape, last) for a in arrays]
+    if not last or not any(vectors):
         return None
-    operands = [a if vector or not a.ndim else a[..., 0] for a, vector in zip(arrays, vectors, strict=True)]
+    outs = [_merged(o, last) for o in outs]
+    operands = [
+        _merged(a, last) if vector else _first_of_rows(a, last)
+        for a, vector in zip(arrays, vectors, strict=True)
+    ]
     inputs = tuple(
         [
             (name, d, "vector" if v else "scalar")
@@ -200,11 +235,41 @@ def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> 
     return stages.kernel(made.fn, [*operands, *outs], [*vectors, *made.vector_outputs])
 
 
+def _in_rows(arrays: Sequence[Array], shape: tuple[int, ...], last: int) -> bool:
+    """Whether each array, seen in `shape`, has all of the last dims one after another, or repeats in them."""
+    return all(_is_row(a, shape, last) or prod(a.shape[-last:]) == 1 for a in arrays)
+
+
+def _is_row(a: Array, shape: tuple[int, ...], last: int) -> bool:
+    if a.shape[-last:] != shape[-last:]:
+        return False
+    steps, sizes = a.strides[-last:], a.shape[-last:]
+    return all(steps[i] == steps[i + 1] * sizes[i + 1] for i in range(last - 1))
+
+
+def _merged(a: Array, last: int) -> Array:
+    """The last dims, which lie one after another, as one."""
+    strides = (*a.strides[: a.ndim - last], a.strides[-1])
+    return np.lib.stride_tricks.as_strided(a, (*a.shape[: a.ndim - last], prod(a.shape[-last:])), strides)
+
+
+def _first_of_rows(a: Array, last: int) -> Array:
+    """The first place of the last dims, along which the operand repeats."""
+    index: Any = (..., *[0] * min(last, a.ndim))
+    return a[index]
+
+
 def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
     # An operand may be what is written to, but not another view of it.
-    apart = all(a is out or not np.may_share_memory(a, out) for a in arrays)
-    ready = entry.kernel.ready and entry.kind is of and apart
-    return stages.kernel(entry.kernel.fn, (*arrays, out), [False] * (len(arrays) + 1)) if ready else None
+    apart = all(_same(a, out) or not np.may_share_memory(a, out) for a in arrays)
+    return _formula(entry.kernel, arrays, out) if entry.kind is of and apart else None
+
+
+def _same(a: Array, b: Array) -> bool:
+    """Whether they are one array, or two alike."""
+    return a is b or (
+        pointer(a) == pointer(b) and a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+    )
 
 
 def _reduction(

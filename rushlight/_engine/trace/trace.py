@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.switches import switches
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.table import Row
@@ -85,8 +86,7 @@ class Step(NamedTuple):
 
     def same(self, other: Step) -> bool:
         """Whether a second call did the same."""
-        result: bool = _facts(self) == _facts(other)
-        return result
+        return _facts(self) == _facts(other)
 
 
 class Node:
@@ -103,6 +103,7 @@ class Node:
         "seen",
         "programs",
         "fixed",
+        "warned",
         "known",
         "tries",
         "effects",
@@ -128,17 +129,27 @@ class Node:
         self.first = 0
         self.entered: list[Any] = []
         self.next: dict[Any, Node] = {}
-        # Where the next segment begins.
-        self.flushed: Node | None = None
+        # Where the next segment begins, by the switches that ops ask (core/switches.py).
+        self.flushed: dict[Any, Node] = {}
         self.seen = 0
         self.programs: dict[Any, Any] = {}
         # Whether the step is to run as it is, each time.
         self.fixed = False
+        # How often it gave warnings.
+        self.warned = 0
 
     @property
     def count(self) -> int:
         """How many places there are up to here."""
         return 0 if self.step is None else self.first + len(self.step.results)
+
+    def after(self) -> Node:
+        """Where a segment begins that follows this one, which ends here."""
+        key = switches()
+        node = self.flushed.get(key)
+        if node is None:
+            node = self.flushed[key] = Node()
+        return node
 
     def learn(self, step: Step, args: list[int], first: int, entered: list[Any]) -> None:
         """The step that leads here."""
@@ -202,6 +213,7 @@ class Unit:
         self.given = [t._m for t in tensors]
         self.versions = [0 if t._s is None else t._s.version for t in tensors]
         self.failed = ""
+        self.warned = False
         self.nodes: list[Any] = []
         # Classes that results' nodes have got; (tensor, second tensor of its memory), as they are made.
         self.renamed: list[tuple[Tensor, type]] = []

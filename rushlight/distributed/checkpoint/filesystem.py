@@ -33,7 +33,7 @@ from rushlight.distributed.checkpoint.planner import (
 )
 from rushlight.distributed.checkpoint.saving import MANIFEST, _read
 from rushlight.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
-from rushlight.distributed.work import Future
+from rushlight.distributed.communication.work import Future
 
 __all__ = ["FileSystemReader", "FileSystemWriter"]
 SUFFIX, METADATA = ".distcp", ".metadata"

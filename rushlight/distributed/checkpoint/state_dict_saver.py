@@ -12,7 +12,7 @@ from rushlight._engine.core.pytree import tree_map
 from rushlight.distributed.checkpoint import planned, saving
 from rushlight.distributed.checkpoint.filesystem import FileSystemWriter
 from rushlight.distributed.checkpoint.metadata import Metadata
-from rushlight.distributed.work import Future
+from rushlight.distributed.communication.work import Future
 
 __all__ = ["async_save", "save", "save_state_dict"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rushlight.distributed.checkpoint.metadata import Metadata, MetadataIndex, StorageMeta
 from rushlight.distributed.checkpoint.planner import LoadPlan, LoadPlanner, SavePlan, SavePlanner
-from rushlight.distributed.work import Future
+from rushlight.distributed.communication.work import Future
 
 __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
 

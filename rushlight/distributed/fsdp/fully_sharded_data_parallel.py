@@ -11,7 +11,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.core.callers import warn
-from rushlight.distributed.common import broadcast_coalesced
+from rushlight.distributed.communication.common import broadcast_coalesced
 from rushlight.distributed.fsdp import states
 from rushlight.distributed.fsdp._fully_shard import slots_of
 from rushlight.distributed.fsdp.api import (
@@ -259,8 +259,7 @@ class FullyShardedDataParallel(OlderStates, Module):
     @staticmethod
     def get_state_dict_type(module: Any) -> StateDictSettings:
         """What was chosen."""
-        result: StateDictSettings = FullyShardedDataParallel.fsdp_modules(module)[0]._settings
-        return result
+        return FullyShardedDataParallel.fsdp_modules(module)[0]._settings
 
     @staticmethod
     @contextmanager

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.jit import runtime as rt
+from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import plain
 
 Number = int | float

@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
-from rushlight.jit import runtime as rt
+from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import of_tensors
 from rushlight.nn import functional as F
 

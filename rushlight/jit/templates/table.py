@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import rushlight as torch
-from rushlight.jit import runtime
+from rushlight.jit.program import runtime
 from rushlight.nn import functional as F
 
 # What templates, and the programs that they are written into, call by these names.

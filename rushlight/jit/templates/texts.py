@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.jit import runtime as rt
+from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import plain
 
 

@@ -302,6 +302,18 @@ def test_columns_of_integers():
     np.testing.assert_array_equal(kernel(g), g.sum(0))
 
 
+def test_few_chunks_are_added_in_numpys_order():
+    reduce = full("add", symbol("x"), (("x", "float32"),), "float32")
+    rng = np.random.default_rng(0)
+    for count in range(2, 10):
+        for scale in (1.0, 1e30, 3e38, np.inf, 0.0):
+            parts = (rng.standard_normal(count) * 10.0 ** rng.integers(-5, 6, count)).astype(np.float32)
+            with np.errstate(all="ignore"):
+                parts = np.float32(-0.0) * parts if scale == 0 else parts * np.float32(scale)
+                wanted = np.asarray(np.add.reduce(parts, None, np.float64), np.float32)
+            assert reduce._folded(parts).tobytes() == wanted.tobytes(), (count, scale)
+
+
 @pytest.mark.parametrize("kind", ["add", "mul", "max", "min", "any", "all"])
 def test_full(threads, kind):
     expr = m.gt(X, 4) if kind in ("any", "all") else X * 0.001 + 1

@@ -37,7 +37,7 @@ def compiled(trace):
     while nodes:
         node = nodes.pop()
         found += sum(program.made is not None for program in node.programs.values())
-        nodes += [*node.next.values(), *([node.flushed] if node.flushed else [])]
+        nodes += [*node.next.values(), *node.flushed.values()]
     return found
 
 

@@ -192,8 +192,7 @@ class Device:
 
     def outline(self, a: DeviceArray) -> Array:
         """The window on an array. Its elements may be read where the stream's work is done."""
-        found: Array = self.memory.seen(a.address, a.shape, a.strides, a.dtype)
-        return found
+        return self.memory.seen(a.address, a.shape, a.strides, a.dtype)
 
     def duplicate(self, target: DeviceArray, source: Any) -> None:
         """target[...] = source, an array of this device's of the same dtype and shape."""

@@ -161,8 +161,7 @@ class Capture:
     def refused(self, what: str) -> RuntimeError:
         """The error for what waits for the device, or needs its numbers, while a graph is captured."""
         self.spoilt = True
-        error: RuntimeError = AcceleratorError(words.capturing(what))
-        return error
+        return AcceleratorError(words.capturing(what))
 
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""

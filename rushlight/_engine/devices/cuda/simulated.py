@@ -330,8 +330,7 @@ class Simulated(Rows):
         return int(self._failed.ctypes.data)
 
     def brought(self, found: Array) -> DeviceArray:
-        result: DeviceArray = self.adopt(found, [])
-        return result
+        return self.adopt(found, [])
 
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work: few, since they take turns."""

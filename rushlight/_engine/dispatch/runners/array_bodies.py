@@ -72,7 +72,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         "_restore": restore,
         "_otherwise": otherwise,
         "_TAPE": TAPE,
-        "_again": silent(row, whole),
+        "_again": silent(row, whole, rules),
         **MAKING,
         "_KINDS": CPU_KINDS,
         "_wrapped": wrapped,
@@ -187,8 +187,8 @@ def _any_of(p: Param, fact: str) -> str:
     return f"(isinstance({p.name}, Tensor) and {p.name}.{fact})"
 
 
-def silent(row: Row, body: Run) -> Run:
-    """The body without NumPy's warnings, as a recorder repeats it."""
+def silent(row: Row, body: Run, rules: Rules | None = None) -> Run:
+    """The body without NumPy's warnings, as a recorder repeats it; rules: of the row's gradient."""
 
     def again(*arrays: Any) -> Any:
         token = hush()
@@ -197,7 +197,7 @@ def silent(row: Row, body: Run) -> Run:
         finally:
             restore(token)
 
-    for name, value in (("row", row), ("body", body)):
+    for name, value in (("row", row), ("body", body), ("rules", rules)):
         setattr(again, name, value)
     return again
 

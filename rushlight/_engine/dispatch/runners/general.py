@@ -151,30 +151,40 @@ def _planned(
     """Code that goes by the plan for such arguments, if there is one and no node to make."""
     if not hasattr(run, "plans"):
         return ""
-    keys, tracked, tensors = [], [], [p.name for p in params if p.is_list or p.is_tensor]
-    for p in params:
-        n = spelled.get(p.name, p.name)
-        keys.append(key(p, n))
-        if p.is_list:
-            tracked.append(f"any([t._g is not None for t in {n}])")
-        elif p.is_tensor:
-            here = f"{n}.__class__ in PLAIN and " if p.takes_number else f"{n} is not None and "
-            tracked.append(f"{here * (p.type != 'Tensor')}{n}._g is not None")
-    whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
-    # A view's plan is mostly its step (views.see).
-    way = f"        if plan.__class__ is tuple:\n            return see(plan, {tensors[0]})\n" * (
-        row.kind == "view"
-    )
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
+    keys = "".join(f"{key(p, spelled.get(p.name, p.name))}, " for p in params)
+    operands = [p for p in params if p.is_list or p.is_tensor]
+    given = ", ".join(p.name for p in operands)
+    tracked = f"({' or '.join(_tracked(p, spelled.get(p.name, p.name)) for p in operands)}) and LOCAL.enabled"
+    only = f" and whole({given})" if row.name == "as_strided" else ""
+    look = f"        _key = ({keys})\n"
+    if getattr(run, "takes_tracked", False):  # by plans of their own, for those of them that are tracked
+        which = "".join(f"{_tracked(p, p.name, each=True)}, " for p in operands)
+        look += f"        if {tracked}:\n            _key = ({keys}{which})\n"
+    else:
+        only = f" and not ({tracked}){only}"
+    # A view's plan is mostly its step (views.see).
+    way = f"        if plan.__class__ is tuple:\n            return see(plan, {given})\n" * (
+        len(operands) == 1 and not operands[0].is_list
+    )
     return (
-        f"    if not DETAILED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
-        f"        _key = ({', '.join(keys)},)\n"
+        f"    if not DETAILED{only}:\n{look}"
         f"        try:\n            plan = PLANS.get(_key)\n"
         f"        except TypeError:\n            return run({names})\n"
-        f"{way}        if plan is not None:\n            return plan({', '.join(tensors)})\n"
+        f"{way}        if plan is not None:\n            return plan({given})\n"
         f"        found = learn(_key, {names})\n"
         f"        if found is not NotImplemented:\n            return found\n"
     )
+
+
+def _tracked(p: signature.Param, n: str, each: bool = False) -> str:
+    """Code for whether the operand called `n` is tracked, or one in the list; each: for which of them are."""
+    if p.is_list:
+        items = f"[t._g is not None for t in {n}]"
+        two = f"{n}[0]._g is not None or {n}[1]._g is not None"
+        return f"tuple({items})" if each else f"({two} if len({n}) == 2 else any({items}))"
+    here = f"{n}.__class__ in PLAIN and " if p.takes_number else f"{n} is not None and "
+    return f"{here * (p.type != 'Tensor')}{n}._g is not None"
 
 
 def _checks(p: signature.Param) -> list[str]:
@@ -191,7 +201,11 @@ def _checks(p: signature.Param) -> list[str]:
     if p.is_tensor:
         return [f"{given}{n}.__class__ not in PLAIN"]
     if p.is_list:
-        return [f"{given}{n}.__class__ not in LISTS", f"{given}not PLAIN.issuperset(map(type, {n}))"]
+        two = f"len({n}) == 2 and {n}[0].__class__ in PLAIN and {n}[1].__class__ in PLAIN"
+        return [
+            f"{given}{n}.__class__ not in LISTS",
+            f"{given}not ({two} or PLAIN.issuperset(map(type, {n})))",
+        ]
     if p.type.startswith("Ints"):
         return [
             f"{given}{n}.__class__ is not int and not "

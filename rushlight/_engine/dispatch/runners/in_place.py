@@ -77,7 +77,9 @@ def build(row: Row) -> Callable[..., Any]:
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
     direct = _pointwise(row)
-    general = _intercepted(row, direct)
+    intercepted = _intercepted(row, direct)
+    general = pointwise.planned(row, direct, intercepted, row.params, in_place=True)
+    general.__doc__ = intercepted.__doc__
     chosen = pointwise.simple(row)
     if chosen is None:
         return general
@@ -101,7 +103,6 @@ def build(row: Row) -> Callable[..., Any]:
             **pointwise.SCOPE,
             "general": general,
             "FAST": formula.fast,
-            "storage": storage,
             **{f"_default_{p.name}": p.default for p in row.params},
         },
         direct,
@@ -125,8 +126,7 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
             or input._g is not None
             or (numbers and not NUMBERS.issuperset(map(type, numbers)))
         ):
-            result: Tensor = general(input, *numbers, **named)
-            return result
+            return general(input, *numbers, **named)
         a, s, drawn = input._a, input._s, None
         if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
             if not numbers or numbers == few.standard:

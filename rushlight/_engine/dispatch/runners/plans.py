@@ -4,6 +4,9 @@ Kinds, layouts and attributes alone decide what a view does, and the bodies of `
 no numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
 later ones run the arrays through the same kernels without any dispatch. Tracked operands, interpreters and
 recorders go by the body.
+
+The body of a composite may hand tracked operands to one row that has a gradient of its own (matmul to mm):
+then the plan is that row's kernel and its node.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, made
 from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.node_names import keeps_constants, rename
+from rushlight._engine.dispatch.runners.array_bodies import tracked
 from rushlight._engine.dispatch.runners.formulas import BIG, Formula
 from rushlight._engine.dispatch.runners.reductions import Reducer
 from rushlight._engine.dispatch.runners.views import see
@@ -33,6 +38,7 @@ from rushlight._engine.tensors.tensor import Tensor, wrap_view
 Run = Callable[..., Any]
 _PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
 _SCOPE = {**MAKING, "see": see, "hush": hush, "restore": restore, "array": np.asarray, "empty": np.empty}
+_SCOPE["rename"] = rename
 
 
 class Script:
@@ -45,12 +51,15 @@ class Script:
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
         self.quiet, self.waiting = True, list[Any]()  # whether no flags are raised; kernels that may change
         self.thread = threading.get_ident()
+        self.operands = dict[int, str]()  # code of the tensors that were given
+        self.rows = list[tuple[Any, Any, Any]]()  # (rules of the row's gradient, its arguments, its result)
 
     def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
         """`result` (tensors) was made by function(*operands)."""
         if threading.get_ident() != self.thread:
             return
         self._know(values)
+        self.rows.append((getattr(function, "rules", None), values, result))
         kernel, quiet = None, False
         if getattr(function, "func", None) is Formula.compute:
             method, operands = "large" if result._l.size >= BIG else "fn", operands[0]
@@ -119,10 +128,40 @@ class Script:
             self.failed = True
             return ""
         self._know(found)
-        seen, t = self._seen(found), f"t{len(self.lines)}"
-        if not seen:
-            self.lines += made(t, self._code(found._a), self._constant(found._k), 0).splitlines()
-        return seen or t
+        return self._seen(found) or self._made(found)
+
+    def tracked(self, found: Any) -> str:
+        """Code for the result of the one row that ran, on the operands, and left its node behind."""
+        ran: Any = self.rows[0] if len(self.rows) == 1 else (None, (), ())
+        rules, values, results = ran
+        node = getattr(found, "_g", None)
+        if rules is None or getattr(node, "rules", None) is not rules or found._k.lazy:
+            self.failed = True
+            return ""
+        several = isinstance(results, tuple)
+        parts = [self._made(t) for t in (results if several else (results,))]
+        out = f"({', '.join(parts)},)" if several else parts[0]
+        self.lines.append(f"{self._constant(rules.record)}(({''.join(map(self._given, values))}), {out})")
+        answer = parts[found._i]
+        if node.__class__ is not rules.nodes[several]:
+            self.failed |= keeps_constants(node)
+            self.lines.append(f"rename({answer}, {node.__class__.__name__!r})")
+        return answer
+
+    def _given(self, value: Any) -> str:
+        """Code of an argument of a row, and a comma."""
+        if value.__class__ in (list, tuple) and any(isinstance(v, Tensor) for v in value):
+            return f"[{''.join(map(self._given, value))}], "
+        if isinstance(value, Tensor):
+            self.failed |= id(value) not in self.operands
+            return f"{self.operands.get(id(value))}, "
+        return f"{self._constant(value)}, "
+
+    def _made(self, found: Tensor) -> str:
+        """The name of a fresh tensor."""
+        t = f"t{len(self.lines)}"
+        self.lines += made(t, self._code(found._a), self._constant(found._k), 0).splitlines()
+        return t
 
     def _seen(self, t: Tensor) -> str:
         """Code for an operand or a view of one."""
@@ -172,13 +211,15 @@ def planner(row: Row, run: Run) -> Run:
     tried: dict[Any, Any] = {}
     forget(plans, tried)
 
+    takes_tracked = row.kind == "composite" and row.vjp is None
+
     def learn(key: Any, *values: Any) -> Any:
         if tried.get(key) or TAPE:
             return NotImplemented
         keep(tried, key, key in tried)
         if not tried.get(key) or not all(map(_plain, row.params, values)):
             return NotImplemented
-        found, plan, waiting = _recorded(row, run, list(values))
+        found, plan, waiting = _recorded(row, run, list(values), takes_tracked and tracked(values))
         if plan is not None:
             keep(plans, key, plan)
             for kernel in waiting:
@@ -190,9 +231,8 @@ def planner(row: Row, run: Run) -> Run:
         tried[key] = False
 
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
-    planned.plans, planned.learn = plans, learn
-    result: Run = planned
-    return result
+    planned.plans, planned.learn, planned.takes_tracked = plans, learn, takes_tracked
+    return planned
 
 
 def _plain(p: Param, value: Any) -> bool:
@@ -206,15 +246,17 @@ def _plain(p: Param, value: Any) -> bool:
     ) or (value.__class__ is tuple and all(v.__class__ is int for v in value))
 
 
-def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, list[Any]]:
+def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any, Run | None, list[Any]]:
     """(the result of run(*values), the plan of such calls, kernels with which it may become another)."""
-    script, names = Script(), [p.name for p in row.params if p.is_tensor or p.is_list]
+    script, operands = Script(), [p for p in row.params if p.is_tensor or p.is_list]
 
     def note(t: Any, name: str) -> Any:
         if isinstance(t, Tensor):
             if id(t._a) in script.names:  # an operand that is given twice
-                t = wrap_view(t._a[...], t)
+                script.failed |= tracked
+                t = t if tracked else wrap_view(t._a[...], t)
             script.names[id(t._a)] = f"{name}._a"
+            script.operands[id(t)] = name
         return t
 
     for i, p in enumerate(row.params):
@@ -235,14 +277,15 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, l
     for w in caught:
         script.failed = True
         warn(w.message, w.category)
-    answer = script.answer(found)
+    answer = script.tracked(found) if tracked else script.answer(found)
     if script.failed:
         return found, None, []
-    if not script.lines and answer.startswith("see(") and answer.count("(") == len(names) == 1:
+    alone = len(operands) == 1 and operands[0].is_tensor
+    if alone and not script.lines and answer.startswith("see(") and answer.count("(") == 1:
         step = script.scope[answer[4:].split(",")[0]]
-        return found, step if row.kind == "view" else partial(see, step), []
+        return found, step, []
     lines = [*script.lines, f"return {answer}"]
     if not script.quiet:
         lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]
-    text = "\n    ".join([f"def plan({', '.join(names)}):", *lines])
+    text = "\n    ".join([f"def plan({', '.join([p.name for p in operands])}):", *lines])
     return found, compile_function(f"{text}\n", "plan", script.scope, f"plan {row.name}"), script.waiting

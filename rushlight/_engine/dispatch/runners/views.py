@@ -15,10 +15,12 @@ from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.dtype import from_numpy_dtype
 from rushlight._engine.core.layout import Layout, extent
+from rushlight._engine.dispatch.interpreters import MODES, PLAIN
 from rushlight._engine.dispatch.nodes import transposed
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
-from rushlight._engine.ops.table import Row
+from rushlight._engine.ops.table import ROWS, Row
+from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.storages.storage import INFERENCE, strided
@@ -66,6 +68,27 @@ def see(step: Step, t: Tensor) -> Tensor:
         else:
             known.append(_reference(out))
     return out
+
+
+# By kind, how a matrix is seen turned: permute(1, 0), whatever its sizes.
+_turned: dict[Any, Step] = {}
+
+
+def _matrix_turned(self: Tensor) -> Tensor:
+    """The dims reversed; meant for matrices."""
+    if self._l.ndim == 2 and self._g is None and self.__class__ in PLAIN and not MODES:
+        step = _turned.get(self._k)
+        if step is not None:
+            return see(step, self)
+        found = ROWS["permute"].call(self, 1, 0)
+        step = found._b[3]
+        if step is not None:
+            _turned[self._k] = step
+        return found
+    return getattr(Geometry.T, "fget")(self)
+
+
+setattr(Tensor, "T", property(_matrix_turned, doc=_matrix_turned.__doc__))
 
 
 def view_runner(row: Row) -> Run:

@@ -41,6 +41,7 @@ class Full:
         self.kernel: Rows = rows((root,), roles, (self.partial,), lanes)
         self.out = dt.BY_NAME[out_dtype].np
         self._wide = np.float64 if self.partial == "float32" and kind in ("add", "mul") else None
+        self._few = _added if self._wide and kind == "add" and out_dtype == "float32" else None
 
     def __call__(self, *arrays: Any) -> Any:
         """The result, an array without axes; arrays are contiguous and of one size."""
@@ -61,7 +62,10 @@ class Full:
             call = calls.get(threads)
             if call is not None:
                 partials = np.empty(count, of)
-                call(threads, *arrays, partials)
+                if threads < 2 and call.small:
+                    call.run(*arrays, partials)
+                else:
+                    call(threads, *arrays, partials)
             elif (self.kernel.ready or self.kernel.decide(arrays)) and team.possible():
                 calls[threads], threads, partials = self.chunks(n)
                 calls[threads](threads, *arrays, partials)
@@ -85,6 +89,10 @@ class Full:
         return _call(loop, n, sizes, threads), threads, partials
 
     def _folded(self, partials: Any) -> Any:
+        if self._few is not None and len(partials) <= _FEW:
+            total = self._few(partials.tolist())
+            if -_LARGEST < total < _LARGEST:
+                return np.array(total, self.out)
         token = hush()
         try:
             return np.asarray(self.combine.reduce(partials, None, self._wide), self.out)
@@ -96,6 +104,18 @@ class Full:
         self.kernel.large(*[f[: whole * CHUNK].reshape(whole, CHUNK) for f in flat], out=partials[:whole])
         if whole < len(partials):
             self.kernel(*[f[None, whole * CHUNK :] for f in flat], out=partials[whole:])
+
+
+# Up to so many results NumPy adds one after the other; a total that is no finite float32 is left to it.
+_FEW, _LARGEST = 7, 3e38
+
+
+def _added(numbers: list[float]) -> float:
+    """The sum in NumPy's order, in float64. (Python's own sum is another: it carries what is rounded off.)"""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
 
 
 @lru_cache(maxsize=1024)

@@ -103,6 +103,14 @@ def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: st
     return tuple(substitute(root, mapping) for root in roots)
 
 
+def _in_memory_order(arrays: Sequence[Any]) -> list[Any] | None:
+    """Dense arrays that lie alike, with their dims as they follow each other in memory; None for others."""
+    strides = arrays[0].strides
+    order = sorted(range(len(strides)), key=lambda d: -strides[d])
+    found = [a.transpose(order) for a in arrays]
+    return found if all([a.flags.c_contiguous for a in found]) else None
+
+
 # By what they do: optimizers of different classes may do the same.
 _shared: dict[tuple[str, str], _Kernel] = {}
 
@@ -136,16 +144,23 @@ class Multi:
             return
         kernel = self._kernels.get(tensors[0][0].dtype) or self.kernel(tensors[0][0].dtype)
         if kernel.ready or kernel.decide(chain.from_iterable(tensors)):
-            count = len(tensors)
-            packer = self._packers.get(count)
-            if packer is None:
-                packer = self._packers[count] = Struct(f"{count * len(self.inputs)}Q")
-            arrays = packer.pack(*map(id, chain.from_iterable(tensors)))
-            if self._native(kernel, arrays, tensors, self._pack_scalars(*scalars)):
+            numbers = self._pack_scalars(*scalars)
+            if self._native(kernel, tensors, numbers):
                 return
+            # Such as filters in channels last.
+            turned = [_in_memory_order(arrays) for arrays in tensors]
+            straight = [arrays for arrays in turned if arrays is not None]
+            if straight and self._native(kernel, straight, numbers):
+                tensors = [t for t, arrays in zip(tensors, turned, strict=True) if arrays is None]
         self._by_numpy(tensors, scalars)
 
-    def _native(self, kernel: _Kernel, arrays: bytes, tensors: Any, scalars: bytes) -> bool:
+    def _native(self, kernel: _Kernel, tensors: Sequence[Sequence[Any]], scalars: bytes) -> bool:
+        """Update them by machine code; False, with nothing done, where they do not lie for it."""
+        count = len(tensors)
+        packer = self._packers.get(count)
+        if packer is None:
+            packer = self._packers[count] = Struct(f"{count * len(self.inputs)}Q")
+        arrays = packer.pack(*map(id, chain.from_iterable(tensors)))
         if sum([t[0].size for t in tensors]) < LARGE or settings.num_threads == 1:
             return bool(kernel.fn(scalars, arrays, len(tensors), 0, 1) == 0)
         # Here, as below, since small programs have no stages.

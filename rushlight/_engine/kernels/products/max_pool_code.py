@@ -4,8 +4,8 @@
 place pi[i] + pt[t]. A window begins with its tap first[i]; of equal elements the first is found.
     args: A, maxima, places, ai, at, pi, pt, first, lines    dims: how many i, t, then how many lines of how
     many bytes go to where `lines` says of a padded plane of how many elements, 0 for none
-`spread`: out[places[i]] += g[i], in order.
-    args: g, places, out                              dims: how many i
+`spread`: out[places[i, c], c] += g[i, c], in order.
+    args: g, places, out                              dims: how many i, c
 Both have the team's ABI; tables hold bytes (ai, at), numbers (pi, pt, first), and go on for a vector.
 """
 
@@ -121,8 +121,13 @@ def spread(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `spread`."""
     f, size = Function(module, HEADER.format(name)), BITS[kind] // 8
     g, places, out = (f.load("ptr", "%args", SLOT * k) for k in range(3))
-    with f.counted(f.load("i64", "%dims")) as i:
-        to = f.at(out, f.i64("mul", f.load("i64", slot(f, places, i)), size))
-        value = f.load(kind, g, f.i64("mul", i, size))
-        f.store(kind, f.op(f"fadd {kind} {f.load(kind, to)}, {value}"), to)
+    many, channels = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+    with f.counted(many) as i:
+        first = f.i64("mul", i, channels)
+        with f.counted(channels) as c:
+            k = f.i64("add", first, c)
+            place = f.i64("mul", f.load("i64", slot(f, places, k)), channels)
+            to = f.at(out, f.i64("mul", f.i64("add", place, c), size))
+            value = f.load(kind, g, f.i64("mul", k, size))
+            f.store(kind, f.op(f"fadd {kind} {f.load(kind, to)}, {value}"), to)
     close(f)

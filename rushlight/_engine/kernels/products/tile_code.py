@@ -49,6 +49,11 @@ class Writer:
         """The smaller of two numbers."""
         return self.f.op(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
 
+    def within(self, count: str, half: int) -> str:
+        """How many of so many columns are in the first vector of a line, or in the second."""
+        least = self.least(self.lanes, self.f.i64("sub", count, half * self.lanes))
+        return self.f.op(f"call i64 @llvm.smax.i64(i64 {least}, i64 0)")
+
     def over(self, count: str, by: str | int) -> str:
         """How many parts of `by` cover a count."""
         less = by - 1 if isinstance(by, int) else self.f.i64("sub", by, 1)
@@ -126,12 +131,13 @@ class _Pack(Writer):
         self.t, self.j = (f.load("i64", "%dims", SLOT * k) for k in range(2))
         self.apart = f.load("i64", "%dims", SLOT * 2) if stored == PAIRS else ""
         self.zero = f.const(kind, 0.0)
-        # An i1: whether a whole line of B lies side by side in the source.
-        first, second = (self.entry(self.columns, str(k)) for k in (0, lanes))
-        self.dense = f.i64("icmp eq", self.j, self.wide)
-        halves = [self.rises(self.columns, str(k), self.item) for k in (0, lanes)]
-        for also in (*halves, f.i64("icmp eq", f.i64("sub", second, first), lanes * self.item)):
-            self.dense = f.op(f"and i1 {self.dense}, {also}")
+        # For each half of a line of B: how many columns it has, and, an i1, whether it is whole and they lie
+        # side by side in the source.
+        self.halves = []
+        for half in (0, 1):
+            count, rises = self.within(self.j, half), self.rises(self.columns, str(half * lanes), self.item)
+            whole = f.i64("icmp eq", count, lanes)
+            self.halves.append((count, f.op(f"and i1 {whole}, {rises}")))
 
     def whole(self) -> None:
         """As many lines at a time as a vector has lanes."""
@@ -165,18 +171,18 @@ class _Pack(Writer):
 
     def _line(self, source: str, to: str) -> None:
         f, lanes = self.f, self.lanes
-        with f.when(self.dense):
-            first = f.at(source, self.entry(self.columns, "0"))
-            for half in (0, 1):
-                self.write(self._taken(f.at(first, half * lanes * self.item)), to, half * lanes * self.size)
-        with f.when(f.op(f"xor i1 {self.dense}, true")):
-            for half in (0, 1):
-                self.write(self.zero, to, half * lanes * self.size)
-            f.width = 1
-            with f.counted(self.j) as j:
-                value = self._taken(f.at(source, self.entry(self.columns, j)))
-                self.write(value, f.at(to, f.i64("mul", j, self.size)))
-            f.width = lanes
+        for half, (count, dense) in enumerate(self.halves):
+            first, place = half * lanes, half * lanes * self.size
+            with f.when(dense):
+                self.write(self._taken(f.at(source, self.entry(self.columns, str(first)))), to, place)
+            with f.when(f.op(f"xor i1 {dense}, true")):
+                self.write(self.zero, to, place)
+                f.width = 1
+                with f.counted(count) as k:
+                    j = f.i64("add", k, first)
+                    value = self._taken(f.at(source, self.entry(self.columns, j)))
+                    self.write(value, f.at(to, f.i64("mul", j, self.size)))
+                f.width = lanes
 
     def _taken(self, pointer: str) -> Lane:
         """Elements of a line of the source, as B has them."""
@@ -215,6 +221,8 @@ class _Tiles(Writer):
         f = self.f
         blocks = f.op(f"call i64 @llvm.smax.i64(i64 {self.over(self.t, _BLOCK)}, i64 1)")
         size = self.over(self.t, blocks)
+        # Where all columns are in a line's first half, tiles are half as wide.
+        few, many = (f.i64(f"icmp {way}", self.j, self.lanes) for way in ("sle", "sgt"))
         with f.counted(self.over(self.i, STRIP)) as number:
             first = f.i64("mul", number, STRIP)
             count = self.least(STRIP, f.i64("sub", self.i, first))
@@ -225,37 +233,43 @@ class _Tiles(Writer):
                 a = f.at(self.a, f.i64("mul", s, self.step_a))
                 b = f.at(f.at(self.b, f.i64("mul", s, self.step_b)), f.i64("mul", begin, self.line))
                 goes_on = f.i64("icmp ne", f.i64("or", s, block), 0)
-                with f.counted(tiles) as tile:
-                    self._tile(
-                        f.i64("add", first, f.i64("mul", tile, self.high)),
-                        a,
-                        b,
-                        slot(f, self.at, begin),
-                        lines,
-                        f.at(self.scratch, f.i64("mul", tile, self.high * self.line)),
-                        goes_on,
-                    )
+                for narrow, alone in ((few, True), (many, False)):
+                    with f.when(narrow), f.counted(tiles) as tile:
+                        self._tile(
+                            f.i64("add", first, f.i64("mul", tile, self.high)),
+                            a,
+                            b,
+                            slot(f, self.at, begin),
+                            lines,
+                            f.at(self.scratch, f.i64("mul", tile, self.high * self.line)),
+                            goes_on,
+                            alone,
+                        )
             with f.counted(self.over(count, self.lanes)) as block:
                 self._finished(first, count, f.i64("mul", block, self.lanes))
         close(f)
 
-    def _tile(self, i: str, a: str, b: str, at: str, lines: str, total: str, goes_on: str) -> None:
-        """The sums over a block of t, added to those in scratch memory if it goes on."""
-        f = self.f
+    def _tile(
+        self, i: str, a: str, b: str, at: str, lines: str, total: str, goes_on: str, alone: bool
+    ) -> None:
+        """The sums over a block of t, added to those in scratch memory if it goes on; of the first half of
+        lines `alone`, or of both.
+        """
+        f, halves = self.f, (0,) if alone else (0, 1)
         last = f.i64("sub", self.i, 1)
         rows = [self.least(f.i64("add", i, k), last) for k in range(self.high)]
         lines_a = [f.at(a, self.entry(self.ai, row)) for row in rows]
-        places = [r * self.line + h * self.lanes * self.size for r in range(self.high) for h in (0, 1)]
+        places = [r * self.line + h * self.lanes * self.size for r in range(self.high) for h in halves]
         with f.changed(goes_on, [f.const(self.kind, 0.0)] * len(places)) as (initial, read):
             read += [self.read(total, p) for p in places]
         with f.vectors(lines, initial) as (t, sums, updated):
             offset = self.entry(at, t)
             line = f.at(b, f.i64("mul", t, self.line))
-            right = [self.read(line), self.read(line, self.lanes * self.size)]
+            right = [self.read(line, h * self.lanes * self.size) for h in halves]
             for r, base in enumerate(lines_a):
                 kind = "i32" if self.pairs else self.kind
                 left = f.splat(kind, f.load(kind, base, offset))
-                updated += [self._added(left, right[h], sums[2 * r + h]) for h in (0, 1)]
+                updated += [self._added(left, right[h], sums[len(halves) * r + h]) for h in halves]
         for value, p in zip(sums, places, strict=True):
             self.write(value, total, p)
 
@@ -276,35 +290,38 @@ class _Tiles(Writer):
         with f.when(straight):
             self._columns(rows, f.at(self.c, self.entry(self.ci, i)))
         with f.when(f.op(f"xor i1 {straight}, true")):
-            full = f.i64("icmp eq", self.j, self.wide)
-            line = f.op(f"and i1 {full}, {f.i64('icmp eq', self.step_c, self.size)}")
+            dense = f.i64("icmp eq", self.step_c, self.size)
             with f.counted(valid) as k:
                 self._row(
                     f.at(rows, f.i64("mul", k, self.line)),
                     f.at(self.c, self.entry(self.ci, f.i64("add", i, k))),
-                    line,
+                    dense,
                 )
 
     def _columns(self, rows: str, to: str) -> None:
         """As many i side by side in memory, for each j."""
         f = self.f
         for half in (0, self.lanes):
-            read = [self.read(rows, k * self.line + half * self.size) for k in range(self.lanes)]
-            for j, value in enumerate(self.turned(read), half):
-                with f.when(f.i64("icmp slt", j, self.j)):
-                    self._put(value, f.at(to, f.i64("mul", self.step_c, j)))
+            with f.when(f.i64("icmp sgt", self.j, half)):
+                read = [self.read(rows, k * self.line + half * self.size) for k in range(self.lanes)]
+                for j, value in enumerate(self.turned(read), half):
+                    with f.when(f.i64("icmp slt", j, self.j)):
+                        self._put(value, f.at(to, f.i64("mul", self.step_c, j)))
 
-    def _row(self, row: str, to: str, line: str) -> None:
-        """All j of an i; they lie side by side where `line` is set."""
+    def _row(self, row: str, to: str, dense: str) -> None:
+        """All j of an i; they lie side by side where `dense` is set."""
         f, kind = self.f, self.kind
-        with f.when(line):
-            for half in (0, self.lanes * self.size):
-                self._put(self.read(row, half), f.at(to, half))
-        with f.when(f.op(f"xor i1 {line}, true")), f.counted(self.j) as j:
-            value = f.load(kind, row, f.i64("mul", j, self.size))
-            place = f.at(to, f.i64("mul", j, self.step_c))
-            total = f.op(f"fadd {kind} {value}, {f.load(kind, place)}")
-            f.store(kind, f.op(f"select i1 {self.adds}, {kind} {total}, {kind} {value}"), place)
+        for half in (0, 1):
+            count, first = self.within(self.j, half), half * self.lanes
+            line = f.op(f"and i1 {dense}, {f.i64('icmp eq', count, self.lanes)}")
+            with f.when(line):
+                self._put(self.read(row, first * self.size), f.at(to, first * self.size))
+            with f.when(f.op(f"xor i1 {line}, true")), f.counted(count) as k:
+                j = f.i64("add", k, first)
+                value = f.load(kind, row, f.i64("mul", j, self.size))
+                place = f.at(to, f.i64("mul", j, self.step_c))
+                total = f.op(f"fadd {kind} {value}, {f.load(kind, place)}")
+                f.store(kind, f.op(f"select i1 {self.adds}, {kind} {total}, {kind} {value}"), place)
 
     def _put(self, value: Lane, to: str) -> None:
         """A vector to C, or added to what is there."""

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import settings
-from rushlight._engine.kernels.loops.full_reductions import Full
+from rushlight._engine.kernels.loops.full_reductions import CHUNK, Full
 from rushlight._engine.kernels.moves import gather, scatter
 from rushlight._engine.kernels.products import (
     attention as attend,
@@ -46,8 +47,7 @@ class Scratch:
             self.held, self.used = np.empty(2 * (self.used + size), np.uint8), 0
         start = self.used
         self.used += -(-size // _ALIGNED) * _ALIGNED
-        result: Array = self.held[start : start + size].view(dtype).reshape(shape)
-        return result
+        return self.held[start : start + size].view(dtype).reshape(shape)
 
 
 def _stages(call: team.Call, threads: int, *operands: Array, owner: Any = None) -> Stages:
@@ -170,12 +170,13 @@ def look_up_backward(
     out: Array, grad: Array, numbers: Array, size: int, padding: int, by_count: bool
 ) -> Stages | None:
     """ops/indexing/embedding.py's embedding_dense_backward."""
-    if padding >= 0 or by_count or not _numbered(out, grad, numbers):
+    if by_count or not _numbered(out, grad, numbers):
         return None
     strides, threads = (*out.strides, 8, *out.strides), maxima.threads(grad)
     call = scatter.adding(out.dtype, strides, numbers.size, *out.shape, threads)
     added = call and _stages(call, threads, out, numbers, grad)
-    return joined([[_inside(numbers, out)], *_zeros(out), added])
+    kept_at_zero = _zeros(out[padding]) if 0 <= padding < len(out) else []
+    return joined([[_inside(numbers, out)], *_zeros(out), added, *kept_at_zero])
 
 
 def _numbered(*arrays: Array) -> bool:
@@ -191,6 +192,11 @@ def everything(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None
     """The sum of an expression over all elements: that of chunks, and theirs as NumPy adds them up."""
     if made.combine is not np.add or not made.kernel.compile_now():
         return None
+    if arrays[0].size <= CHUNK:  # one row
+        partial = np.empty(1, dt.BY_NAME[made.partial].np)
+        flat, axes = [a.reshape(1, -1) for a in arrays], [*[True] * len(arrays), False]
+        row = stages.kernel(made.kernel.fn, (*flat, partial), axes)
+        return joined([row, formula(symbol("x"), ("x",), (partial, out.reshape(1)))])
     call, threads, partials = made.chunks(arrays[0].size)
     wide, total = np.empty(partials.shape), np.empty(())
     x = symbol("x")

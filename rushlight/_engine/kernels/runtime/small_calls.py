@@ -63,11 +63,35 @@ def reduction(
     def total(a: Array) -> Array:
         out = make(shape, of)
         run(a, out)
-        result: Array = out
-        return result
+        return out
 
     setattr(total, "quiet", True)
     return total
+
+
+def product(a: Array, b: Array) -> Callable[[Array, Array], Array] | None:
+    """np.matmul of batches of as many matrices that lie as these, by NumPy's own loop; None as above."""
+    if not (native.loaded() and 1 < a.size <= _FEW and b.size <= _FEW and a.dtype == b.dtype):
+        return None
+    if not 2 < a.ndim == b.ndim or a.shape[:-2] != b.shape[:-2] or not team.possible():
+        return None
+    shape, of = (*a.shape[:-1], b.shape[-1]), a.dtype
+    # Apart from each other, as operands of later calls may be; NumPy has another way for a matrix times its
+    # own transpose.
+    apart = np.empty_like(a), np.empty_like(b), np.empty(shape, of)
+    turned = a.strides[-1] != b.strides[-1]
+    if [x.strides for x in apart[:2]] != [a.strides, b.strides] or turned or apart[2].size > _FEW:
+        return None
+    run = _relative(stages.matmul(*apart), apart)
+    if run is None:
+        return None
+
+    def multiply(a: Array, b: Array) -> Array:
+        out = np.empty(shape, of)
+        run(a, b, out)
+        return out
+
+    return multiply
 
 
 # What reductions begin with; others with their first elements.

@@ -40,8 +40,7 @@ def is_low_precision(a: Array) -> bool:
 
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
-    found: Array = product_function(a, b)(a, b)
-    return found
+    return product_function(a, b)(a, b)
 
 
 def product_function(a: Array, b: Array) -> ArrayFunction:
@@ -60,8 +59,7 @@ def _rounded(multiply: ArrayFunction) -> ArrayFunction:
 
 def unrounded_product(a: Array, b: Array) -> Array:
     """The product, of two-byte floats in float32."""
-    found: Array = unrounded_product_function(a, b)(a, b)
-    return found
+    return unrounded_product_function(a, b)(a, b)
 
 
 def is_large_product(a: Array, b: Array) -> bool:
@@ -80,7 +78,9 @@ def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
             converted(a, np.empty_like(a, np.float32)), converted(b, np.empty_like(b, np.float32))
         )
     # Of two matrices or two vectors, dot is the shorter way to the same routine.
-    return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not many else np.matmul
+    if 0 < a.ndim == b.ndim < 3 and not many:
+        return np.ndarray.dot
+    return (not many and service("product of few elements")(a, b)) or np.matmul
 
 
 @contract(out=True)

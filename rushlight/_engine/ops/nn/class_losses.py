@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import float32, float64
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.indexing.along_dim import FEW, take_along
 from rushlight._engine.ops.nn.losses import reduced, reduction_of
@@ -194,16 +195,34 @@ def _rows_loss_kernel(x: Array, t: Array, ignore_index: int, reduction: str) -> 
     kernel, ignored = loss_of_rows.compiled(x, t, ignore), ignore.reshape(())
     if kernel is NotImplemented or not x.size:
         return NotImplemented
+    losses_of, total = kernel.large if x.size >= BIG else kernel.fn, np.add.reduce
+    if x.size <= FEW and kernel.decide((x,)):
+        of_rows = np.empty((2, many), of)
+        operands = x, t, ignored, *of_rows
+        loop = service("loop over few elements")(kernel, operands, operands)
+        losses_of = kernel.fn if loop is None else _by_loop(loop, many, of)
+        total = service("reduction of few elements")(np.add, of_rows[0], (0,), False) or total
 
     def run(x: Array, t: Array) -> tuple[Array, Array]:
         count = many if _plain(t, classes, ignore_index) else in_range(t, classes, ignore_index).sum()
         if reduction == "none":
             return loss_of_rows(1, x, t[:, None], ignore)
-        losses, lse = (kernel.large if x.size >= BIG else kernel.fn)(x, t, ignored)
-        total = np.add.reduce(losses)
-        return np.asarray(total / of(count) if reduction == "mean" else total), lse
+        losses, lse = losses_of(x, t, ignored)
+        loss = total(losses)
+        return np.asarray(loss / of(count) if reduction == "mean" else loss), lse
 
     return run
+
+
+def _by_loop(loop: Any, many: int, of: Any) -> Any:
+    """The losses and logsumexps of few rows, by a kernel's loop alone."""
+
+    def losses_of(x: Array, t: Array, ignored: Array) -> tuple[Array, Array]:
+        losses, lse = np.empty(many, of), np.empty(many, of)
+        loop(x, t, ignored, losses, lse)
+        return losses, lse
+
+    return losses_of
 
 
 @_rows_loss.gradient

@@ -354,7 +354,7 @@ def _batch_norm(
     return found
 
 
-@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,))
+@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,), planned=True)
 def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float):
     """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...)."""
     shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
@@ -376,21 +376,44 @@ def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: floa
 def _by_own_moments_gradient(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
     x, (_, center, spread) = s.input, s.result
     count = x.numel() // max(x.shape[1], 1)
-    rstd = (spread + s.eps).rsqrt()
     to_input = to_weight = to_bias = None
     if grad is not None:
-        total, along = _channel_sums(grad, x, center)
-        if s.needs("input"):
-            scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
-            slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-            to_input = _pulled(grad, x, center, scale, slope, shift)
-        to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
-        to_bias = total.reshape(-1) if s.needs("bias") else None
+        wanted = s.needs("input"), s.needs("weight"), s.needs("bias")
+        found = iter(_by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted))
+        to_input, to_weight, to_bias = (next(found) if each else None for each in wanted)
     if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
         of_center, of_spread = (0 if g is None else g for g in (grad_center, grad_spread))
         more = (of_center + of_spread * 2 * (x - center)) / count
         to_input = more if to_input is None else to_input + more
     return to_input, to_weight, to_bias
+
+
+@composite(name="_by_own_moments_backward", where=("aten",), planned=True)
+def _by_own_moments_backward(
+    grad,
+    input,
+    center,
+    spread,
+    weight: Tensor | None,
+    eps: float,
+    of_input: bool,
+    of_weight: bool,
+    of_bias: bool,
+):
+    """The gradients of batch_norm by its own moments that are wanted, one after the other."""
+    count = input.numel() // max(input.shape[1], 1)
+    rstd = (spread + eps).rsqrt()
+    total, along = _channel_sums(grad, input, center)
+    found = []
+    if of_input:
+        scale = rstd if weight is None else rstd * weight.reshape(rstd.shape)
+        slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
+        found.append(_pulled(grad, input, center, scale, slope, shift))
+    if of_weight:
+        found.append((along * rstd).reshape(-1))
+    if of_bias:
+        found.append(total.reshape(-1))
+    return tuple(found)
 
 
 def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
@@ -401,8 +424,8 @@ def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
         return total, along
     if all([has_channels_last(t.shape, t.stride()) for t in (x, grad)]):
         (given, times), (x, _) = _by_channel(grad), _by_channel(x)
-        apart = given * (x - center.reshape(-1).repeat(times))
-        total, along = (_folded(t.sum(0), times).reshape(center.shape) for t in (given, apart))
+        sums = _column_sums(given, x, center.reshape(-1).repeat(times))
+        total, along = (_folded(t, times).reshape(center.shape) for t in sums)
         return total, along
     dims = (0, *range(2, x.ndim))
     return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
@@ -432,6 +455,24 @@ def _row_sums(grad, input, center):
 _row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
 
 
+@composite(name="_column_sums", where=("aten",))
+def _column_sums(grad, input, center):
+    """The sums of a matrix grad and of grad * (input - center) along its columns."""
+    return grad.sum(0), (grad * (input - center)).sum(0)
+
+
+@_column_sums.kernel
+def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
+    d = x.dtype.name
+    # A program that is being recorded fuses the rows instead.
+    if fusing() or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+        return NotImplemented
+    kernel = service("column kernel")(
+        (_G, _G * (_X - _MEAN)), (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "percol")), (d, d)
+    )
+    return kernel.large(g, x, center)
+
+
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
     """(x - center) / sqrt(variance) * weight + bias, in one pass over x."""
     scale = variance.rsqrt()
@@ -445,13 +486,18 @@ def _update_running(
 ) -> None:
     """Move the running moments towards those of `count` values a channel, the variance unbiased."""
     for running, fresh, scale in (
-        (running_mean, center, 1),
+        (running_mean, center, 1.0),
         (running_var, spread, count / max(count - 1, 1)),
     ):
         if running is not None:
-            fresh = fresh.detach().reshape(-1) * scale
             old = running if running._g is None else running.detach()
-            running._follow_((1 - momentum) * old + momentum * fresh)
+            running._follow_(_moved_running(old, fresh.detach(), scale, momentum))
+
+
+@composite(name="_moved_running", where=("aten",), planned=True)
+def _moved_running(running, fresh, scale: float, momentum: float):
+    """The running moments (C), moved towards fresh ones (1, C, 1, ...) times a scale."""
+    return (1 - momentum) * running + momentum * (fresh.reshape(-1) * scale)
 
 
 @composite(where=("nn.functional",), planned=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.determinism import alert
+from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import converted, duplicate, formatted, in_format
@@ -118,6 +119,9 @@ def _to_maxima(s: Any, grad: Any, unused: Any = None) -> Any:
 def _sent(grad: Any, places: Any, shape: tuple[int, ...], dims: int) -> Any:
     lead = shape[: len(shape) - dims]
     size = math.prod(shape[len(lead) :])
+    if len(lead) == 2 and has_channels_last(places.shape, places.stride()):
+        given = [t.movedim(1, -1).flatten(1, -2) for t in (grad, places)]
+        return _spread_last(*given, size).reshape(lead[0], *shape[2:], lead[1]).movedim(-1, 1)
     return in_format(_spread(grad.flatten(len(lead)), places.flatten(len(lead)), size).reshape(shape), places)
 
 
@@ -129,6 +133,16 @@ def _spread(input, places, size: int) -> Array:
         done = np.zeros((*input.shape[:-1], size), input.dtype)
         rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
         add_at(done.reshape(-1), rows * size + places.reshape(-1), input.reshape(-1))
+    return done
+
+
+@opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(1, s.places), None))
+def _spread_last(input, places, size: int) -> Array:
+    """Zeros (N, size, C) with input (N, n, C) added at places, channel by channel."""
+    done = service("max pool backward")(input, places, size, True)
+    if done is None:
+        turned = [t.swapaxes(1, 2) for t in (input, places)]
+        done = np.ascontiguousarray(_spread.body(*turned, size).swapaxes(1, 2))
     return done
 
 
@@ -144,7 +158,7 @@ def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
         done = service("max pool")(_densely(a, low), *how)
         if done is not None:
             found, places = done
-            return (converted(found, np.empty(shape, a.dtype)) if low else found), places
+            return (converted(found, np.empty_like(found, a.dtype)) if low else found), places
         a = wide(a)
         read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
         places, lost = reads(space, *how), read != read
@@ -158,10 +172,11 @@ def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
 
 
 def _densely(a: Array, low: bool) -> Array:
-    """`a` row by row, as machine code takes it; low: of two bytes, in float32 then."""
+    """`a` row by row or in channels last, as machine code takes it; low: of two bytes, in float32 then."""
+    last = has_channels_last(a.shape, a.strides) and np.moveaxis(a, 1, -1).flags.c_contiguous
     if low:
-        return converted(a, np.empty(a.shape, np.float32))
-    return a if a.flags.c_contiguous else duplicate(a)
+        return converted(a, np.empty_like(a, np.float32) if last else np.empty(a.shape, np.float32))
+    return a if last or a.flags.c_contiguous else duplicate(a)
 
 
 def _widened(x: Array, kernel: Ints, *how: Ints) -> ArrayFunction:

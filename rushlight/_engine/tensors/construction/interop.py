@@ -10,8 +10,9 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.tensors.construction.from_data import share
-from rushlight._engine.tensors.storages.storage import span
-from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.tensors.kind import CPU_KINDS, Kind
+from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh
+from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
 def from_numpy(ndarray: Any) -> Tensor:
@@ -19,17 +20,35 @@ def from_numpy(ndarray: Any) -> Tensor:
 
     Raises TypeError for element types that no dtype has, ValueError for negative strides.
     """
+    if ndarray.__class__ is np.ndarray:
+        flags, of = ndarray.flags, _KINDS.get(id(ndarray.dtype))
+        if of is not None and flags.c_contiguous and flags.writeable:
+            return _lent(ndarray, of)
     return _borrowed(share(ndarray))
 
 
 def _borrowed(array: Any) -> Tensor:
     """A tensor around someone else's array; its storage begins where the array does."""
-    t = wrap(array)
-    held = storage(t)
-    held.foreign = True
-    if array.base is not None:
-        held._bytes = span(array).view(np.uint8)
+    array = np.asarray(array)
+    return _lent(array, CPU_KINDS[array.dtype])
+
+
+def _lent(array: Any, of: Kind) -> Tensor:
+    t: Tensor = _new(Tensor)
+    t._a = array
+    t._k = of
+    t._g = None
+    t._i = 0
+    t._s = s = Storage(0, array)
+    if INFERRING:
+        s.inference = fresh() is not None
     return t
+
+
+_new = object.__new__
+# By the addresses of NumPy's own dtypes, of which there is one each: another that is equal (longlong is, to
+# int64) is none that kernels know.
+_KINDS = {id(of): k for of, k in CPU_KINDS.items()}
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -119,8 +138,7 @@ class _Disguised:
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        device: tuple[int, int] = self.of.__dlpack_device__()
-        return device
+        return self.of.__dlpack_device__()
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -19,6 +19,7 @@ class Storage:
     """What all views of one memory share: its bytes (found when first asked for) and a version.
 
     foreign: the memory belongs to someone else (a NumPy array) and cannot be resized.
+    lent: what a tensor was made of that sees a part of someone else's memory: that part is all there is.
     exposed: it was handed out as an array, so that it may be written to unseen.
     pinned: it is page-locked, for copies to and from CUDA devices.
     views: weak references to tensors that autograd must know of when the memory is written to;
@@ -30,6 +31,7 @@ class Storage:
         "_bytes",
         "inference",
         "foreign",
+        "lent",
         "exposed",
         "pinned",
         "views",
@@ -37,11 +39,12 @@ class Storage:
         "__weakref__",
     )
 
-    def __init__(self, version: int = 0) -> None:
+    def __init__(self, version: int = 0, lent: Array | None = None) -> None:
         self.version = version
         self._bytes: Array | None = None
-        self.inference = False
-        self.foreign = self.exposed = self.pinned = False
+        self.lent = lent
+        self.foreign = lent is not None
+        self.inference = self.exposed = self.pinned = False
         self.views: list[Any] | None = None
         self.prune_at = 64
 
@@ -54,7 +57,7 @@ class Storage:
     def bytes(self, view: Array) -> Array:
         """The whole memory as a 1-d uint8 array; `view` is any array that lies in it."""
         if self._bytes is None:
-            self._bytes = owner(view).view(np.uint8)
+            self._bytes = (owner(view) if self.lent is None else span(self.lent)).view(np.uint8)
         return self._bytes
 
 
@@ -108,8 +111,7 @@ def owner(array: Array) -> Array:
     the axes by falling stride reads the memory from end to end without a copy.
     """
     if is_away(array):
-        result: Array = array.whole()
-        return result
+        return array.whole()
     base = array
     while isinstance(base.base, np.ndarray):
         base = base.base
@@ -126,8 +128,7 @@ def owner(array: Array) -> Array:
 def span(array: Array) -> Array:
     """The memory between an array's first and last element, as a 1-d array."""
     if is_away(array):
-        result: Array = array.whole()
-        return result
+        return array.whole()
     if array.flags.c_contiguous:  # as all without elements are
         return array.reshape(-1)
     steps = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
@@ -150,6 +151,5 @@ def strided(
     # Without elements a view may begin behind the end of its memory.
     start = min(offset * step, flat.size) if 0 in sizes else offset * step
     if is_away(flat):
-        result: Array = flat.relaid(sizes, tuple(s * step for s in strides), start, dtype)
-        return result
+        return flat.relaid(sizes, tuple(s * step for s in strides), start, dtype)
     return np.ndarray(sizes, dtype, flat, start, tuple(s * step for s in strides))

@@ -206,8 +206,7 @@ class Products:
             return wide
         if not any(steps):
             return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        result: DeviceArray = wide.reshape(-1, *a.shape[-2:])
-        return result
+        return wide.reshape(-1, *a.shape[-2:])
 
     # --- products -------------------------------------------------------------------------------
 

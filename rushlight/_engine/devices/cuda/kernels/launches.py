@@ -77,7 +77,7 @@ def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: An
             there = [a for a in arrays if a.__class__ is DeviceArray]
             numbers = numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
         backend.launch(plan.source, plan.grid, there, (made,), numbers, what)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 # How many geometries a device keeps plans for.

@@ -99,8 +99,11 @@ def assemble(text: str, architecture: str = "sm_80") -> Assembled:
         raise RuntimeError(f"ptxas: {done.stderr}{done.stdout}")
     words = done.stderr + done.stdout
     shared = re.search(r"(\d+) bytes smem", words)
+    used, spilled = (
+        re.findall(rf"{text}", words) for text in (r"Used (\d+) registers", r"(\d+) bytes spill stores")
+    )
     return Assembled(
-        int(re.search(r"Used (\d+) registers", words)[1]),  # type: ignore[index]
-        int(re.search(r"(\d+) bytes spill stores", words)[1]),  # type: ignore[index]
+        int(used[0]),
+        int(spilled[0]),
         int(shared[1]) if shared else 0,
     )

@@ -202,8 +202,7 @@ def _filled(value: Any) -> Callable[..., Any]:
 
 
 def _full_like(backend: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
-    result: DeviceArray = _filled(value)(backend, a, dtype)
-    return result
+    return _filled(value)(backend, a, dtype)
 
 
 def _infinite(backend: Any, a: DeviceArray, value: float) -> DeviceArray:

@@ -78,7 +78,7 @@ def _roll(backend: Any, a: DeviceArray, shifts: Any, dims: Any = ()) -> DeviceAr
     steps, axes = as_tuple(shifts), as_tuple(() if dims is None else dims)
     if not axes and len(steps) == 1:
         flat = launches.contiguous(backend, a).reshape(-1)
-        return _rolled(backend, flat, steps[0], 0).reshape(a.shape)  # type: ignore[no-any-return]
+        return _rolled(backend, flat, steps[0], 0).reshape(a.shape)
     if len(steps) != len(axes) or not steps or not a.ndim:
         raise NotServed("shifts and dims that do not fit")
     for step, d in zip(steps, axes, strict=True):

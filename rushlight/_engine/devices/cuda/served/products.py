@@ -30,36 +30,31 @@ def _check(good: bool) -> None:
 def _mm(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0])
-    result: DeviceArray = blas.product(a, b)
-    return result
+    return blas.product(a, b)
 
 
 def _bmm(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == b.ndim == 3 and a.shape[0] == b.shape[0] and a.shape[2] == b.shape[1])
-    result: DeviceArray = blas.product(a, b)
-    return result
+    return blas.product(a, b)
 
 
 def _matmul(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim >= 2 and b.ndim >= 2 and a.shape[-1] == b.shape[-2])
-    result: DeviceArray = blas.product(a, b)
-    return result
+    return blas.product(a, b)
 
 
 def _mv(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == 2 and b.ndim == 1 and a.shape[1] == b.shape[0])
-    result: DeviceArray = blas.product(a, b[:, None])[:, 0]
-    return result
+    return blas.product(a, b[:, None])[:, 0]
 
 
 def _dot(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == b.ndim == 1 and a.shape == b.shape)
-    result: DeviceArray = blas.product(a[None], b[:, None])[0, 0]
-    return result
+    return blas.product(a[None], b[:, None])[0, 0]
 
 
 def _linear(backend: Any, a: DeviceArray, weight: DeviceArray, bias: Any = None) -> DeviceArray:
@@ -69,16 +64,14 @@ def _linear(backend: Any, a: DeviceArray, weight: DeviceArray, bias: Any = None)
     _check(bias is None or bias.shape == weight.shape[:1])
     rows = launches.contiguous(backend, a).reshape(-1, a.shape[-1])
     found = blas.product(rows, weight.T, bias)
-    result: DeviceArray = found.reshape(*a.shape[:-1], weight.shape[0])
-    return result
+    return found.reshape(*a.shape[:-1], weight.shape[0])
 
 
 def _sum_of_outers(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.shape[:-1] == b.shape[:-1])
     one, two = (launches.contiguous(backend, x).reshape(-1, x.shape[-1]) for x in (a, b))
-    result: DeviceArray = blas.product(one.T, two)
-    return result
+    return blas.product(one.T, two)
 
 
 # --- einsum ---------------------------------------------------------------------------------------

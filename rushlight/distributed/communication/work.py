@@ -1,0 +1,122 @@
+"""Handles of operations under way: Work, and the Future that it gives."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from rushlight.distributed.communication.lanes import Operation
+from rushlight.distributed.errors import DistBackendError
+
+
+class Future(concurrent.futures.Future[Any]):
+    """A value that comes later. `wait()` gives it, or raises what went wrong. Made done by set_result()."""
+
+    def __init__(self, *, devices: Any = None) -> None:
+        super().__init__()
+        self._help: Callable[[], Any] = lambda: None  # moves on what the value comes from
+
+    def wait(self) -> Any:
+        """Wait for it; the value."""
+        self._help()
+        return self.result()
+
+    def value(self) -> Any:
+        """The value, which must have come."""
+        return self.result(0)
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """The future of `callback(self)`."""
+        after = Future()
+        after._help = self._help
+
+        def run(done: Any) -> None:
+            try:
+                after.set_result(callback(done))
+            except Exception as error:
+                after.set_exception(error)
+
+        self.add_done_callback(run)
+        return after
+
+
+def collect_all(futures: list[Future]) -> Future:
+    """A future of the list itself, which comes when all of them are done."""
+    found, left = Future(), [*futures]
+
+    def done(one: Any) -> None:
+        left.remove(one)
+        if not left:
+            error = next((e for one in futures if (e := one.exception())), None)
+            found.set_exception(error) if error else found.set_result(futures)
+
+    found._help = lambda: [one._help() for one in futures]
+    for one in futures:
+        one.add_done_callback(done)
+    if not futures:
+        found.set_result(futures)
+    return found
+
+
+def wait_all(futures: list[Future]) -> list[Any]:
+    """The values of all; raises what went wrong with one."""
+    return [one.wait() for one in futures]
+
+
+class Work:
+    """An operation under way. After `wait()` its results may be read."""
+
+    def __init__(self, operation: Operation, result: list[Any]) -> None:
+        self._operation, self._result = operation, result
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        """Wait for the end (of one with a timeout so long only); True. Raises what went wrong."""
+        operation = self._operation
+        if timeout:
+            end = time.monotonic() + timeout.total_seconds()
+            with operation.lane.bell:
+                over = operation.lane.bell.wait_for(lambda: operation.finished, end - time.monotonic())
+            if not over:
+                raise DistBackendError(f"{operation} timed out after {timeout.total_seconds() * 1000:.0f}ms")
+        else:
+            operation.lane.finish(operation)
+        if operation.error is not None:
+            raise operation.error
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether it is over."""
+        return self._operation.lane.poll(self._operation)
+
+    def is_success(self) -> bool:
+        """Whether it is over and nothing went wrong."""
+        return self._operation.finished and self._operation.error is None
+
+    def exception(self) -> BaseException | None:
+        """What went wrong."""
+        return self._operation.error
+
+    def result(self) -> list[Any]:
+        """The tensors that it writes."""
+        return self._result
+
+    def synchronize(self) -> None:
+        """wait()."""
+        self.wait()
+
+    def get_future(self) -> Future:
+        """The future of result()."""
+        future = Future()
+        future._help = lambda: self._operation.lane.finish(self._operation)
+
+        def settle() -> None:
+            if self._operation.error is not None:
+                future.set_exception(self._operation.error)
+            else:
+                future.set_result(self._result)
+
+        self._operation.whenever_over(settle)
+        return future

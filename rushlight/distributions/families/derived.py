@@ -1,0 +1,136 @@
+"""What transforms make of normal and Cauchy numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import rushlight as torch
+from rushlight import Tensor
+from rushlight.distributions.constraints import nonnegative, positive, real, simplex
+from rushlight.distributions.families.real_line import Cauchy, Normal
+from rushlight.distributions.transformed_distribution import TransformedDistribution
+from rushlight.distributions.transforms.elementwise import AbsTransform, ExpTransform
+from rushlight.distributions.transforms.structured import StickBreakingTransform
+from rushlight.distributions.utils import of_base
+
+
+class Half(TransformedDistribution):
+    """Of a base distribution around 0 of some `scale`: twice its density from 0 on."""
+
+    _whole: type[Any]
+
+    arg_constraints = {"scale": positive}
+    support, has_rsample = nonnegative, True
+
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        super().__init__(self._whole(0, scale, False), AbsTransform(), validate_args=validate_args)
+
+    @property
+    def scale(self) -> Tensor:
+        base: Any = self.base_dist
+        return base.scale
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.scale)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, -inf below 0."""
+        value = self._checked(value)
+        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return 2 * self.base_dist.cdf(self._checked(value)) - 1
+
+    def icdf(self, prob: Any) -> Tensor:
+        return self.base_dist.icdf((prob + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
+
+
+class HalfNormal(Half):
+    """|x| of x normal with mean 0 and standard deviation `scale`."""
+
+    _whole = Normal
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+
+class HalfCauchy(Half):
+    """|x| of x Cauchy around 0 with half width `scale`; its mean is inf."""
+
+    _whole = Cauchy
+
+    @property
+    def mean(self) -> Tensor:
+        return self._all(math.inf, self.scale)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, -inf below 0; value may be a number where checks are off."""
+        if not self._validate_args:
+            value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        return super().log_prob(value)
+
+
+class LogNormal(TransformedDistribution):
+    """exp(x) of x normal with mean `loc` and standard deviation `scale`."""
+
+    arg_constraints = {"loc": real, "scale": positive}
+    support, has_rsample = positive, True
+
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        super().__init__(
+            Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args
+        )
+
+    loc, scale = of_base("loc"), of_base("scale")
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp()
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc
+
+
+class LogisticNormal(TransformedDistribution):
+    """Probability vectors of K classes, which a stick-breaking transform makes of K - 1 normal numbers."""
+
+    arg_constraints = {"loc": real, "scale": positive}
+    support, has_rsample = simplex, True
+
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(
+            base if base.batch_shape else base.expand([1]),
+            StickBreakingTransform(),
+            validate_args=validate_args,
+        )
+
+    @property
+    def loc(self) -> Tensor:
+        return self.base_dist.base_dist.loc
+
+    @property
+    def scale(self) -> Tensor:
+        return self.base_dist.base_dist.scale

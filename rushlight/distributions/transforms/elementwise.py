@@ -1,0 +1,219 @@
+"""Transforms of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as torch
+from rushlight import Tensor
+from rushlight.distributions import constraints
+from rushlight.distributions.transforms.base import Alike, Transform
+from rushlight.distributions.utils import broadcast_all
+from rushlight.nn.functional import softplus
+
+
+def _increasing(
+    name: str,
+    codomain: Any,
+    call: Callable[..., Any],
+    inverse: Callable[..., Any],
+    jacobian: Callable[..., Any],
+    doc: str,
+) -> Any:
+    """A class of transforms of all numbers without parameters: y of x, x of y, log dy / dx of x."""
+    return type(
+        name,
+        (Alike,),
+        {
+            "domain": constraints.real,
+            "codomain": codomain,
+            "bijective": True,
+            "sign": +1,
+            "__doc__": doc,
+            "__module__": __name__,
+            "_call": lambda self, x: call(x),
+            "_inverse": lambda self, y: inverse(y),
+            "log_abs_det_jacobian": lambda self, x, y: jacobian(x),
+        },
+    )
+
+
+def _inside(y: Tensor) -> Any:
+    limits = torch.finfo(y.dtype)
+    return y.clamp(min=limits.tiny, max=1 - limits.eps)
+
+
+def clipped_sigmoid(x: Tensor) -> Tensor:
+    """The sigmoid, kept inside (0, 1)."""
+    return _inside(torch.sigmoid(x))
+
+
+ExpTransform = _increasing(
+    "ExpTransform", constraints.positive, lambda x: x.exp(), lambda y: y.log(), lambda x: x, "y = exp(x)."
+)
+SigmoidTransform = _increasing(
+    "SigmoidTransform",
+    constraints.unit_interval,
+    clipped_sigmoid,
+    lambda y: _inside(y).log() - (-_inside(y)).log1p(),
+    lambda x: -softplus(-x) - softplus(x),
+    "y = 1 / (1 + exp(-x)), kept inside (0, 1); the inverse is the log-odds.",
+)
+SoftplusTransform = _increasing(
+    "SoftplusTransform",
+    constraints.positive,
+    softplus,
+    lambda y: (-y).expm1().neg().log() + y,
+    lambda x: -softplus(-x),
+    "y = log(1 + exp(x)).",
+)
+# The Jacobian is in a form that does not cancel for large x.
+TanhTransform = _increasing(
+    "TanhTransform",
+    constraints.interval(-1.0, 1.0),
+    torch.tanh,
+    torch.atanh,
+    lambda x: 2 * (math.log(2) - x - softplus(-2 * x)),
+    "y = tanh(x); its inverse is not finite at -1 and 1, which a cache avoids.",
+)
+
+
+class AbsTransform(Alike):
+    """y = |x|, with y as its inverse."""
+
+    domain, codomain = constraints.real, constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+class PowerTransform(Transform):
+    """y = x^exponent of positive numbers."""
+
+    domain = codomain = constraints.positive
+    bijective = True
+    _arguments = ("exponent",)
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        [self.exponent] = broadcast_all(exponent)
+
+    @property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    # log |exponent y / x|.
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.exponent * y / x).abs().log()
+
+    # Broadcast with the exponent's.
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        return torch.broadcast_shapes(shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+class AffineTransform(Transform):
+    """y = loc + scale x, of numbers or tensors; a value has `event_dim` dims."""
+
+    bijective = True
+    _arguments = ("loc", "scale", "_event_dim")
+
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        """Real numbers."""
+        real, dims = constraints.real, self.event_dim
+        return constraints.independent(real, dims) if dims else real
+
+    codomain = domain
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, AffineTransform)
+            and _equal(self.loc, other.loc)
+            and _equal(self.scale, other.scale)
+        )
+
+    @property
+    def sign(self) -> Any:
+        """The scale's sign."""
+        if isinstance(self.scale, Tensor):
+            return self.scale.sign()
+        return (self.scale > 0) - (self.scale < 0)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log |scale|, summed over the value's dims."""
+        found = (
+            self.scale.abs().log()
+            if isinstance(self.scale, Tensor)
+            else torch.full_like(x, math.log(abs(self.scale)))
+        )
+        if not self.event_dim:
+            return found.expand(x.shape)
+        return found.reshape((*found.shape[: -self.event_dim], -1)).sum(-1).expand(x.shape[: -self.event_dim])
+
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """Broadcast with loc's and scale's."""
+        return torch.broadcast_shapes(shape, *[getattr(p, "shape", ()) for p in (self.loc, self.scale)])
+
+    inverse_shape = forward_shape
+
+
+def _equal(a: Any, b: Any) -> Any:
+    same = a == b
+    return bool(same.all()) if isinstance(same, Tensor) else bool(same)
+
+
+class CumulativeDistributionTransform(Transform):
+    """y = distribution.cdf(x), whose inverse is icdf: for copulas."""
+
+    bijective, codomain, sign = True, constraints.unit_interval, +1
+    _arguments = ("distribution",)
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        return self.distribution.support
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    # The logarithm of the density at x.
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)

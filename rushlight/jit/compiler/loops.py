@@ -1,0 +1,283 @@
+"""Loops: over numbers, lists and what the compiler knows one by one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from enum import EnumType
+from typing import Any
+
+from rushlight.jit.compiler import exits
+from rushlight.jit.compiler.conditions import Conditions
+from rushlight.jit.compiler.expressions import OPEN
+from rushlight.jit.compiler.values import Items, Known, Missing
+from rushlight.jit.frontend import UnsupportedNodeError
+from rushlight.jit.program.ir import Block, Node, Value
+from rushlight.jit.program.types import INT, STR, TENSOR, Type, list_of, subtype
+
+
+class Loops(Conditions):
+    """The compiler's part for loops."""
+
+    def do_While(self, node: ast.While) -> None:
+        self.loop(node, lambda: self.condition(node.test), None)
+
+    def condition(self, node: Any) -> Value:
+        """A condition as a value."""
+        found, _, _ = self.test(node)
+        return self.constant(node, found) if isinstance(found, bool) else found
+
+    def do_For(self, node: ast.For) -> None:
+        if node.orelse:
+            raise self.error(node, "else branches of for loops aren't supported")
+        found = self.iterable(node.iter)
+        if isinstance(found, list):
+            for item in found:
+                self.assign(node.target, item, node)
+                self.body(node.body)
+            return
+        count, element = found
+
+        def begin(i: Value) -> None:
+            self.assign(node.target, element(i), node)
+
+        def begin_and_count() -> None:
+            begin(self.env[counter])
+            one = self.constant(node, 1)
+            after = self.call_builtin("aten::add", [self.env[counter], one], {}, node)
+            self.assign(ast.Name(counter), after, node)
+
+        if getattr(node, "leaves", None):
+            counter, zero = f"$i{id(node)}", self.constant(node, 0)
+            self.env[counter] = zero
+            self.loop(
+                node,
+                lambda: self.call_builtin("aten::lt", [self.env[counter], count], {}, node),
+                None,
+                begin_and_count,
+            )
+        else:
+            self.loop(node, None, count, begin)
+
+    def iterable(self, node: Any) -> Any:
+        """What a loop goes over: a list of things known one by one, or (count, function from number to
+        element).
+        """
+        if isinstance(node, ast.Call):
+            function = self.sugar(node.func)
+            name = self.names.special(function.object) if isinstance(function, Known) else None
+            if name in ("range", "enumerate", "zip"):
+                return getattr(self, f"over_{name}")(node)
+        found = self.sugar(node)
+        if isinstance(found, Value) and found.type.kind == "Class" and found.type.cls.is_module:
+            return self.names.children(found, node, self)
+        if isinstance(found, Items):
+            return found.items
+        if isinstance(found, Known) and isinstance(found.object, EnumType):
+            members: Any = found.object
+            return [self.value(Known(member), node) for member in members]
+        value = self.value(found, node)
+        if value.type.kind == "Tuple":
+            return list(self.emit(node, "prim::TupleUnpack", [value], *value.type.args).outputs)
+        if value.type.kind == "Dict":
+            value = self.call_builtin("aten::keys", [value], {}, node)
+        elif value.type == TENSOR:
+            value = self.call_builtin("aten::unbind", [value], {}, node)
+        elif value.type.kind not in ("List", "str"):
+            raise self.error(node, f"'{value.type}' object is not iterable")
+        get = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
+        count = self.call_builtin("aten::len", [value], {}, node)
+        return count, lambda i: self.call_builtin(get, [value, i], {}, node)
+
+    def over_range(self, node: ast.Call) -> Any:
+        """range(...)."""
+        args = [self.expr(a) for a in node.args]
+        for i, a in enumerate(args):
+            args[i] = a if a.type == INT else self.convert(a, INT, node, "range() expects int, got {actual}")
+        if len(args) == 1:
+            return args[0], lambda i: i
+        start, stop, step = (*args, self.constant(node, 1))[:3]
+        count = self.call_builtin("aten::__range_length", [start, stop, step], {}, node)
+        return count, lambda i: self.call_builtin("aten::__derive_index", [i, start, step], {}, node)
+
+    def over_enumerate(self, node: ast.Call) -> Any:
+        """enumerate(x, start)."""
+        start = self.expr(node.args[1]) if len(node.args) > 1 else self.constant(node, 0)
+        found = self.iterable(node.args[0])
+
+        def add(index: Value) -> Any:
+            return self.call_builtin("aten::add", [index, start], {}, node)
+
+        if isinstance(found, list):
+            first = ast.literal_eval(node.args[1]) if len(node.args) > 1 else 0
+            return [Items([self.constant(node, first + i), x]) for i, x in enumerate(found)]
+        return found[0], lambda i: Items([add(i), found[1](i)])
+
+    def over_zip(self, node: ast.Call) -> Any:
+        """zip(a, b, ...)."""
+        found = [self.iterable(a) for a in node.args]
+        if all(isinstance(f, list) for f in found):
+            return [Items(list(x)) for x in zip(*found, strict=False)]
+        fixed = [f for f in found if isinstance(f, list)]
+        if fixed:
+            rows = [
+                [f[i] if isinstance(f, list) else f[1](self.constant(node, i)) for f in found]
+                for i in range(len(fixed[0]))
+            ]
+            return [Items(row) for row in rows]
+        counts = self.list_value([f[0] for f in found], node, INT)
+        count = self.call_builtin("prim::min", [counts], {}, node)
+        return count, lambda i: Items([f[1](i) for f in found])
+
+    def loop(
+        self,
+        node: Any,
+        condition: Callable[[], Value] | None,
+        count: Value | None,
+        begin: Callable[..., Any] | None = None,
+    ) -> None:
+        """A loop: while `condition()` holds, or `count` times. begin(number): done first in each round."""
+        broken = getattr(node, "leaves", None)
+        if broken:
+            self.env[broken] = self.constant(node, False)
+        changed = [n for n in _assigned(node) | ({broken} if broken else set()) if n]
+        changed += [n for n in self.env if n.startswith("$i") and n == f"$i{id(node)}"]
+        for name in [n for n in changed if n == exits.RESULT and not isinstance(self.env.get(n), Value)]:
+            self.env[name] = self.emit(node, "prim::Uninitialized", (), self.function.returns or OPEN).output
+        carried = [
+            n
+            for n in dict.fromkeys([*self.env, *changed])
+            if n in changed and isinstance(self.env.get(n), Value)
+        ]
+        before = dict(self.env)
+        first = count if condition is None else condition()
+        made = self.emit(
+            node,
+            "prim::Loop",
+            [first, *(before[n] for n in carried)],  # type: ignore[list-item]
+            **{"while": condition is not None},
+        )
+        outer, self.block = self.block, Block()
+        made.blocks.append(self.block)
+        number = self.block.param(INT) if condition is None else None
+        for name in carried:
+            self.env[name] = self.block.param(before[name].type, "" if name.startswith("$") else name)
+        params = [self.env[n] for n in carried]
+        around, self.around = self.around, dict(self.env)
+        if begin is not None:
+            begin(number) if number is not None else begin()
+        self.body(node.body)
+        again = []
+        if condition is not None:
+            again = [self.proceed(condition, broken, node)]
+        self.close(made, carried, params, again, node)
+        self.block, self.around, ends = outer, around, self.env
+        self.env = {**before, **dict(zip(carried, made.outputs, strict=True))}
+        for name in ends:
+            if name not in before and not name.startswith("$"):
+                self.env[name] = Missing(
+                    f"{name} is not defined before the loop, which may not run", self.source.show(node)
+                )
+
+    def proceed(self, condition: Callable[[], Value], broken: str | None, node: Any) -> Value:
+        """Whether a while loop goes on."""
+        if broken is None:
+            return condition()
+        left = self.call_builtin("aten::__not__", [self.env[broken]], {}, node)
+        return self.choose(left, condition, lambda: self.constant(node, False), node)
+
+    def close(
+        self, made: Node, carried: list[str], params: list[Value], again: list[Value], node: Any
+    ) -> None:
+        """The end of a loop's body: what it carries on."""
+        ends = []
+        for name, param in zip(carried, params, strict=True):
+            end = self.value(self.env[name], node)
+            initial = made.inputs[1 + carried.index(name)]
+            for value in (param, initial):
+                value.type = end.type if value.type == OPEN else value.type
+            if not subtype(end.type, param.type):
+                raise self.error(
+                    node,
+                    f"Variable '{name}' previously had type {param.type} but is now "
+                    f"being assigned "
+                    f"to a value of type {end.type}",
+                )
+            ends.append(end)
+            made.outputs.append(Value(param.type, made, param.hint))
+        self.block.finish([*again, *ends])
+
+    def at_ListComp(self, node: ast.ListComp) -> Any:
+        found = self._comprehension(node)
+        generator = node.generators[0]
+        kept = dict(self.env)
+        if isinstance(found, list):
+            values = []
+            for item in found:
+                self.assign(generator.target, item, node)
+                values.append(self.expr(node.elt))
+            self.env = kept
+            return self.list_value(values, node, None)
+        made = self.emit(node, "prim::ListConstruct", (), list_of(OPEN)).output
+
+        def add() -> None:
+            value = self.expr(node.elt)
+            made.type = list_of(value.type)
+            self.call_builtin("aten::append", [made, value], {}, node)
+
+        return self._collected(node, found, made, add)
+
+    def at_DictComp(self, node: ast.DictComp) -> Any:
+        found = self._comprehension(node)
+        made = self.emit(node, "prim::DictConstruct", (), Type("Dict", (OPEN, OPEN))).output
+
+        def add() -> None:
+            key, value = self.expr(node.key), self.expr(node.value)
+            made.type = Type("Dict", (key.type, value.type))
+            self.call_builtin("aten::_set_item", [made, key, value], {}, node)
+
+        return self._collected(node, found, made, add)
+
+    def _comprehension(self, node: Any) -> Any:
+        """What a comprehension goes through: known items, or a length and what gives one of them."""
+        if len(node.generators) != 1:
+            raise self.error(node, "Only a single generator is currently supported")
+        if node.generators[0].ifs:
+            raise UnsupportedNodeError(self.source, node, "Comprehension ifs are not supported yet")
+        return self.iterable(node.generators[0].iter)
+
+    def _collected(self, node: Any, found: Any, made: Value, add: Callable[[], None]) -> Value:
+        """A loop that adds an item to what is made in each round."""
+        generator = node.generators[0]
+        kept = dict(self.env)
+        if isinstance(found, list):
+            for item in found:
+                self.assign(generator.target, item, node)
+                add()
+        else:
+            loop = ast.copy_location(ast.For(generator.target, generator.iter, [], []), node)
+
+            def begin(i: Value) -> None:
+                self.assign(generator.target, found[1](i), node)
+                add()
+
+            self.loop(loop, None, found[0], begin)
+        self.env = kept
+        return made
+
+
+def _assigned(node: Any) -> set[str]:
+    """The variables that a loop's body assigns."""
+    names = {
+        n.id
+        for part in [*node.body, getattr(node, "target", ast.Pass())]
+        for n in ast.walk(part)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    augmented = {
+        n.target.id
+        for part in node.body
+        for n in ast.walk(part)
+        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    }
+    return names | augmented

@@ -1,0 +1,641 @@
+"""What names mean in Python code that is compiled: variables of the module around, torch's ops, modules'
+attributes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import re
+import sys
+import types
+import typing
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import is_dataclass
+from enum import Enum, EnumType
+from functools import cache
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.dtype import dtype
+from rushlight._engine.lazy import is_ours
+from rushlight.jit.compiler import callstack
+from rushlight.jit.compiler.statements import Compiler
+from rushlight.jit.compiler.values import Builtin, Items, Known, Overloaded
+from rushlight.jit.frontend import FrontendError, NotSupportedError, Source, UnsupportedNodeError, parsed
+from rushlight.jit.library import library
+from rushlight.jit.program import runtime, schema as schemas
+from rushlight.jit.program.ir import Function, Value
+from rushlight.jit.program.types import (
+    ANY,
+    DEVICE,
+    GENERICS,
+    INT,
+    TENSOR,
+    ClassType,
+    Type,
+    from_ast,
+    from_python,
+    of_value,
+    optional,
+    qualified,
+)
+
+_SPECIAL_NAMES = (
+    "annotate",
+    "unchecked_cast",
+    "uninitialized",
+    "is_scripting",
+    "is_tracing",
+    "is_compiling",
+    "is_exporting",
+    "fork",
+    "wait",
+    "_fork",
+    "_wait",
+)
+_SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
+
+
+class Names:
+    """How a compiler asks for what is no variable. look(name): the Python object of a name, or None."""
+
+    def __init__(self, look: Callable[[str], Any]) -> None:
+        self.look = look
+
+    def lookup(self, name: str, node: Any, compiler: Any) -> Any:
+        """What a name stands for; None where there is none."""
+        found = self.look(name)
+        return None if found is NOTHING else Known(found)
+
+    def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
+        """What base.name stands for, where base is a Python object."""
+        namespace = base.object
+        own = (
+            self.functional(name)
+            if namespace is torch.nn.functional
+            else (python_function(name) if namespace is torch else None)
+        )
+        if own is not None:
+            return own
+        try:
+            found = getattr(namespace, name)
+        except AttributeError:
+            space = getattr(namespace, "__name__", "").removeprefix("rushlight").removeprefix("torch")
+            if namespace is torch and schemas.named(f"aten::{name}"):
+                return Builtin(f"aten::{name}")
+            if isinstance(namespace, EnumType):
+                raise compiler.error(
+                    node, f"type object '{namespace.__name__}' has no attribute '{name}'"
+                ) from None
+            what = (
+                "module"
+                if isinstance(namespace, types.ModuleType)
+                else f"'{type(namespace).__name__}' object"
+            )
+            raise compiler.error(node, f"{what} {space} has no attribute {name}") from None
+        if namespace is torch and schemas.named(f"aten::{name}") and not isinstance(found, type):
+            return Builtin(f"aten::{name}")
+        return Known(found)
+
+    def functional(self, name: str) -> Any:
+        """A function of torch.nn.functional: from the library, or the op of that name."""
+        if name in library():
+            return library_function(name)
+        return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
+
+    def special(self, found: Any) -> str | None:
+        """The name of a form that the compiler knows: annotate, isinstance, range, ..."""
+        name = getattr(found, "__name__", "")
+        known = found in _SPECIAL_BUILTINS if isinstance(found, (types.BuiltinFunctionType, type)) else False
+        known = known or (name in _SPECIAL_NAMES and is_ours(found))
+        return name.removeprefix("_") if known else None
+
+    def plain(self, value: Any) -> tuple[Any, Type]:
+        """A Python value as a constant and its type; TypeError where there is none."""
+        if isinstance(value, Enum):
+            return value, of_value(value)
+        if isinstance(value, (dtype, torch.layout, torch.memory_format)):
+            return runtime.code(value), INT
+        if isinstance(value, torch.device):
+            return value, DEVICE
+        if isinstance(value, (int, float, bool, str, complex, type(None), list, tuple, dict)):
+            return value, of_value(value)
+        raise TypeError(f"{type(value).__name__} is no constant")
+
+    def constant(self, value: Any, node: Any, compiler: Any) -> Any:
+        """A constant of a module."""
+        return compiler.constant(node, *self.plain(value))
+
+    def annotation(self, node: Any, compiler: Any) -> Type:
+        """The type that an annotation means."""
+        callstack.calls(compiler.source, node)
+
+        def find(part: Any) -> Any:
+            if isinstance(part, ast.Name) and part.id in ("Tensor", "Device"):
+                return {"Tensor": TENSOR, "Device": DEVICE}[part.id]
+            if isinstance(part, ast.Name) and self.lookup(part.id, part, compiler) is None:
+                raise TypeError(f"Unknown type name '{part.id}'")
+            found = compiler.sugar(part)
+            if isinstance(found, Known) and any(found.object is g for g in GENERICS):
+                return found.object
+            return self.type_of(found.object, node, compiler) if isinstance(found, Known) else None
+
+        try:
+            return from_ast(node, find)
+        except TypeError as error:
+            raise compiler.error(node, str(error)) from None
+
+    def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
+        """The type that a Python class or annotation means."""
+        if isinstance(found, ClassType):
+            return Type("Class", cls=found)
+        try:
+            return from_python(found, _class_type)
+        except TypeError as error:
+            raise compiler.error(node, str(error)) from None
+
+    def compiled(self, found: Any, node: Any, compiler: Any) -> Any:
+        """What a Python function is when compiled code calls it."""
+        if isinstance(found, torch.jit.ScriptModule):
+            raise compiler.error(node, "Cannot call a ScriptModule that is not a submodule of the caller")
+        inner = getattr(found, "_function", None)
+        if isinstance(inner, Function):
+            return inner
+        builtin = named_builtin(found)
+        if builtin is not None:
+            return builtin
+        kind = getattr(found, "_qualified_op_name", "")  # torch.ops.aten.add
+        if kind and schemas.named(kind):
+            return Builtin(kind)
+        if hasattr(found, "__compile_call__"):
+            return found
+        found = getattr(found, "__script_if_tracing_wrapper", found) if callable(found) else found
+        if isinstance(found, types.FunctionType):
+            if getattr(found, "_torchscript_modifier", "") in ("ignore", "unused"):
+                return ignored(found, None)
+            return script_function(getattr(found, "__original_fn", found))
+        name = getattr(found, "__name__", type(found).__name__)
+        raise compiler.error(
+            node,
+            f"Python builtin {found!r} is currently not supported in Torchscript"
+            if callable(found)
+            else f"'{name}' object is not callable",
+        )
+
+    def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
+        """The modules in a container, in order."""
+        owner = value.type.cls
+        return [
+            compiler.member(value, owner, name, node)
+            for name, kind in owner.kinds.items()
+            if kind == "module"
+        ]
+
+    def outside(self, value: Value, owner: ClassType, name: str, node: Any, compiler: Any) -> Any:
+        """An attribute of a module or class that is none of its fields, constants and methods."""
+        found = inspect.getattr_static(owner.python, name, None)
+        if isinstance(found, property) and found.fget is not None:
+            owner.methods[name] = _method(found.fget, owner)
+            return compiler.call_method(_Bound(value, owner, name), [], {}, node)
+        if name in owner.extras:
+            self.check_compiles(owner, name, node, compiler)
+            return Known(owner.extras[name])
+        if name in ("items", "keys", "values") and owner.is_module:
+            return Known(_Listing(name, value))
+        if name in owner.failed:
+            raise compiler.error(
+                node,
+                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute "
+                f"'{name}' "
+                f"(This attribute exists on the Python module, but we failed to "
+                f"convert Python "
+                f"type: '{owner.failed[name]}' to a TorchScript type.)",
+            )
+        if owner.is_module:
+            raise compiler.error(
+                node, f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}'"
+            )
+        unresolved = found is not None and not isinstance(found, (types.FunctionType, staticmethod))
+        raise compiler.error(
+            node,
+            f"'{owner.qualname}' object has no attribute or method '{name}'."
+            + f" '{name}' is defined as a class attribute which currently is not supported. Consider "
+            "converting this to an instance attribute." * unresolved,
+        )
+
+    def set_outside(
+        self, value: Value, owner: ClassType, name: str, stored: Value, node: Any, compiler: Any
+    ) -> bool:
+        """Set a property that has a setter; whether there is one."""
+        found = inspect.getattr_static(owner.python, name, None) if owner.python is not None else None
+        if not isinstance(found, property) or found.fset is None:
+            return False
+        setter = f"{name}_setter"
+        owner.methods[setter] = owner.methods.get(setter) or _method(found.fset, owner, name=setter)
+        compiler.call_method(_Bound(value, owner, setter), [stored], {}, node)
+        return True
+
+    def check_compiles(self, owner: ClassType, name: str, node: Any, compiler: Any) -> None:
+        """Raise where a function that a module holds is no TorchScript."""
+        function = owner.extras[name]
+        if not isinstance(function, types.FunctionType) or hasattr(function, "_torchscript_modifier"):
+            return
+        if is_ours(function) or hasattr(function, "__script_if_tracing_wrapper"):
+            return
+        try:
+            script_function(getattr(function, "__original_fn", function))
+        except (RuntimeError, FrontendError) as error:
+            raise compiler.error(
+                node,
+                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' (This function "
+                "exists as an attribute on the Python module, but we failed to compile it to a TorchScript "
+                f"function. \nThe error stack is reproduced here:\n\n{error})",
+            ) from None
+
+
+class _Bound:
+    """A property's function with its object."""
+
+    def __init__(self, value: Value, owner: ClassType, name: str) -> None:
+        self.value, self.owner, self.name = value, owner, name
+
+
+class _Listing:
+    """items(), keys() or values() of a container of modules."""
+
+    def __init__(self, name: str, value: Value) -> None:
+        self.name, self.value = name, value
+
+    def __compile_call__(self, compiler: Any, node: Any) -> Items:
+        modules = compiler.names.children(self.value, node, compiler)
+        keys = [compiler.constant(node, n) for n, k in self.value.type.cls.kinds.items() if k == "module"]
+        return Items(
+            {"keys": keys, "values": modules}.get(self.name)
+            or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]
+        )
+
+
+NOTHING: Any = object()
+_OPERATORS = re.compile(r"(rushlight|torch)$|rushlight\.nn\.functional$")
+# Modules whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
+_PREFIXES = {f"rushlight.{space}": f"{space}_" for space in ("linalg", "fft", "special")}
+
+
+def named_builtin(found: Any) -> Any:
+    """The op or function of the library that a Python function is; None where it is neither."""
+    module, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
+    if module in _PREFIXES and schemas.named(f"aten::{_PREFIXES[module]}{name}"):
+        return Builtin(f"aten::{_PREFIXES[module]}{name}")
+    if python_function(name) is not None and getattr(torch, name, None) is found:
+        return python_function(name)
+    if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
+        known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
+        return known(name) or (known(row.told) if row is not None else None)
+    if found is warnings.warn:
+        return Builtin("aten::warn")
+    if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
+        return Builtin(f"aten::_sparse_{name}")
+    if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
+        return Builtin(f"aten::{name}")
+    if module == "torch._ops.aten" or "." in name:  # an overload of an op; a method that is a function, too
+        name = name.partition(".")[0] if module == "torch._ops.aten" else found.__name__
+    public = module.startswith(("rushlight.", "torch._ops.")) and getattr(torch, name, None) is found
+    if (public or module.startswith("rushlight._engine.")) and schemas.named(f"aten::{name}"):
+        return Builtin(f"aten::{name}")
+    return None
+
+
+# --- functions ----------------------------------------------------------------------------------
+
+_LIBRARY_SCOPE = {
+    "torch": torch,
+    "F": torch.nn.functional,
+    "math": math,
+    "inf": math.inf,
+    "Optional": typing.Optional,
+    "List": list,
+    "Tuple": tuple,
+    "Tensor": torch.Tensor,
+}
+
+
+class _LibraryNames(Names):
+    """Names in the library: its own functions first."""
+
+    def lookup(self, name: str, node: Any, compiler: Any) -> Any:
+        return library_function(name) if name in library() else super().lookup(name, node, compiler)
+
+
+def _library_look(name: str) -> Any:
+    if name == "annotate":
+        return torch.jit.annotate
+    return _LIBRARY_SCOPE.get(name, getattr(builtins, name, NOTHING))
+
+
+@cache
+def python_function(name: str) -> Function | Overloaded | None:
+    """A function of torch.functional, which PyTorch has in Python; None where there is none."""
+    keys = [key for key in library() if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
+    found = [library_function(key) for key in keys]
+    return found[0] if len(found) == 1 else Overloaded(found) if found else None
+
+
+@cache
+def library_function(name: str) -> Function:
+    """A function of the library."""
+    tree, source = library()[name]
+    prefix = "" if name.startswith("functional.") else "nn.functional."
+    path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{prefix}{name}")
+    return build(tree, source, _LibraryNames(_library_look), path, None, {})
+
+
+def scope_of(function: Any, around: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
+    """How a function's names are looked up: what it closes over, its module, Python's own, then `around`."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+    def look(name: str) -> Any:
+        with suppress(KeyError, ValueError):  # a cell is empty while the class that it is for is being made
+            return cells[name].cell_contents
+        found = function.__globals__.get(name, getattr(builtins, name, NOTHING))
+        return around(name) if found is NOTHING and around is not None else found
+
+    return look
+
+
+_compiled: dict[Any, Any] = {}
+_taken: dict[str, int] = {}
+
+
+def unique(name: str) -> str:
+    """A qualified name that no other function or class has, in PyTorch's spelling."""
+    count = _taken.get(name)
+    _taken[name] = 0 if count is None else count + 1
+    if count is None:
+        return name
+    space, _, last = name.rpartition(".")
+    _taken["mangled"] = number = _taken.get("mangled", -1) + 1
+    return f"{space}.___torch_mangle_{number}.{last}"
+
+
+def script_function(function: Any) -> Function:
+    """The program of a Python function."""
+    if _compiled.get(function) is None:
+        tree, source = parsed(function)
+        module = function.__module__.replace("rushlight", "torch", 1)
+        path = "__torch__." + ("" if module == "__main__" else f"{module}.") + function.__name__
+        made = build(
+            tree,
+            source,
+            Names(scope_of(function)),
+            unique(path),
+            None,
+            _defaults(function),
+            lambda f: _compiled.__setitem__(function, f),
+        )
+        _compiled[function] = made
+    return _compiled[function]
+
+
+def _defaults(function: Any) -> dict[str, Any]:
+    return {
+        n: p.default
+        for n, p in inspect.signature(function).parameters.items()
+        if p.default is not inspect.Parameter.empty
+    }
+
+
+def build(
+    tree: ast.FunctionDef,
+    source: Source,
+    names: Names,
+    qualname: str,
+    owner: ClassType | None,
+    defaults: dict[str, Any],
+    known: Callable[[Function | None], Any] = lambda f: None,
+) -> Function:
+    """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants."""
+    shown = tree.name if owner is None else f"{owner.qualname.rpartition('.')[2]}.{tree.name}"
+    with callstack.compiling(shown):
+        function = _declared(tree, source, names, qualname, owner, defaults)
+        known(function)
+        try:
+            _check_statements(tree.body, source)
+            Compiler(function, names, source).run(tree)
+        except BaseException:
+            known(None)
+            raise
+    return function
+
+
+def _declared(
+    tree: ast.FunctionDef,
+    source: Source,
+    names: Names,
+    qualname: str,
+    owner: ClassType | None,
+    defaults: dict[str, Any],
+) -> Function:
+    """A function with its arguments and, where it is said, its result's type."""
+    function = Function(qualname, [], None, owner=owner)
+    compiler = Compiler(function, names, source)
+    if tree.args.vararg or tree.args.kwarg or any(d is not None for d in tree.args.kw_defaults):
+        raise NotSupportedError(
+            source,
+            tree.args.vararg or tree.args.kwarg or tree,
+            "Compiled functions can't take variable number of arguments or use "
+            "keyword-only "
+            "arguments with defaults",
+        )
+    formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+    notes, result = _comment(tree, source, len(formal) - (owner is not None))
+    spelled = dict(zip([a.arg for a in reversed(formal)], reversed(tree.args.defaults), strict=False))
+    for i, a in enumerate(formal):
+        note = a.annotation or (
+            notes[i - (owner is not None)] if notes and i >= (owner is not None) else None
+        )
+        if i == 0 and owner is not None:
+            t = Type("Class", cls=owner)
+        elif note is None or _is_any(note, source):
+            t = TENSOR
+        else:
+            t = names.annotation(note, compiler)
+        default = defaults.get(a.arg, schemas.REQUIRED)
+        if default is schemas.REQUIRED and a.arg in spelled:
+            default = ast.literal_eval(spelled[a.arg])
+        if default is None and note is not None and _is_any(note, source):
+            t = optional(TENSOR)
+        function.arguments.append((a.arg, t, default))
+    result = tree.returns or result
+    function.returns = (
+        None if result is None or _is_any(result, source) else names.annotation(result, compiler)
+    )
+    return function
+
+
+def _check_statements(body: list[ast.stmt], source: Source) -> None:
+    """Raise for a statement that TorchScript does not have, also where it is never come to."""
+    if "rushlight" in source.file:
+        return
+    for node in body:
+        if not isinstance(node, (ast.Return, ast.Break, ast.Continue)) and not hasattr(
+            Compiler, f"do_{type(node).__name__}"
+        ):
+            raise UnsupportedNodeError(source, node)
+        _check_statements([*getattr(node, "body", []), *getattr(node, "orelse", [])], source)
+
+
+def _is_any(note: ast.AST, source: Source) -> bool:
+    """In Rushlight's own modules `Any` says nothing."""
+    return "rushlight" in source.file and "Any" in ast.unparse(note)
+
+
+def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast.expr], ast.expr | None]:
+    """The types in a comment `# type: (Tensor, int) -> Tensor`."""
+    for line in source.lines[tree.lineno - 1 : tree.body[0].end_lineno]:
+        found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
+        if found:
+            inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
+            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body
+    return [], None
+
+
+def ignored(function: Any, owner: ClassType | None) -> Function:
+    """A Python function that stays Python, or that raises when it is reached (`unused`)."""
+    unused = function._torchscript_modifier == "unused"
+    notes, formal = dict[str, Any](), inspect.signature(function).parameters
+    if not unused:
+        notes = inspect.get_annotations(function, eval_str=True)
+    elif "return" in function.__annotations__:
+        notes["return"] = inspect.get_annotations(function, eval_str=True)["return"]
+    made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
+    for i, (name, p) in enumerate(formal.items()):
+        if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            continue
+        own = i == 0 and owner is not None
+        t = (
+            Type("Class", cls=owner)
+            if own
+            else from_python(notes[name], _class_type)
+            if name in notes
+            else ANY
+            if unused
+            else TENSOR
+        )
+        made.arguments.append(
+            (name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default)
+        )
+    made.returns = from_python(notes["return"], _class_type) if "return" in notes else TENSOR
+    params = [made.block.param(t, name) for name, t, _ in made.arguments]
+    if function._torchscript_modifier == "unused":
+        text = [
+            made.block.add("prim::Constant", (), [of_value("")], value=m).output
+            for m in (function._torchscript_message,)
+        ]
+        made.block.add("prim::RaiseException", text, schema=schemas.named("prim::RaiseException")[0])
+        result = made.block.add("prim::Uninitialized", (), [made.returns]).output
+    else:
+        result = made.block.add("prim::PythonOp", params, [made.returns], python=function).output
+    made.block.finish([result])
+    made.finished = True
+    return made
+
+
+# --- classes ------------------------------------------------------------------------------------
+
+
+def _method(
+    function: Any, owner: ClassType, around: Callable[[str], Any] | None = None, name: str = ""
+) -> Function:
+    """The program of a method; around(name): what names stand for that are nothing where it is defined."""
+    if getattr(function, "_torchscript_modifier", "") in ("ignore", "unused"):
+        return ignored(function, owner)
+    tree, source = parsed(function)
+    return build(
+        tree,
+        source,
+        Names(scope_of(function, around)),
+        f"{owner.qualname}.{name or tree.name}",
+        owner,
+        _defaults(function),
+        lambda f: owner.methods.update({name or tree.name: f}),
+    )
+
+
+def compile_method(
+    owner: ClassType, name: str, around: Callable[[str], Any] | None = None
+) -> Function | None:
+    """The method of a Python class, compiled when it is first asked for; None where there is none."""
+    trees = library()
+    for base in owner.python.__mro__ if owner.is_module else (owner.python,):
+        if base in (torch.nn.Module, object, torch.jit.ScriptModule):
+            return None
+        key = f"{base.__name__}.{name}"
+        if key in trees and base.__module__.startswith("rushlight.nn"):
+            path = f"{owner.qualname}.{name}"
+            return build(
+                *trees[key],
+                _LibraryNames(_library_look),
+                path,
+                owner,
+                {},
+                lambda f: owner.methods.update({name: f}),
+            )
+        if base.__module__ == "rushlight.nn.modules.container":
+            continue  # what these are is known to the compiler
+        found = vars(base).get(name)
+        if found is not None and not isinstance(found, property):
+            found = found.__func__ if isinstance(found, staticmethod) else getattr(base, name)
+            if isinstance(found, types.FunctionType):
+                made = _method(found, owner, around)
+                owner.methods[name] = made
+                return made
+            return None
+    return None
+
+
+_classes: dict[type, ClassType] = {}
+
+
+def _class_type(cls: type) -> Type:
+    if is_ours(cls):
+        raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
+    return Type("Class", cls=class_type(cls))
+
+
+def class_type(cls: type, around: Callable[[str], Any] | None = None) -> ClassType:
+    """The type of a Python class that TorchScript compiles. around(name): what else names in it stand for."""
+    if cls not in _classes:
+        made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
+
+        def look(name: str) -> Any:
+            return cls if name == cls.__name__ else NOTHING if around is None else around(name)
+
+        made.compile = lambda name: compile_method(made, name, look)
+        setattr(cls, "_type", made)
+        try:
+            with callstack.compiling(made.qualname):
+                _fill(made, cls)
+        except BaseException:
+            _classes.pop(cls, None)
+            if "_type" in vars(cls):
+                delattr(cls, "_type")
+            raise
+    return _classes[cls]
+
+
+def _fill(made: ClassType, cls: Any) -> None:
+    """Give a class's type its fields and compile its methods, __init__ first."""
+    for name, note in inspect.get_annotations(cls).items():
+        if name in vars(cls) and not is_dataclass(cls):
+            continue  # a value of the class, which objects of TorchScript do not see
+        known = eval(note, vars(sys.modules[cls.__module__])) if isinstance(note, str) else note
+        made.fields[name], made.kinds[name] = from_python(known, _class_type), "attribute"
+    made.method("__init__")
+    for name, found in vars(cls).items():
+        if isinstance(found, types.FunctionType):
+            made.method(name)

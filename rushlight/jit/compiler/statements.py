@@ -1,0 +1,213 @@
+"""Functions and simple statements: assignments in all their forms, return, del."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from rushlight.jit.compiler import exits
+from rushlight.jit.compiler.contexts import Contexts
+from rushlight.jit.compiler.values import Missing
+from rushlight.jit.frontend import UnsupportedNodeError
+from rushlight.jit.program.ir import Value
+from rushlight.jit.program.tidy import tidy
+from rushlight.jit.program.types import TENSOR, unify
+
+
+class Compiler(Contexts):
+    """Compiles one function: `function` gets its block, and its result type where it has none."""
+
+    def run(self, tree: ast.FunctionDef) -> None:
+        """Compile the body."""
+        for name, t, _ in self.function.arguments:
+            self.env[name] = self.block.param(t, name)
+        if self.function.owner is not None and self.function.arguments:
+            self.block.params[0].hint = "self"
+        self.body(exits.structured(tree.body))
+        result = self.env.get(exits.RESULT)
+        if result is None and self.env.get("$dead") and self.function.returns is not None:
+            result = self.emit(
+                tree, "prim::Uninitialized", (), self.function.returns
+            ).output  # it only raises
+        elif result is None:
+            result = self.result(self.constant(tree, None), tree)
+        result = self.value(result, tree)
+        self.function.returns = self.function.returns or result.type
+        self.block.finish([result])
+        tidy(self.block)
+        self.function.finished = True
+
+    def body(self, statements: list[ast.stmt]) -> None:
+        """A sequence of statements."""
+        for node in statements:
+            method = getattr(self, f"do_{type(node).__name__}", None)
+            if method is None:
+                raise UnsupportedNodeError(self.source, node)
+            method(node)
+
+    # --- assignments ----------------------------------------------------------------------------
+
+    def do_Pass(self, node: ast.Pass) -> None:
+        """Nothing."""
+
+    def do_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.sugar(node.value)
+
+    def do_Assign(self, node: ast.Assign) -> None:
+        if getattr(node, "is_return", False):
+            self.env[exits.RESULT] = self.result(
+                self.value(self.sugar(node.value, self.function.returns), node), node
+            )
+            return
+        known = self.env.get(node.targets[0].id) if isinstance(node.targets[0], ast.Name) else None
+        found = self.sugar(node.value, known.type if isinstance(known, Value) else None)
+        for target in node.targets:
+            self.assign(target, found, node)
+
+    def result(self, value: Value, node: Any) -> Value:
+        """A value that is returned, as the function's type."""
+        wanted, known = self.function.returns, self.env.get(exits.RESULT)
+        if wanted is not None:
+            return self.convert(
+                value,
+                wanted,
+                node,
+                "Return value was annotated as having type {wanted} but is actually of type {actual}",
+            )
+        first = self.__dict__.setdefault("first_return", value.type)
+        if unify(first, value.type) is None and not isinstance(known, Missing):
+            names = ["Tensor (inferred)" if t == TENSOR else str(t) for t in (first, value.type)]
+            raise self.error(
+                node,
+                f"Previous return statement returned a value of type {names[0]} but this "
+                f"return "
+                f"statement returns a value of type {names[1]}",
+            )
+        return value
+
+    def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        t = self.names.annotation(node.annotation, self)
+        if node.value is None:
+            raise self.error(node, "Expected a value in an annotated assignment")
+        self.annotated = True
+        value = self.expr(node.value, t)
+        self.annotated = False
+        found = self.convert(
+            value,
+            t,
+            node,
+            "Variable '" + ast.unparse(node.target) + "' is annotated with "
+            "type "
+            "{wanted} but is being assigned to a value of type {actual}",
+        )
+        if found.type != t:
+            found = self.emit(node, "prim::unchecked_cast", [found], t).output
+        self.assign(node.target, found, node)
+
+    def do_AugAssign(self, node: ast.AugAssign) -> None:
+        load = ast.parse(ast.unparse(node.target), mode="eval").body
+        for part in ast.walk(load):
+            ast.copy_location(part, node)
+        old = self.expr(load)
+        new = self.binary(node.op, old, self.expr(node.value), node, inplace=True)
+        if not (isinstance(node.target, ast.Subscript) and old.type == TENSOR):
+            self.assign(node.target, new, node)
+
+    def assign(self, target: Any, found: Any, node: Any) -> None:
+        """target = found."""
+        if isinstance(target, ast.Name):
+            # In its own block a variable may become something else; what it was around that stays.
+            old = self.around.get(target.id)
+            if isinstance(found, Value):
+                if (
+                    isinstance(old, Value)
+                    and old.type.kind not in ("open", "Class")
+                    and (unify(old.type, found.type) is None and not target.id.startswith(("$", "_")))
+                ):
+                    raise self.error(
+                        node,
+                        f"Variable '{target.id}' previously had type {old.type} but is "
+                        f"now being "
+                        f"assigned to a value of type {found.type}",
+                    )
+                if found.node and found.node.kind not in ("prim::Constant", "prim::Param") and not found.hint:
+                    found.hint = "" if target.id.startswith(("$", "_")) else target.id
+            self.env[target.id] = found
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self.unpack(target, found, node)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(self.expr(target.value), target.attr, self.value(found, node), node)
+        elif isinstance(target, ast.Subscript):
+            self.set_item(self.expr(target.value), target, self.value(found, node), node)
+        else:
+            raise UnsupportedNodeError(self.source, target)
+
+    def unpack(self, target: Any, found: Any, node: Any) -> None:
+        """a, b = found."""
+        count = len(target.elts)
+        if isinstance(found, Value) and found.type == TENSOR:
+            found = self.call_builtin("aten::unbind", [found], {}, node)
+        if isinstance(found, Value) and found.type.kind not in ("Tuple", "List"):
+            raise self.error(node, f"{found.type} cannot be used as a tuple")
+        parts = self.parts(found, count, node) if isinstance(found, Value) else found.items
+        if len(parts) != count:
+            raise self.error(
+                node, f"need {max(len(parts), count)} values to unpack: expected {count}, got {len(parts)}"
+            )
+        for one, part in zip(target.elts, parts, strict=True):
+            self.assign(one, part, node)
+
+    def set_attribute(self, base: Value, name: str, value: Value, node: Any) -> None:
+        """base.name = value."""
+        owner = base.type.cls if base.type.kind == "Class" else None
+        if owner is None:
+            raise self.error(node, f"Tried to set an attribute: {name} on a non-class: {base.type}")
+        if name not in owner.fields:
+            if self.names.set_outside(base, owner, name, value, node, self):
+                return
+            if owner.is_module or self.function.name != "__init__":
+                raise self.error(
+                    node,
+                    f"Tried to set nonexistent attribute: {name}. Did you forget to "
+                    f"initialize it in "
+                    "__init__()?",
+                )
+            if self.block is not self.function.block:
+                raise self.error(
+                    node, "First attribute assignment cannot be in a control-flow block; assign it before"
+                )
+            owner.fields[name], owner.kinds[name] = value.type, "attribute"
+        message = f"Wrong type for attribute assignment. Expected {{wanted}} but got {{actual}}"  # noqa: F541
+        self.emit(
+            node, "prim::SetAttr", [base, self.convert(value, owner.fields[name], node, message)], name=name
+        )
+
+    def set_item(self, base: Value, target: ast.Subscript, value: Value, node: Any) -> None:
+        """base[...] = value."""
+        if base.type != TENSOR:
+            self.call_builtin("aten::_set_item", [base, self.expr(target.slice), value], {}, node)
+            return
+        place = self.indexed(base, target.slice, node)
+        made = place.node
+        if made is not None and made.kind == "aten::index":
+            self.block.nodes.remove(made)
+            for source in made.inputs:
+                source.uses = [use for use in source.uses if use[0] is not made]
+            stored = value if value.type == TENSOR else self.call_builtin("aten::tensor", [value], {}, node)
+            self.call_builtin("aten::index_put_", [*made.inputs, stored], {}, node)
+        else:
+            self.call_builtin(
+                "aten::copy_" if value.type == TENSOR else "aten::fill_", [place, value], {}, node
+            )
+
+    def do_Delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if not isinstance(target, ast.Subscript):
+                raise UnsupportedNodeError(self.source, node)
+            if isinstance(target.slice, ast.Slice):
+                raise self.error(
+                    target,
+                    "del statements only support deletion at a single index, slicing is not supported",
+                )
+            self.call_builtin("aten::Delete", [self.expr(target.value), self.expr(target.slice)], {}, node)

@@ -1,0 +1,182 @@
+"""A program as TorchScript code, the language of `.code` and of the archive."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from rushlight.jit.program.ir import Function, Node
+from rushlight.jit.program.schema import REQUIRED, spell
+from rushlight.jit.program.types import FUNCTION, NONE, Type
+from rushlight.jit.program.writing import Writer
+
+_PLAIN = (int, float, bool, str, complex, type(None))
+
+
+class CodeWriter(Writer):
+    """Writes code; `tensor(value)` gives the text of a constant tensor."""
+
+    reserved = (
+        *keyword.kwlist,
+        "int",
+        "float",
+        "bool",
+        "str",
+        "print",
+        "range",
+        "len",
+        "getattr",
+        "isinstance",
+        "torch",
+        "ops",
+        "self",
+        "CONSTANTS",
+        "inf",
+        "nan",
+        "annotate",
+        "uninitialized",
+        "unchecked_cast",
+        "fork",
+        "device",
+    )
+
+    def __init__(self, function: Function, tensor: Callable[[Any], str] | None = None) -> None:
+        super().__init__(function)
+        self.tensor = tensor or (lambda value: "CONSTANTS.c0")
+        if function.owner is not None and function.block.params:
+            self.spelled[function.block.params[0]] = "self"
+
+    def name(self, value: Any) -> str:
+        return "self" if self.spelled.get(value) == "self" else super().name(value)
+
+    def constant(self, node: Node) -> str:
+        value = node.attrs["value"]
+        if node.output.type == FUNCTION:
+            return value.qualname
+        if isinstance(value, Enum):
+            return f"{node.output.type}.{value.name}"
+        if isinstance(value, _PLAIN):
+            return spell(value)
+        return f'torch.device("{value}")' if node.output.type.kind == "Device" else self.tensor(value)
+
+    def op(self, node: Node) -> str:
+        space, name = node.kind.split("::")
+        shown, schema = [self.ref(v) for v in node.inputs], node.schema
+        if schema is not None:
+            formal = schema.parameters
+            shown = [
+                f"{formal[i].name}={text}" if i < len(formal) and formal[i].keyword_only else text
+                for i, text in enumerate(shown)
+            ]
+            for i in range(min(len(shown), len(formal)) - 1, -1, -1):
+                if _is_default(node.inputs[i], formal[i]):
+                    if formal[i].keyword_only or i == len(shown) - 1:
+                        shown.pop(i)
+                elif not formal[i].keyword_only:
+                    break
+        if name == "__getitem__" and schema is not None:
+            return f"{shown[0]}[{shown[1]}]"
+        cast = {
+            "aten::Bool": "bool",
+            "aten::Int": "int",
+            "aten::Float": "float",
+            "aten::str": "str",
+            "aten::IntImplicit": "int",
+            "aten::FloatImplicit": "float",
+        }.get(node.kind)
+        if cast is not None:
+            return f"{cast}({shown[0]})"
+        if node.kind == "aten::ScalarImplicit":
+            return f"torch.item({shown[0]})"
+        return f"{'torch' if space == 'aten' else f'ops.{space}'}.{name}({', '.join(shown)})"
+
+    def at_CallMethod(self, node: Node) -> str:
+        return f"({self.ref(node.inputs[0])}).{node.attrs['name']}({self.args(node.inputs[1:])})"
+
+    def at_CallFunction(self, node: Node) -> str:
+        return f"{node.attrs['function'].qualname}({self.args(node.inputs)})"
+
+    def at_CreateObject(self, node: Node) -> str:
+        return f"{node.output.type}.__new__({node.output.type})"
+
+    def at_ListConstruct(self, node: Node) -> str:
+        text = super().at_ListConstruct(node)
+        inner = node.output.type.args[0]
+        exact = node.inputs and all(v.type == inner for v in node.inputs)
+        plain = exact or (text == "[]" and str(inner) == "Tensor")
+        return text if plain else f"annotate({node.output.type}, {text})"
+
+    def at_DictConstruct(self, node: Node) -> str:
+        text = super().at_DictConstruct(node)
+        exact = node.inputs and all(v.type == node.output.type.args[1] for v in node.inputs[1::2])
+        return text if exact else f"annotate({node.output.type}, {text})"
+
+    def at_TupleConstruct(self, node: Node) -> str:
+        t = node.output.type
+        return f"{t}({', '.join(map(self.ref, node.inputs))})" if t.cls else super().at_TupleConstruct(node)
+
+    def at_tolist(self, node: Node) -> str:
+        t = node.output.type
+        return f"annotate({t}, {self.ref(node.inputs[0])}.tolist())"
+
+    def at_unchecked_cast(self, node: Node) -> str:
+        source, t = node.inputs[0], node.output.type
+        word = "annotate" if source.type == NONE or t.kind == "Optional" else "unchecked_cast"
+        return f"{word}({t}, {self.ref(source)})"
+
+    def at_Uninitialized(self, node: Node) -> str:
+        return f"uninitialized({node.output.type})"
+
+    def at_isinstance(self, node: Node) -> str:
+        types = ", ".join(map(str, node.attrs["types"]))
+        types = types if len(node.attrs["types"]) == 1 else f"({types})"
+        return f"isinstance({self.ref(node.inputs[0])}, {types})"
+
+    def at_fork(self, node: Node) -> str:
+        method = node.attrs.get("name")
+        called = f"({self.ref(node.inputs[0])}).{method}" if method else node.attrs["function"].qualname
+        return f"fork({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
+
+
+def _is_default(value: Any, p: Any) -> bool:
+    """Whether an argument is what a signature says anyway."""
+    if p.default is REQUIRED or value.node is None:
+        return False
+    if value.node.kind == "prim::ListConstruct":
+        inner = [
+            v.node.attrs.get("value") if v.node and v.node.kind == "prim::Constant" else REQUIRED
+            for v in value.node.inputs
+        ]
+        return inner == p.default
+    known = value.node.attrs.get("value", REQUIRED) if value.node.kind == "prim::Constant" else REQUIRED
+    return type(known) is type(p.default) and known == p.default
+
+
+def function_text(
+    function: Function, tensor: Callable[[Any], str] | None = None, indent: str = "", full: bool = False
+) -> str:
+    """def name(...): ..., as `.code` shows it; full: with the type of self, as in an archive."""
+    writer = CodeWriter(function, tensor)
+    arguments = []
+    for i, (name, t, default) in enumerate(function.arguments):
+        value = function.block.params[i]
+        spelled = writer.name(value)
+        own = i == 0 and function.owner is not None
+        shown = spelled if own and not full else f"{spelled}: {t}"
+        arguments.append(shown + ("" if default is REQUIRED else f"={spell(_written(default, t))}"))
+        del name
+    body = writer.body()
+    head = f"def {function.name}({(',' + chr(10) + '    ').join(arguments)}) -> {function.returns}:\n"
+    return "".join(indent + line + "\n" for line in (head + body).splitlines()) if indent else head + body
+
+
+def _written(default: Any, t: Type) -> Any:
+    inner = t.args[0] if t.kind == "Optional" else t
+    if inner.kind == "List" and isinstance(default, tuple):
+        return list(default)
+    return float(default) if inner.kind == "float" and isinstance(default, int) else default
+
+
+__all__ = ["CodeWriter", "function_text"]

@@ -1,0 +1,338 @@
+"""A program as Python: text made of what the compiler checked, over Rushlight's ops.
+
+No text of a file gets in here but names of variables, and constants in Python's own spelling.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import keyword
+import math
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.dispatch.dispatcher import lookup
+from rushlight._engine.dispatch.generated_code import compile_function
+from rushlight.export import overloads, spellings
+from rushlight.jit.program import runtime
+from rushlight.jit.program.failures import PLACES, failed
+from rushlight.jit.program.ir import Function, Node, Value
+from rushlight.jit.program.schema import REQUIRED
+from rushlight.jit.program.types import TENSOR, Type
+from rushlight.jit.program.writing import Writer
+from rushlight.jit.state import STACK
+from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
+
+
+class PythonWriter(Writer):
+    """Writes Python; `scope` gets the objects that the text names."""
+
+    reserved = (*keyword.kwlist, *dir(builtins), *SCOPE)
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self.names.new(function.name)
+        self.scope: dict[str, Any] = dict(SCOPE)
+        self.bound: dict[int, str] = {}
+
+    def bind(self, found: Any, hint: str) -> str:
+        """The name of an object in the text."""
+        if id(found) not in self.bound:
+            self.bound[id(found)] = name = self.names.new(hint)
+            self.scope[name] = found
+        return self.bound[id(found)]
+
+    def constant(self, node: Node) -> str:
+        value = node.attrs["value"]
+        if isinstance(value, Function):
+            return self.bind(runner(value), value.name)
+        if isinstance(value, Enum):
+            return self.bind(value, type(value).__name__)
+        if isinstance(value, (int, str, bool, type(None))) or (
+            isinstance(value, float) and math.isfinite(value)
+        ):
+            return f"({value!r})" if isinstance(value, (int, float)) and value < 0 else repr(value)
+        return self.bind(value, "constant")
+
+    def attribute(self, value: Value, name: str) -> str:
+        owner, base = value.type.cls, self.ref(value)
+        table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}.get(
+            owner.kinds.get(name, "")
+        )
+        return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
+
+    def do_SetAttr(self, node: Node) -> None:
+        self.line(f"{self.ref(node.inputs[0])}.{node.attrs['name']} = {self.ref(node.inputs[1])}")
+
+    def at_CallFunction(self, node: Node) -> str:
+        function = node.attrs["function"]
+        return f"{self.bind(runner(function), function.name)}({', '.join(map(self.ref, node.inputs))})"
+
+    at_CallMethod = at_fork = at_CallFunction
+
+    def at_PythonOp(self, node: Node) -> str:
+        return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
+
+    def manager(self, node: Node) -> str:
+        known, inputs = node.attrs.get("manager"), ", ".join(map(self.ref, node.inputs))
+        if known is not None:
+            return f"{self.bind(known, 'manager')}({inputs})"
+        return f"rt.leaving({self.bind(runner(node.attrs['function']), 'leave')}, {inputs})"
+
+    def at_CreateObject(self, node: Node) -> str:
+        owner = node.output.type.cls
+        name = self.bind(owner.python, owner.qualname.rpartition(".")[2])
+        return f"{name}.__new__({name})"
+
+    def at_TupleConstruct(self, node: Node) -> str:
+        owner = node.output.type.cls
+        return (
+            f"{self.bind(owner, owner.__name__)}({', '.join(map(self.ref, node.inputs))})"
+            if owner
+            else super().at_TupleConstruct(node)
+        )
+
+    def at_unchecked_cast(self, node: Node) -> str:
+        return self.ref(node.inputs[0])
+
+    def at_tolist(self, node: Node) -> str:
+        return f"rt.listed({self.ref(node.inputs[0])}, {str(node.output.type)!r})"
+
+    def at_Uninitialized(self, node: Node) -> str:
+        return "None"
+
+    def at_isinstance(self, node: Node) -> str:
+        test = self.bind(
+            lambda value, types=node.attrs["types"]: any(accepts(value, t) for t in types), "matches"
+        )
+        return f"{test}({self.ref(node.inputs[0])})"
+
+    def at_RaiseException(self, node: Node) -> str:
+        shown = node.attrs.get("shown", "")
+        return f"rt.fail({shown!r}, {', '.join(map(self.ref, node.inputs))})"
+
+    def op(self, node: Node) -> str:
+        schema = node.schema
+        shown = [
+            self.argument(v, schema.parameters[i].raw if schema and i < len(schema.parameters) else "")
+            for i, v in enumerate(node.inputs)
+        ]
+        form = self.form(node)
+        if isinstance(form, Template):
+            return form.write(shown, self.bind)
+        if isinstance(form, str):
+            return form
+        # Defaults at the end, and by keyword, are left to the op; losses have other arguments in between.
+        parts, rest = [], False
+        loss = any(p.name == "reduction" for p in schema.parameters)
+        for i, (text, value, p) in reversed(
+            list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))
+        ):
+            by_name = p.keyword_only or (loss and i > 1)
+            if by_name or not rest:
+                if _says(value, p.default):
+                    continue
+                rest = rest or not by_name
+            text = f"rt.REDUCTIONS[{text}]" if p.name == "reduction" else text
+            parts.append(f"{p.name}={text}" if by_name else text)
+        return f"{self.bind(form, node.kind.split('::')[1])}({', '.join(reversed(parts))})"
+
+    def argument(self, value: Value, raw: str) -> str:
+        """An argument of an op; dtypes and their like are objects there."""
+        text, kind = self.ref(value), raw.removesuffix("?")
+        if kind not in ("ScalarType", "Layout", "MemoryFormat"):
+            return text
+        known = value.node.attrs.get("value") if value.node and value.node.kind == "prim::Constant" else None
+        if known is not None:
+            return self.bind(runtime.decode(kind, known), "constant")
+        return text if text == "None" else f"rt.decode({kind!r}, {text})"
+
+    def form(self, node: Node) -> Template | Callable[..., Any] | str:
+        """How an op is spelled: a template, the function to call, or what says that there is none."""
+        if node.schema is None:
+            return plain.templates[node.kind]
+        name = node.kind.split("::")[1]
+        keys = (f"{node.kind}.{node.schema.overload}", node.kind)
+        formal = [p.type for p in node.schema.parameters]
+        takes_tensors = TENSOR in formal
+        if formal and formal[0].kind in ("List", "Dict") and TENSOR in formal[1:]:
+            takes_tensors = plain.get(*keys) is None  # [tensor].index(tensor) is of lists
+        template = of_tensors.get(*keys) if takes_tensors else plain.get(*keys) or of_tensors.get(*keys)
+        if template is None:
+            function = _function(name, node.schema.overload)
+            template = plain.get(*keys) if function is None else None
+            return function or template or f"rt.absent({node.kind!r})"
+        return template
+
+
+def _function(name: str, overload: str) -> Callable[..., Any] | None:
+    """The op of this name and overload that a program calls; None where there is none."""
+    spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
+    found = next((f for f in (lookup(space, name) for space in spaces) if f is not None), None)
+    if found is None:  # no op of the table, but a public function or method
+        found = getattr(torch, name, None) or getattr(torch.Tensor, name, None)
+    if found is None and name.endswith("_"):
+        found = _in_place(lookup("nn.functional", name[:-1]))
+    if found is None or spellings.meaning(name) is not None:
+        found = _overload(name, overload) or found
+    return found
+
+
+def _in_place(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    return None if function is None else functools.partial(function, inplace=True)
+
+
+def _overload(name: str, overload: str) -> Callable[..., Any] | None:
+    """PyTorch's op under its own signature; None where torch.export has no such op."""
+    return overloads.overloads(name).get(overload or "default")
+
+
+def _says(value: Value, default: Any) -> bool:
+    """Whether an argument is a constant equal to the default."""
+    node = value.node
+    if default is REQUIRED or node is None or node.kind != "prim::Constant":
+        return False
+    return type(node.attrs["value"]) is type(default) and bool(node.attrs["value"] == default)
+
+
+def runner(function: Function) -> Callable[..., Any]:
+    """The Python function of a program, which trusts its arguments."""
+    if function.run is None:
+        writer = PythonWriter(function)
+        body = writer.write()
+        names = ", ".join(writer.spelled[v] for v in function.block.params)
+        text = f"def {function.name}({names}):\n{body}"
+        function.run = compile_function(text, function.name, writer.scope, function.qualname)
+        PLACES[function.run.__code__.co_filename] = writer.places
+    return function.run
+
+
+# --- calls from outside -------------------------------------------------------------------------
+
+_EXACT = {"Tensor": "torch.Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
+
+
+def entry(function: Function, declared: str) -> Callable[..., Any]:
+    """The function as Python calls it: arguments by keyword, defaults, and a look at their types."""
+    own = function.owner is not None
+    formal = function.arguments[own:]
+    scope: dict[str, Any] = {
+        **SCOPE,
+        "__run": runner(function),
+        "__failed": failed,
+        "__stack": STACK,
+        "__function": function,
+        "__slow": lambda *found: _check(function, declared, *found),
+    }
+    given = "".join(f"{name}, " for name, _, _ in formal)
+    tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
+    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*__extra, **__more):"]
+    exact = f"if not ({' and '.join([*tests, 'not __extra', 'not __more'])}): "
+    checked = f"{f'{given.strip()} = ' if given else ''}__slow(__extra, __more, {given})"
+    lines.append(f"    {exact if len(tests) == len(formal) else ''}{checked}")
+    everything = f"({'self, ' * own}{given})"
+    lines.append("    if __stack and __stack[-1] is not None:")
+    lines.append(f"        return __stack[-1].scripted(__function, {everything})")
+    lines.append(f"    try:\n        return __run({'self, ' * own}{given})")
+    lines.append("    except Exception as __error:\n        raise __failed(__error) from None")
+    return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
+
+
+def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any) -> tuple[Any, ...]:
+    """The arguments of a call, converted; RuntimeError, as PyTorch words it, where they do not fit."""
+    formal = function.arguments[function.owner is not None :]
+    if extra:
+        count = len(formal) + (function.owner is not None)
+        raise RuntimeError(
+            f"{function.name}() expected at most {count} argument(s) but received "
+            f"{count + len(extra)} argument(s). Declaration: {declared}"
+        )
+    if more:
+        raise RuntimeError(
+            f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. "
+            f"Schema: "
+            f"{declared}"
+        )
+    taken = []
+    for place, ((name, t, default), value) in enumerate(zip(formal, given, strict=True)):
+        if value is runtime.MISSING:
+            if default is REQUIRED:
+                raise RuntimeError(
+                    f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}"
+                )
+            value = list(default) if isinstance(default, list) else default
+        if not accepts(value, t):
+            shown = type(value).__name__
+            missing = lacking(value, t)
+            if missing:
+                raise RuntimeError(
+                    f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
+                )
+            raise RuntimeError(
+                f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
+                f"instead "
+                f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
+                f"{declared}"
+            )
+        taken.append(runtime.handed(value, t))
+    return tuple(taken)
+
+
+def lacking(value: Any, t: Type) -> str:
+    """What an object lacks that is to be one of a compiled class; empty where that is not what is wrong."""
+    if t.kind != "Class" or t.cls.is_module or t.cls.is_interface:
+        return ""
+    for name, wanted in t.cls.fields.items():
+        if not hasattr(value, name):
+            return (
+                f"Tried to cast object to type {t} but object was missing attribute {name}; it is a "
+                f"{type(value).__name__}"
+            )
+        found = getattr(value, name)
+        if not accepts(found, wanted):
+            return (
+                f"Could not cast attribute '{name}' to type {wanted}: it is a {type(found).__name__} in an "
+                f"object of {t}"
+            )
+    return ""
+
+
+def accepts(value: Any, t: Type) -> bool:
+    """Whether a Python value is of a type."""
+    kind = t.kind
+    if kind in ("Optional", "Union"):
+        return (kind == "Optional" and value is None) or any(accepts(value, a) for a in t.args)
+    if kind in ("List", "Tuple"):
+        if not isinstance(value, (list, tuple) if kind == "List" else tuple):
+            return False
+        if kind == "Tuple" and t.args:
+            return len(value) == len(t.args) and all(map(accepts, value, t.args))
+        return not t.args or all(accepts(v, t.args[0]) for v in value)
+    if kind == "Dict":
+        return isinstance(value, dict) and (
+            not t.args or all(accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items())
+        )
+    if kind == "Enum":
+        return isinstance(value, t.cls)
+    if kind == "Class":
+        if getattr(value, "_type", None) is t.cls or isinstance(value, t.cls.python or ()):
+            return t.cls.is_module or not lacking(value, t)
+        return bool(t.cls.is_interface)
+    plain: dict[str, Any] = {
+        "Tensor": torch.Tensor,
+        "int": (int, torch.dtype),
+        "float": (float, int),
+        "bool": bool,
+        "str": str,
+        "NoneType": type(None),
+        "number": (int, float, complex),
+        "complex": (complex, float, int),
+        "Device": (torch.device, str),
+        "Any": object,
+        "Generator": object,
+        "Future": object,
+    }
+    return isinstance(value, plain[kind]) and not (kind in ("int", "float") and isinstance(value, bool))

@@ -1,0 +1,41 @@
+"""Errors while a program runs: RuntimeErrors that tell the lines of the source that it was compiled from."""
+
+from __future__ import annotations
+
+import linecache
+
+from rushlight.jit.frontend import Error, Place
+
+PLACES: dict[str, list[str]] = {}
+"""Of each program's Python text, by its file's name: where its lines come from ("file:line:column")."""
+
+
+def failed(error: Exception) -> Exception:
+    """The error of a call from Python: RuntimeError, which tells where the program was."""
+    ours = type(error).__module__.startswith("rushlight") and not isinstance(error, RuntimeError)
+    if ours or isinstance(error, Error):  # what stops a recording goes through; Error tells its place
+        return error
+    shown, traceback = [], error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        places = PLACES.get(code.co_filename)
+        if places is not None and 0 <= traceback.tb_lineno - 2 < len(places):
+            shown.append(_shown(places[traceback.tb_lineno - 2], code.co_name))
+        traceback = traceback.tb_next
+    told = f"KeyError: {error.args[0]}" if isinstance(error, KeyError) and error.args else error
+    return RuntimeError(
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
+        f"(most recent call last):\n{''.join(shown)}RuntimeError: {told}\n"
+    )
+
+
+def _shown(place: str, function: str) -> str:
+    """The lines of the source around, marked where it is."""
+    if isinstance(place, Place) and hasattr(place.node, "end_lineno"):
+        return place.source.show(place.node, function)
+    file, line, column = (*place.rsplit(":", 2), "0", "0")[:3]
+    if not line.isdigit() or not column.isdigit():
+        return f"  File {place!r}, in {function}\n"
+    text = linecache.getline(file, int(line)).rstrip("\n")
+    mark = " " * int(column) + "~" * max(len(text) - int(column), 1) + " <--- HERE\n"
+    return f'  File "{file}", line {line}, in {function}\n{text}\n{mark}'

@@ -1,0 +1,126 @@
+"""A program as PyTorch prints graphs: %3 : Tensor = aten::add(%1, %2, %4) # file:line:column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit.program.ir import Block, Function, Names, Node, Value
+from rushlight.jit.program.schema import spell
+from rushlight.jit.program.types import qualified
+
+# PyTorch's names of dtypes, where graphs tell a traced tensor's.
+SCALARS = {
+    torch.float32: "Float",
+    torch.float64: "Double",
+    torch.float16: "Half",
+    torch.bfloat16: "BFloat16",
+    torch.int64: "Long",
+    torch.int32: "Int",
+    torch.int16: "Short",
+    torch.int8: "Char",
+    torch.uint8: "Byte",
+    torch.bool: "Bool",
+    torch.complex64: "ComplexFloat",
+    torch.complex128: "ComplexDouble",
+}
+
+
+class GraphWriter:
+    """Writes one graph."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.spelled: dict[Value, str] = {}
+        self.counts: dict[str, int] = {}
+        self.number = 0
+
+    def name(self, value: Value) -> str:
+        """A new name for a value."""
+        if value.hint == "self":
+            self.spelled[value] = "%self"
+        elif value.hint:
+            count = self.counts[value.hint] = self.counts.get(value.hint, 0) + 1
+            self.spelled[value] = f"%{value.hint}.{count}"
+        else:
+            self.number += 1
+            self.spelled[value] = f"%{self.number}"
+        return f"{self.spelled[value]} : {type_text(value)}"
+
+    def write(self, function: Function) -> str:
+        """The whole text."""
+        params = (",\n" + " " * 6).join(map(self.name, function.block.params))
+        self.block(function.block, 1)
+        results = ", ".join(self.spelled[v] for v in function.block.ending.inputs)
+        return "\n".join([f"graph({params}):", *self.lines, f"  return ({results})"]) + "\n"
+
+    def block(self, block: Block, depth: int) -> None:
+        """The nodes of a block."""
+        for node in block.nodes:
+            self.node(node, depth)
+
+    def node(self, node: Node, depth: int) -> None:
+        """One node and its blocks."""
+        pad, inputs = "  " * depth, [self.spelled[v] for v in node.inputs]
+        if node.kind == "prim::CallFunction":
+            self.number += 1
+            self.lines.append(
+                f'{pad}%{self.number} : Function = prim::Constant[name="{node.attrs["function"].name}"]()'
+            )
+            inputs.insert(0, f"%{self.number}")
+        outputs = ", ".join(map(self.name, node.outputs))
+        place = f" # {node.place}" if node.place else ""
+        self.lines.append(f"{pad}{outputs} = {node.kind}{_attributes(node)}({', '.join(inputs)}){place}")
+        for i, block in enumerate(node.blocks):
+            self.lines.append(f"{pad}  block{i}({', '.join(map(self.name, block.params))}):")
+            self.block(block, depth + 2)
+            self.lines.append(f"{pad}    -> ({', '.join(self.spelled[v] for v in block.ending.inputs)})")
+
+
+def _constant(node: Node) -> str:
+    value: Any = node.attrs["value"]
+    if value is None:
+        return ""
+    if isinstance(value, Function):
+        return f'[name="{value.name}"]'
+    if isinstance(value, bool):
+        return f"[value={int(value)}]"
+    if isinstance(value, Enum):
+        return f"[value={qualified(type(value))}.{value.name}]"
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, Enum) for v in value):
+        return f"[value=[{', '.join(f'{qualified(type(v))}.{v.name}' for v in value)}]]"
+    shown = str(value) if isinstance(value, torch.device) else value
+    return f"[value={spell(shown) if isinstance(shown, (int, float, str, complex)) else '<Tensor>'}]"
+
+
+def _attributes(node: Node) -> str:
+    if node.kind == "prim::Constant":
+        return _constant(node)
+    if node.kind == "prim::isinstance":
+        return f"[types=[{', '.join(t.short() for t in node.attrs['types'])}]]"
+    named = node.kind in ("prim::GetAttr", "prim::SetAttr", "prim::CallMethod")
+    return f'[name="{node.attrs["name"]}"]' if named else ""
+
+
+def type_text(value: Value) -> str:
+    """A value's type as graphs write it; of a traced tensor also what it was."""
+    known = value.example
+    if known is None or known.dtype not in SCALARS:
+        return value.type.short()
+    sizes = [str(n) for n in known.sizes]
+    strides = [f"strides=[{', '.join(map(str, known.strides))}]"] if sizes else []
+    rest = [*sizes, *strides, f"requires_grad={int(known.requires_grad)}", f"device={known.device}"]
+    return f"{SCALARS[known.dtype]}({', '.join(rest)})"
+
+
+def node_text(node: Node, name: Callable[[Value], str]) -> str:
+    """One node's line; `name` says what values are called."""
+    outputs = ", ".join(f"{name(v)} : {type_text(v)}" for v in node.outputs)
+    place = f" # {node.place}" if node.place else ""
+    inputs = ", ".join(map(name, node.inputs))
+    return f"{outputs}{' = ' if outputs else ''}{node.kind}{_attributes(node)}({inputs}){place}\n"
+
+
+__all__ = ["GraphWriter", "Names", "node_text", "type_text"]

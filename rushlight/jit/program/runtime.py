@@ -1,0 +1,377 @@
+"""What compiled programs call beside ops: the names of dtypes as numbers, text, errors, and ops in other
+clothes.
+
+A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core import callers
+from rushlight.jit.frontend import Error
+from rushlight.jit.program.containers import ScriptDict, ScriptList
+from rushlight.jit.program.types import Type
+from rushlight.nn import functional as F
+
+_DTYPES = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 "
+    "quint8 "
+    "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 "
+    "uint32 "
+    "uint64 . . . . . . . . . . . . . . float8_e8m0fnu"
+).split()
+_LISTS = {
+    "ScalarType": _DTYPES,
+    "Layout": "strided sparse_coo sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged".split(),
+    "MemoryFormat": ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"],
+}
+REDUCTIONS = ("none", "mean", "sum")
+MISSING: Any = object()
+
+
+def code(found: Any) -> int:
+    """The number of a dtype, layout or memory format."""
+    name = str(found).removeprefix("torch.")
+    return next(names.index(name) for names in _LISTS.values() if name in names)
+
+
+def decode(kind: str, number: Any) -> Any:
+    """The dtype ("ScalarType"), layout or memory format of a number, or None."""
+    return number if not isinstance(number, int) else getattr(torch, _LISTS[kind][number])
+
+
+def fail(shown: str, message: str, kind: str | None = None) -> Any:
+    """What raise does."""
+    raise Error(
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
+        "(most recent "
+        f"call last):\n{shown}{kind or 'RuntimeError'}: {message}\n"
+    )
+
+
+def absent(kind: str) -> Any:
+    """An op that a file's code has, perhaps where it never comes to, and Rushlight has not."""
+    raise RuntimeError(f"{kind}: Rushlight has no such op")
+
+
+def handed(value: Any, t: Type) -> Any:
+    """An argument as a scripted function gets it: what it does to lists and dicts stays its own matter."""
+    kind = t.kind
+    if isinstance(value, (ScriptList, ScriptDict)) or value is None:
+        return value
+    if kind == "float":
+        return float(value)
+    if kind == "int":
+        return value if isinstance(value, int) else code(value)
+    if kind == "Optional":
+        return handed(value, t.args[0])
+    if kind == "List" and t.args:
+        return [handed(v, t.args[0]) for v in value]
+    if kind == "Dict" and t.args:
+        return type(value)((k, handed(v, t.args[1])) for k, v in value.items())
+    return value
+
+
+@contextmanager
+def leaving(leave: Callable[..., Any], found: Any) -> Iterator[None]:
+    """A block whose object has been entered; at its end, leave(found, None, None, None)."""
+    try:
+        yield
+    finally:
+        leave(found, None, None, None)
+
+
+def text(value: Any) -> str:
+    """str(value), as TorchScript prints it."""
+    return str(value)
+
+
+def formatted(form: str, *values: Any) -> str:
+    """ "...{}...".format(...)."""
+    return form.format(*map(text, values))
+
+
+def percent(form: str, *values: Any) -> str:
+    """form % values."""
+    return form % values
+
+
+def set_item(where: Any, index: Any, value: Any) -> None:
+    """where[index] = value."""
+    where[index] = value
+
+
+def index(found: list[Any], item: Any) -> int:
+    """Where the first element is that equals the item."""
+    try:
+        return found.index(item)
+    except ValueError:
+        raise ValueError(f"'{item}' is not in list") from None
+
+
+def extended(where: list[Any], more: list[Any]) -> list[Any]:
+    """where += more."""
+    where += more
+    return where
+
+
+def part(value: Any, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    """value[start:end:step] of a list or text."""
+    return value[start:end:step]
+
+
+def unwrapped(value: Any) -> Any:
+    """A value that must not be None."""
+    if value is None:
+        raise RuntimeError("AssertionError: Unwrapping null optional")
+    return value
+
+
+def wait(value: Any) -> Any:
+    """The result of fork(), which has run."""
+    return value.wait() if hasattr(value, "wait") else value
+
+
+def warn(message: str) -> None:
+    """warnings.warn."""
+    callers.warn(message)
+
+
+def indices(found: list[Any]) -> tuple[Any, ...]:
+    """Tensors for x[...], where None is a whole dim."""
+    return tuple(slice(None) if i is None else i for i in found)
+
+
+def narrowed(x: Any, parts: Any, dim: int) -> list[Any]:
+    """Parts of a tensor that may be written to one by one, unlike the views of split."""
+    starts = [sum(p.size(dim) for p in parts[:i]) for i in range(len(parts))]
+    return [x.narrow(dim, start, p.size(dim)) for start, p in zip(starts, parts, strict=True)]
+
+
+def given(sizes: Any) -> Any:
+    """A stride that may be empty."""
+    return None if sizes == [] else sizes
+
+
+def convolution(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *flags: bool,
+) -> torch.Tensor:
+    """A convolution of as many dims as the weight has, or its transpose."""
+    dims = weight.dim() - 2
+    if transposed:
+        transpose = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[dims - 1]
+        return transpose(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    convolve = (F.conv1d, F.conv2d, F.conv3d)[dims - 1]
+    return convolve(x, weight, bias, stride, padding, dilation, groups)
+
+
+def embedding_bag(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    weights: Any = None,
+    last: bool = False,
+    padding: int | None = None,
+) -> Any:
+    """F.embedding_bag in the internal op's order; three empty tensors behind the result."""
+    found = F.embedding_bag(
+        indices,
+        weight,
+        offsets,
+        scale_grad_by_freq=scale,
+        mode=("sum", "mean", "max")[mode],
+        sparse=sparse,
+        per_sample_weights=weights,
+        include_last_offset=last,
+        padding_idx=None if padding == -1 else padding,
+    )
+    return found, *(torch.empty(0, dtype=torch.int64) for _ in range(3))
+
+
+def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """Scale the rows that indices name so that no norm exceeds max_norm, in place."""
+    with torch.no_grad():
+        F.embedding(indices, weight, max_norm=max_norm, norm_type=norm_type)
+    return weight
+
+
+def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> torch.Tensor:
+    """An upsample op with scales for each dim."""
+    given_scales = scales if scales and size is None else None
+    return F.interpolate(x, size, given_scales, mode, corners)
+
+
+def upsample_vec(
+    mode: str, x: Any, size: Any, corners: Any, scales: Any, antialias: bool = False
+) -> torch.Tensor:
+    """An upsample op with a list of scales."""
+    return F.interpolate(
+        x, size, None if scales is None else tuple(scales), mode, corners, antialias=antialias
+    )
+
+
+def interpolate(
+    x: Any,
+    size: Any = None,
+    scale: Any = None,
+    mode: str = "nearest",
+    corners: Any = None,
+    recompute: Any = None,
+    antialias: bool = False,
+) -> torch.Tensor:
+    """F.interpolate."""
+    return F.interpolate(x, size, scale, mode, corners, recompute, antialias)
+
+
+def attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    size: int,
+    heads: int,
+    in_weight: Any,
+    in_bias: Any,
+    out_weight: Any,
+    out_bias: Any,
+    mask: Any = None,
+    need_weights: bool = True,
+    average: bool = True,
+    kind: int | None = None,
+) -> Any:
+    """nn.MultiheadAttention in evaluation, (N, L, E); kind: 1 where the mask is that of padded keys."""
+    query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+    padding, mask = (mask, None) if kind == 1 else (None, mask)
+    out, weights = F.multi_head_attention_forward(
+        query,
+        key,
+        value,
+        size,
+        heads,
+        in_weight,
+        in_bias,
+        None,
+        None,
+        False,
+        0.0,
+        out_weight,
+        out_bias,
+        training=False,
+        key_padding_mask=padding,
+        need_weights=need_weights,
+        attn_mask=mask,
+        average_attn_weights=average,
+    )
+    return out.transpose(0, 1), weights if need_weights else torch.empty(0)
+
+
+def encoder_layer(
+    x: Any,
+    size: int,
+    heads: int,
+    in_weight: Any,
+    in_bias: Any,
+    out_weight: Any,
+    out_bias: Any,
+    gelu: bool,
+    norm_first: bool,
+    eps: float,
+    weight1: Any,
+    bias1: Any,
+    weight2: Any,
+    bias2: Any,
+    ff1: Any,
+    ff_bias1: Any,
+    ff2: Any,
+    ff_bias2: Any,
+    mask: Any = None,
+    kind: int | None = None,
+) -> Any:
+    """nn.TransformerEncoderLayer in evaluation."""
+
+    def attend(x: Any) -> Any:
+        return attention(
+            x, x, x, size, heads, in_weight, in_bias, out_weight, out_bias, mask, False, True, kind
+        )[0]
+
+    def forward(x: Any) -> Any:
+        return F.linear((F.gelu if gelu else F.relu)(F.linear(x, ff1, ff_bias1)), ff2, ff_bias2)
+
+    def norm1(x: Any) -> Any:
+        return F.layer_norm(x, (size,), weight1, bias1, eps)
+
+    def norm2(x: Any) -> Any:
+        return F.layer_norm(x, (size,), weight2, bias2, eps)
+
+    if norm_first:
+        x = x + attend(norm1(x))
+        return x + forward(norm2(x))
+    x = norm1(x + attend(x))
+    return norm2(x + forward(x))
+
+
+_ELEMENTS = {
+    "int": (torch.int64, torch.int32),
+    "float": (torch.float32, torch.float64),
+    "bool": (torch.bool,),
+    "complex": (torch.complex64, torch.complex128),
+}
+
+
+def listed(x: Any, wanted: str) -> Any:
+    """x.tolist() as the annotation says; RuntimeError where the tensor has other dims or another dtype."""
+    depth, element = wanted.count("List["), wanted.replace("List[", "").rstrip("]")
+    if x.dim() != depth:
+        raise RuntimeError(
+            "Output annotation list dimension and runtime tensor dimension must match for "
+            f"tolist(): got {depth} and {x.dim()}"
+        )
+    if x.dtype not in _ELEMENTS[element]:
+        raise RuntimeError(
+            "Output annotation element type and runtime tensor element type must match for "
+            f"tolist(): got {element} and {x.dtype}"
+        )
+    return x.tolist()
+
+
+def unique_dim(x: Any, dim: int, in_order: bool = True, inverse: bool = False, counts: bool = False) -> Any:
+    """torch.unique over one dim, with all three results."""
+    return torch.unique(x, in_order, True, True, dim)  # by position
+
+
+def unique_consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None) -> Any:
+    """torch.unique_consecutive; two more tensors behind the result, empty where they were not asked for."""
+    found: Any = torch.unique_consecutive(x, inverse, counts, dim)
+    parts = list(found) if isinstance(found, tuple) else [found]
+    result, nothing = parts.pop(0), torch.empty(0, dtype=torch.int64)
+    return result, parts.pop(0) if inverse else nothing, parts.pop(0) if counts else nothing
+
+
+def spectrum(
+    x: Any,
+    n_fft: int,
+    hop: Any = None,
+    width: Any = None,
+    window: Any = None,
+    normalized: bool = False,
+    onesided: Any = None,
+    return_complex: Any = None,
+    aligned: Any = None,
+) -> torch.Tensor:
+    """torch.stft of the internal op's arguments: nothing is added at the ends."""
+    return torch.stft(x, n_fft, hop, width, window, False, "reflect", normalized, onesided, return_complex)

@@ -1,0 +1,288 @@
+"""TorchScript's types: what they are called, which one may stand for which, and how annotations are read."""
+
+from __future__ import annotations
+
+import ast
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from rushlight._engine.lazy import is_ours
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
+    "Future"),
+    or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
+    """
+
+    kind: str
+    args: tuple[Type, ...] = ()
+    cls: Any = None
+
+    def __str__(self) -> str:
+        """As in code: List[int], Optional[Tensor]."""
+        if self.cls is not None:
+            return self.cls.qualname if self.kind == "Class" else qualified(self.cls)
+        if self.kind == "Tuple" and not self.args:
+            return "Tuple[()]"
+        return f"{self.kind}[{', '.join(map(str, self.args))}]" if self.args else self.kind
+
+    def short(self) -> str:
+        """As in graphs: int[], Tensor?."""
+        if self.kind == "var":
+            return str(self.cls.__qualname__)
+        parts = [part.short() for part in self.args]
+        if self.kind in ("List", "Optional"):
+            return parts[0] + ("[]" if self.kind == "List" else "?")
+        if self.kind in ("Dict", "Future"):
+            return f"{self.kind}({', '.join(parts)})"
+        if self.kind == "Enum":
+            return f"Enum<{qualified(self.cls)}>"
+        if self.kind == "Tuple" and self.cls is None:
+            return f"({', '.join(parts)})"
+        return {"number": "Scalar"}.get(self.kind, str(self))
+
+
+TENSOR, INT, FLOAT, BOOL, STR, NONE = map(Type, ("Tensor", "int", "float", "bool", "str", "NoneType"))
+NUMBER, COMPLEX, DEVICE, ANY, GENERATOR = map(Type, ("number", "complex", "Device", "Any", "Generator"))
+FUNCTION = Type("Function")
+ATOMS = {t.kind: t for t in (TENSOR, INT, FLOAT, BOOL, STR, NONE, NUMBER, COMPLEX, DEVICE, ANY, GENERATOR)}
+GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Optional, typing.Union)  # noqa: UP006
+CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future")
+
+
+@dataclass(eq=False)
+class ClassType:
+    """A class or a module's class, specialised: one whose attributes have the same types and constants.
+
+    fields: types of attributes, in order; kinds: "parameter", "buffer", "module" or "attribute".
+    methods: compiled ones; compile: makes one by its name when it is first called.
+    extras: attributes that are functions; failed: those without a type, and what they are in Python.
+    """
+
+    qualname: str
+    is_module: bool = False
+    fields: dict[str, Type] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
+    methods: dict[str, Any] = field(default_factory=dict)
+    compile: Callable[[str], Any] = lambda name: None
+    python: Any = None
+    is_interface: bool = False
+    extras: dict[str, Any] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    form: Any = None  # the Python class of scripted modules of this type
+
+    def method(self, name: str) -> Any:
+        """The method of a name, or None."""
+        return self.methods.get(name) or self.compile(name)
+
+
+def qualified(cls: Any) -> str:
+    """The name of a Python class in code."""
+    module = cls.__module__.replace("rushlight", "torch", 1)
+    name: str = cls.__qualname__.split(".")[-1]
+    return "__torch__." + ("" if module == "__main__" else f"{module}.") + name
+
+
+def list_of(t: Type) -> Type:
+    """List[t]."""
+    return Type("List", (t,))
+
+
+def optional(t: Type) -> Type:
+    """Optional[t]; itself where it has None already."""
+    return t if t.kind in ("Optional", "NoneType", "Any") else Type("Optional", (t,))
+
+
+def subtype(a: Type, b: Type) -> bool:
+    """Whether a value of type a may stand where b is expected."""
+    if a == b or b == ANY:
+        return True
+    if b.kind == "Optional":
+        return a == NONE or subtype(a.args[0] if a.kind == "Optional" else a, b.args[0])
+    if b.kind == "Union":
+        return all(
+            any(subtype(part, one) for one in b.args) for part in (a.args if a.kind == "Union" else (a,))
+        )
+    if b == NUMBER:
+        return a in (INT, FLOAT, COMPLEX)
+    if b.kind == "Tuple" and a.kind == "Tuple":
+        return len(a.args) == len(b.args) and all(map(subtype, a.args, b.args)) and b.cls in (None, a.cls)
+    if b.kind == "Class" and a.kind == "Class" and b.cls.is_interface:
+        return all(a.cls.method(name) is not None for name in b.cls.methods)
+    return False
+
+
+def unify(a: Type, b: Type) -> Type | None:
+    """The type that both may stand for, or None."""
+    if subtype(a, b):
+        return b
+    if subtype(b, a):
+        return a
+    if NONE in (a, b):
+        return optional(b if a == NONE else a)
+    if "Optional" in (a.kind, b.kind):
+        inner = unify(*(t.args[0] if t.kind == "Optional" else t for t in (a, b)))
+        return optional(inner) if inner else None
+    if a.kind == b.kind == "Tuple" and len(a.args) == len(b.args):
+        parts = [unify(x, y) for x, y in zip(a.args, b.args, strict=True)]
+        return Type("Tuple", tuple(p for p in parts if p)) if all(parts) else None
+    return None
+
+
+@cache
+def _enumeration(found: type[Enum]) -> Type:
+    """The type of an Enum's members, whose values are all integers, all numbers or all strings."""
+    kinds = list(dict.fromkeys(type(member.value) for member in found))
+    wrong = next((kind.__name__ for kind in kinds if kind not in (int, float, str)), None)
+    if wrong is not None:
+        raise TypeError(f"Cannot create Enum with value type '{wrong}'; int, float and str are supported")
+    if len(kinds) > 1:
+        raise TypeError(
+            f"Could not unify type list: the values of {found.__name__} are {[k.__name__ for k in kinds]}"
+        )
+    return Type("Enum", (), found)
+
+
+def _named(found: Any, name: str) -> Type | None:
+    """The type of a named tuple, of an Enum's members, or of a class of torch's; None of others."""
+    if issubclass(found, Enum):
+        return _enumeration(found)
+    if issubclass(found, tuple) and hasattr(found, "_fields"):
+        notes = typing.get_type_hints(found)
+        return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
+    return _of_ours(name) if is_ours(found) else None
+
+
+def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    """The type that a Python annotation means; TypeError where there is none. `of_class`: asked for the type
+    of instances of a program's own class.
+    """
+    if isinstance(found, Type):
+        return found
+    if found is None or found is type(None):
+        return NONE
+    if found is typing.Any:
+        return ANY
+    origin, args = typing.get_origin(found), typing.get_args(found)
+    if origin in (typing.Union, types.UnionType):
+        inner = [from_python(a, of_class) for a in args if a is not type(None)]
+        whole = inner[0] if len(inner) == 1 else Type("Union", tuple(inner))
+        return optional(whole) if len(inner) < len(args) else whole
+    if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
+        what = getattr(found, "_name", None) or found.__name__.capitalize()
+        lacking = (
+            "contained types. Please add contained type"
+            if what == "Dict"
+            else ("a contained type. Please add a contained type")
+        )
+        example = f"{what}[int, int]" if what == "Dict" else f"{what}[int]"
+        raise TypeError(f"Attempted to use {what} without {lacking}, e.g. {example}")
+    if origin in (list, dict, tuple):
+        parts = () if args == ((),) else tuple(from_python(a, of_class) for a in args)
+        return Type(origin.__name__.capitalize(), parts)
+    name: Any = getattr(origin or found, "__name__", None)
+    if name == "Future" and args:
+        return Type("Future", (from_python(args[0], of_class),))
+    named = _named(found, name) if isinstance(found, type) else None
+    if named is not None:
+        return named
+    if found in (int, float, bool, str, complex):
+        return ATOMS[found.__name__]
+    if isinstance(found, type) and of_class is not None:
+        return of_class(found)
+    raise TypeError(f"Unknown type annotation: '{getattr(found, '__name__', found)}'")
+
+
+def _of_ours(name: str) -> Type | None:
+    """The type of instances of a class of the framework."""
+    plain = {
+        "Tensor": TENSOR,
+        "Parameter": TENSOR,
+        "device": DEVICE,
+        "dtype": INT,
+        "Size": list_of(INT),
+        "Generator": GENERATOR,
+        "MemoryFormat": INT,
+        "StorageLayout": INT,
+    }
+    return plain.get("Tensor" if name.endswith("Tensor") else name)
+
+
+def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
+    """The type that an annotation's text means; `name` gives the Type, or Python object, of a dotted name."""
+    if isinstance(node, ast.Constant) and node.value is None:
+        return NONE
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return from_ast(ast.parse(node.value, mode="eval").body, name)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        a, b = from_ast(node.left, name), from_ast(node.right, name)
+        return optional(a if b == NONE else b) if NONE in (a, b) else Type("Union", (a, b))
+    if isinstance(node, ast.Tuple):
+        return Type("Tuple", tuple(from_ast(e, name) for e in node.elts))
+    if isinstance(node, ast.Subscript):
+        text = _constructor(node.value, name)
+        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        args = tuple(from_ast(e, name) for e in inner)
+        if text in ("Final", "Optional", "Tensor"):
+            return args[0] if text == "Final" else optional(args[0])
+        if text not in CONTAINERS:
+            raise TypeError(f"Unknown type constructor {text}")
+        if text == "Union" and NONE in args:
+            rest = tuple(a for a in args if a != NONE)
+            return optional(rest[0] if len(rest) == 1 else Type("Union", rest))
+        return Type(text, args)
+    return from_python(name(node))
+
+
+def _constructor(node: ast.AST, name: Callable[[ast.AST], Any]) -> str:
+    """What a generic type is called: `List` for `List`, `typing.List`, `list` and what a program calls it."""
+    text = ast.unparse(node).split(".")[-1].capitalize()
+    if text in (*CONTAINERS, "Final", "Optional", "Tensor"):
+        return text
+    try:
+        found = name(node)
+    except TypeError:
+        return text
+    return str(getattr(found, "_name", None) or getattr(found, "__name__", text)).capitalize()
+
+
+def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    """The type of a Python value; TypeError where TorchScript has none for it. `of_class`: asked for the
+    type of instances of other classes.
+    """
+    import rushlight as torch
+
+    own = getattr(value, "_type", None)
+    if isinstance(own, ClassType):
+        return Type("Class", cls=own)
+    if isinstance(value, (list, dict)) or type(value) is tuple:
+        if isinstance(value, tuple):
+            return Type("Tuple", tuple(of_value(v, of_class) for v in value))
+        return _container(value, of_class)
+    if value is None:
+        return NONE
+    if isinstance(value, torch.Tensor):
+        return TENSOR
+    return from_python(type(value), of_class)
+
+
+def _container(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    columns = [list(value), list(value.values())] if isinstance(value, dict) else [value]
+    found = []
+    for column in columns:
+        kinds = list(dict.fromkeys(of_value(v, of_class) for v in column)) or [TENSOR]
+        whole: Type | None = kinds[0]
+        for kind in kinds[1:]:
+            whole = whole and unify(whole, kind)
+        if whole is None:
+            raise TypeError(f"Could not infer type of list element: Cannot infer concrete type of {value!r}")
+        found.append(whole)
+    return Type("Dict" if isinstance(value, dict) else "List", tuple(found))

@@ -1,0 +1,277 @@
+"""Functions of torch's top level that are no rows of the table: other spellings of what is there, numbers
+that PyTorch may trace, control flow as functions, and what the build has.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.errors import ALWAYS
+from rushlight._engine.tensors.tensor import Tensor
+
+# --- norms and losses by the arguments of PyTorch's kernels -------------------------------------------
+
+
+def frobenius_norm(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The root of the sum of squares over `dim`, one or two dims; all if None or empty."""
+    dims = None if dim is None or dim == () or dim == [] else dim
+    return torch.linalg.vector_norm(input, 2, dims, keepdim, out=out)
+
+
+def nuclear_norm(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The sum of singular values of the matrices in two dims, the last by default."""
+    dims = (-2, -1) if dim is None else tuple(dim)
+    return torch.linalg.matrix_norm(input, "nuc", dims, keepdim, out=out)
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms over all dims but one, which stay as sizes of 1; with dim=-1 the norm of all."""
+    if dim == -1:
+        return v.norm(pow)
+    dims = [d for d in range(v.ndim) if d != dim % v.ndim]
+    return torch.linalg.vector_norm(v, pow, dims, True) if dims else v.abs()
+
+
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """torch.nn.functional.affine_grid."""
+    return torch.nn.functional.affine_grid(theta, list(size), align_corners)
+
+
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Rows of `input` that the indices name, scaled in place to a norm of at most max_norm; the tensor
+    itself.
+    """
+    with torch.no_grad():
+        rows = indices.unique()
+        found = input[rows]
+        norms = found.norm(norm_type, 1, True)
+        input[rows] = torch.where(norms > max_norm, found * (max_norm / (norms + 1e-7)), found)
+    return input
+
+
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    return torch.tensor(tuple(input.shape), dtype=torch.int64)
+
+
+def _running_with_deploy() -> bool:
+    """False: there is one interpreter."""
+    return False
+
+
+def _is_all_true(input: Tensor) -> Tensor:
+    return input.all()
+
+
+def _is_any_true(input: Tensor) -> Tensor:
+    return input.any()
+
+
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+    values, places = torch.unique(input, sorted=sorted, return_inverse=True)
+    return values, places if return_inverse else places.new_empty(0)
+
+
+def _unique2(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    values, places, counts = torch.unique(input, sorted=sorted, return_inverse=True, return_counts=True)
+    none = places.new_empty(0)
+    return values, places if return_inverse else none, counts if return_counts else none
+
+
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    for given in (input, mat2):
+        if given.dtype is not torch.int8:
+            raise RuntimeError(f"Expected self.dtype and mat2.dtype to be int8, got {given.dtype}")
+    found = torch.mm(input.to(torch.int32), mat2.to(torch.int32))
+    return found if out is None else out.copy_(found)
+
+
+# --- sparse products ------------------------------------------------------------------------------
+
+
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """A sparse matrix times a dense one, as a sparse matrix."""
+    return torch.sparse.mm(input, mat).to_sparse()
+
+
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """A sparse matrix times a dense one."""
+    return torch.sparse.mm(input, mat2)
+
+
+dsmm = hsmm = spmm
+
+
+def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2) for a sparse mat1."""
+    return torch.sparse.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+# --- numbers that PyTorch may trace ---------------------------------------------------------------
+
+
+def sym_float(a: Any) -> float:
+    """The number as a float."""
+    return float(a)
+
+
+def sym_int(a: Any) -> int:
+    """The number as an int, rounded towards zero."""
+    return int(a)
+
+
+def sym_not(a: Any) -> bool:
+    """Whether it is false."""
+    return not a
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """The greater one; a float if either is."""
+    found = max(a, b)
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """The lesser one; a float if either is."""
+    found = min(a, b)
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
+def sym_sum(args: Sequence[Any]) -> Any:
+    """The sum of numbers."""
+    return sum(args)
+
+
+def sym_ite(b: Any, t: Any, f: Any) -> Any:
+    """t if b else f; AssertionError for two of different types."""
+    if type(t) is not type(f):
+        raise AssertionError(f"expected values of one type, got {type(t)} and {type(f)}")
+    return t if b else f
+
+
+def sym_sqrt(a: Any) -> float:
+    """The root."""
+    return math.sqrt(a)
+
+
+def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """RuntimeError unless the number lies between the two."""
+    low, high = -math.inf if min is None else min, math.inf if max is None else max
+    if not low <= size <= high:
+        raise RuntimeError(f"Invalid value range for {size} between [{low}, {high}].")
+
+
+sym_constrain_range_for_size = sym_constrain_range
+
+
+# --- control flow ---------------------------------------------------------------------------------
+
+
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
+    """true_fn(*operands) if pred else false_fn(*operands). RuntimeError where a predicate is no bool or a
+    tensor of several, a branch cannot be called, or operands are no tuple or list.
+    """
+    if not isinstance(pred, (bool, Tensor)):
+        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
+    if isinstance(pred, Tensor) and pred.numel() != 1:
+        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    if not isinstance(operands, (tuple, list)):
+        raise RuntimeError(
+            "Expect operands to be a tuple of possibly nested dict/list/tuple that only"
+            f" consists of tensor leaves, but got {operands}."
+        )
+    return true_fn(*operands) if bool(pred) else false_fn(*operands)
+
+
+def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
+    """carried_inputs = body_fn(*carried_inputs) while cond_fn(*carried_inputs); what is carried last, as a
+    tuple. RuntimeError where a body gives another number of values than it took.
+    """
+    if not callable(cond_fn) or not callable(body_fn):
+        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
+    carried = tuple(carried_inputs)
+    while bool(cond_fn(*carried)):
+        after = body_fn(*carried)
+        if not isinstance(after, tuple) or len(after) != len(carried):
+            raise RuntimeError("body_fn should return the same number of elements as carried_inputs")
+        carried = after
+    return carried
+
+
+# --- what the build has, and how it warns -------------------------------------------------------------
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: denormal numbers are computed with, which nothing here changes."""
+    return False
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always was given; False at start."""
+    return ALWAYS[0]
+
+
+def set_warn_always(b: bool) -> None:
+    """Whether warnings that are given once by default are given each time."""
+    ALWAYS[0] = bool(b)
+    if b:
+        warnings.simplefilter("always")
+
+
+has_lapack = has_spectral = has_openmp = True  # what they ask for is there, by other means
+has_mkl = False
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """torch.jit.fork."""
+    return torch.jit.fork(func, *args, **kwargs)
+
+
+def wait(future: Any) -> Any:
+    """torch.jit.wait."""
+    return torch.jit.wait(future)
+
+
+# --- PyTorch's kernels ----------------------------------------------------------------------------
+
+
+def __getattr__(name: str) -> Any:
+    """Those that homes.tsv sends here, with their own arguments: what torch.ops.aten has."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from rushlight.export.overloads import packet
+
+    return packet(name).default
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether PyTorch's library would have been built with the C++11 ABI, as all its releases are now."""
+    return True
+
+
+def is_vulkan_available() -> bool:
+    """Whether ops run on Vulkan: never."""
+    return False
+
+
+def is_distributed(input: Tensor) -> bool:
+    """PyTorch's old question, whose answer is always False."""
+    return False

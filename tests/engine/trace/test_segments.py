@@ -1,0 +1,125 @@
+"""Programs of segments: what they are compiled to, and what they copy."""
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.runtime.stages import Run
+from rushlight.nn import functional as F
+from tests.engine.trace.test_matching import matched, same
+
+
+@pytest.fixture(autouse=True)
+def machine_code_from_the_start():
+    with settings.using(kernels="llvm"):
+        yield
+
+
+def programs(trace):
+    """All programs of a trace that have results."""
+    found, nodes = [], [trace.root, trace.backward]
+    while nodes:
+        node = nodes.pop()
+        found += node.programs.values()
+        nodes += [*node.next.values(), *node.flushed.values()]
+    return found
+
+
+def native(trace):
+    """Whether every program that came again is compiled, and one native call."""
+    made = [p.made for p in programs(trace) if p.runs > 2]
+    return bool(made) and all(m is not None and [type(s) for s in m.replay] == [Run] for m in made)
+
+
+@pytest.mark.parametrize("size", [100, (1 << 14) - 1, 1 << 14, 20000, 1 << 15, (1 << 15) + 1, 70000])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_sums_of_everything_at_any_size(size, dtype):
+    def run(x):
+        y = x * 1.5
+        return y.sum(), (y + 1).sum(), y.mean()
+
+    function, x = matched(run), torch.randn(size).to(dtype)
+    for _ in range(5):
+        assert all(map(same, function(x), run(x)))
+    assert all(p.made is not None for p in programs(function.trace))
+    assert dtype is torch.bfloat16 or native(function.trace)
+
+
+def test_an_update_by_hand_is_one_native_call():
+    def step(model, x, y):
+        params = list(model.parameters())
+        grads = torch.autograd.grad(F.cross_entropy(model(x), y), params)
+        with torch.no_grad():
+            for p, g in zip(params, grads, strict=True):
+                p -= 1e-3 * g
+        return grads[0].sum()
+
+    models = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        models.append(nn.Sequential(nn.Linear(64, 256), nn.LayerNorm(256), nn.GELU(), nn.Linear(256, 10)))
+    x, y = torch.randn(64, 64), torch.randint(0, 10, (64,))
+    function = matched(step)
+    for _ in range(6):
+        assert same(function(models[0], x, y), step(models[1], x, y))
+    assert all(same(a, b) for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True))
+    assert native(function.trace)
+
+
+@pytest.mark.parametrize("padding", [None, 0, 3, 9])
+def test_gradients_of_slices_and_tables_are_native(padding):
+    table = nn.Parameter(torch.randn(10, 8))
+
+    def step(x):
+        table.grad = None
+        e = F.embedding(x, table, padding)
+        rotated = torch.cat([-e[..., 4:], e[..., :4]], -1)
+        (e * rotated.tanh()).sum().backward()
+        return table.grad
+
+    function, x = matched(step), torch.randint(0, 10, (4, 6))
+    for _ in range(5):
+        expected = step(x).clone()
+        assert same(function(x), expected)
+    assert native(function.trace)
+
+
+def test_what_a_program_reads_is_bound_once_the_other_is_compiled():
+    model = nn.Sequential(nn.Linear(64, 256), nn.Tanh(), nn.Linear(256, 256), nn.Tanh(), nn.Linear(256, 8))
+    called = matched(model)
+    x = torch.randn(64, 64)
+    held = []
+    for i in range(16):
+        for p in model.parameters():
+            p.grad = None
+        loss = called(x).square().sum()
+        if i < 2:  # the forward's program begins with others of its results wanted
+            held.append(called(x))
+        loss.backward()
+    found = [p.made for p in programs(called.trace) if p.made is not None]
+    assert found and all(m.copied < 1 << 15 for m in found if len(m.inputs) > 4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16])
+@pytest.mark.parametrize("form", ["contiguous", "channels_last", "transposed", "sliced"])
+def test_what_repeats_along_channels_makes_few_jobs(size, form):
+    x, scale, shift = torch.randn(4, 96, size, size), torch.randn(96, 1, 1), torch.randn(1, 96, 1, 1)
+    if form == "channels_last":
+        x = x.to(memory_format=torch.channels_last)
+    elif form == "transposed":
+        x = x.transpose(2, 3)
+    elif form == "sliced":
+        x = torch.randn(4, 96, size, size + 2)[..., 1:-1]
+
+    def run(x):
+        y = x * scale + shift
+        return F.gelu(y), y.relu()
+
+    function = matched(run)
+    for _ in range(5):
+        assert all(map(same, function(x), run(x)))
+    assert native(function.trace)
+    made = [p.made for p in programs(function.trace) if p.runs > 2]
+    jobs = [len(s.jobs) for m in made for step in m.replay for s in step.stages]
+    assert sum(jobs) <= 4 * 96 * size / 16 + 16 or form == "sliced"

@@ -1,0 +1,155 @@
+"""Layers on channels last: the digits of the usual format, in memory that stays in channels last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+
+F = torch.nn.functional
+LAST = torch.channels_last
+
+
+def _both(shape: tuple[int, ...], dtype: Any = None) -> tuple[Any, Any]:
+    x = torch.randn(*shape).to(dtype or torch.float32)
+    return (
+        x.clone().requires_grad_(),
+        x.contiguous(memory_format=LAST if len(shape) == 4 else torch.channels_last_3d).requires_grad_(),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "shape, how",
+    [
+        ((2, 16, 8, 8), (2,)),
+        ((2, 24, 9, 7), (3, 2, 1)),
+        ((1, 3, 11, 10), (3, 1, 1)),
+        ((3, 5, 12, 12), (2, 3, 1, 2)),
+        ((2, 33, 70, 6), (3, 2, 1)),
+    ],
+)
+def test_max_pool2d(shape: Any, how: Any, dtype: str) -> None:
+    torch.manual_seed(1)
+    plain, last = _both(shape, getattr(torch, dtype))
+    with torch.no_grad():
+        for x in (plain, last):
+            x[0, 0, 0, :3] = float("nan")
+    (a, i), (b, j) = (F.max_pool2d(x, *how, return_indices=True) for x in (plain, last))
+    assert b.is_contiguous(memory_format=LAST) and j.is_contiguous(memory_format=LAST)
+    assert torch.equal(i, j) and a.nan_to_num(7).equal(b.nan_to_num(7))
+    g = torch.randn(a.shape).to(a.dtype)
+    for out in (a, b):
+        out.backward(g if out is a else g.contiguous(memory_format=LAST))
+    assert torch.equal(plain.grad, last.grad)
+
+
+def test_max_pool3d() -> None:
+    plain, last = _both((2, 17, 6, 7, 8))
+    a, b = (F.max_pool3d(x, 3, 2, 1) for x in (plain, last))
+    assert torch.equal(a, b) and b.is_contiguous(memory_format=torch.channels_last_3d)
+    a.sum().backward()
+    b.sum().backward()
+    assert torch.equal(plain.grad, last.grad)
+
+
+def test_gradients_of_gradients_of_max_pool() -> None:
+    x = torch.randn(1, 2, 4, 4, dtype=torch.float64).contiguous(memory_format=LAST).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: F.max_pool2d(x, 2), x)
+    assert torch.autograd.gradgradcheck(lambda x: F.max_pool2d(x, 2), x)
+
+
+@pytest.mark.parametrize("shape", [(4, 16, 64, 64), (2, 3, 5, 5), (8, 48, 30, 31)])
+def test_batch_norm(shape: Any) -> None:
+    plain, last = _both(shape)
+    layers = torch.nn.BatchNorm2d(shape[1]), torch.nn.BatchNorm2d(shape[1])
+    g = torch.randn(*shape)
+    outs = [layer(x) for layer, x in zip(layers, (plain, last), strict=True)]
+    outs[0].backward(g)
+    outs[1].backward(g.contiguous(memory_format=LAST))
+    assert outs[1].is_contiguous(memory_format=LAST)
+    torch.testing.assert_close(outs[0], outs[1])
+    torch.testing.assert_close(plain.grad, last.grad, atol=2e-5, rtol=1e-4)
+    for p, q in zip(*[layer.parameters() for layer in layers], strict=True):
+        torch.testing.assert_close(p.grad, q.grad, atol=2e-3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("last", [False, True])
+def test_few_channels_have_the_digits_that_they_have_among_many(dtype: str, last: bool) -> None:
+    torch.manual_seed(2)
+    x = torch.randn(2, 5, 20, 21).to(getattr(torch, dtype))
+    w = torch.randn(40, 5, 3, 3).to(getattr(torch, dtype))
+    x = x.contiguous(memory_format=LAST) if last else x
+    whole = F.conv2d(x, w, padding=1)
+    for channels in (1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33):
+        found = F.conv2d(x, w[:channels], padding=1)
+        assert torch.equal(found, whole[:, :channels]), channels
+        g = torch.randn(2, 40, 20, 21).to(x.dtype)
+        of_all = torch.nn.grad.conv2d_weight(x, w.shape, g, padding=1)
+        of_some = torch.nn.grad.conv2d_weight(x, w[:channels].shape, g[:, :channels], padding=1)
+        torch.testing.assert_close(of_some, of_all[:channels])
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_batch_norm_gives_the_same_each_time(last: bool) -> None:
+    torch.manual_seed(3)
+    x, g = torch.randn(4, 24, 16, 16), torch.randn(4, 24, 16, 16)
+    x = (x.contiguous(memory_format=LAST) if last else x).requires_grad_()
+    seen = set()
+    for _ in range(6):
+        layer = torch.nn.BatchNorm2d(24)
+        x.grad = None
+        out = layer(x)
+        out.backward(g)
+        held = [
+            out.detach(),
+            x.grad,
+            layer.weight.grad,
+            layer.bias.grad,
+            layer.running_mean,
+            layer.running_var,
+        ]
+        seen.add(b"".join(t.contiguous().numpy().tobytes() for t in held))
+        assert out.grad_fn.name() == "NativeBatchNormBackward0"
+    assert len(seen) == 1
+
+
+def test_second_gradients_of_batch_norm() -> None:
+    x = torch.randn(3, 2, 4, 4, dtype=torch.float64, requires_grad=True)
+    w, b = (torch.randn(2, dtype=torch.float64, requires_grad=True) for _ in "wb")
+
+    def normalize(x: Any, w: Any, b: Any) -> Any:
+        return F.batch_norm(x, None, None, w, b, True)
+
+    for _ in range(3):  # also once there are plans
+        assert torch.autograd.gradcheck(normalize, (x, w, b))
+        assert torch.autograd.gradgradcheck(normalize, (x, w, b))
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("groups, stride, dilation", [(1, 1, 1), (1, 2, 1), (2, 1, 2), (8, 1, 1)])
+@pytest.mark.parametrize("channels, outs, width", [(8, 16, 12), (16, 40, 9), (3, 5, 10), (1, 7, 8)])
+def test_convolutions_of_bfloat16(
+    channels: int, outs: int, width: int, groups: int, stride: int, dilation: int, last: bool
+) -> None:
+    if channels % groups or outs % groups:
+        pytest.skip("groups divide channels")
+    torch.manual_seed(4)
+    how = (stride, 1, dilation, groups)
+    x, w = (
+        torch.randn(2, channels, 11, width).bfloat16(),
+        torch.randn(outs, channels // groups, 3, 3).bfloat16(),
+    )
+    x = x.contiguous(memory_format=LAST) if last else x
+    results = []
+    for of in (torch.bfloat16, torch.float32):
+        given, filters = (t.detach().clone().to(of).requires_grad_() for t in (x, w))
+        out = F.conv2d(given, filters, None, *how)
+        out.backward(torch.ones_like(out))
+        results.append((out, given.grad, filters.grad))
+    for ours, wanted in zip(*results, strict=True):
+        assert ours.dtype is torch.bfloat16 and ours.stride() == wanted.stride()
+        torch.testing.assert_close(ours.float(), wanted, atol=0.02 * float(wanted.abs().max()), rtol=0.01)
