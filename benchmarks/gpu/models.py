@@ -11,7 +11,7 @@ F = nn.functional
 base: Any = nn.Module
 
 
-class Block(base):  # type: ignore[misc]
+class Block(base):
     """Attention and a feed-forward network."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -31,7 +31,7 @@ class Block(base):  # type: ignore[misc]
         return x + self.narrow(F.gelu(self.wide(self.two(x))))
 
 
-class GPT(base):  # type: ignore[misc]
+class GPT(base):
     """A GPT as nanoGPT has it: embeddings, blocks, a head."""
 
     def __init__(self, vocabulary: int, length: int, width: int, layers: int, heads: int) -> None:

@@ -210,7 +210,7 @@ def _multinomial(
     if count == 1:
         result: DeviceArray = first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
         return result
-    return ordering.ROWS["topk"](backend, ratio, count)[1]  # type: ignore[no-any-return]
+    return ordering.ROWS["topk"](backend, ratio, count)[1]
 
 
 def _bernoulli_each(backend: Any, a: DeviceArray, p: DeviceArray, generator: Any) -> DeviceArray:

@@ -144,7 +144,7 @@ def _contracted(backend: Any, blas: Any, one: Labelled, two: Labelled, needed: s
 
     def matrices(labels: str, x: DeviceArray, *groups: list[str]) -> DeviceArray:
         turned = x.transpose([labels.index(c) for group in groups for c in group])
-        return turned.reshape(*[math.prod([sizes[c] for c in group]) for group in groups])  # type: ignore[no-any-return]
+        return turned.reshape(*[math.prod([sizes[c] for c in group]) for group in groups])
 
     made = blas.product(matrices(a_labels, a, batch, left, inner), matrices(b_labels, b, batch, inner, right))
     labels = [*batch, *left, *right]

@@ -63,7 +63,7 @@ def positions(backend: Any, mask: DeviceArray) -> DeviceArray:
         mask = functions.ufunc(backend, np.not_equal, (mask, 0), {})
     flat = _flat(backend, mask)
     if not flat.size:
-        return backend.empty((0,), _INT64, None, poison=False)  # type: ignore[no-any-return]
+        return backend.empty((0,), _INT64, None, poison=False)
     totals = ordering.ROWS["cumsum"](backend, flat, 0)
     count = number(backend, totals[-1:])
     made: DeviceArray = backend.empty(
@@ -94,7 +94,7 @@ def _times(backend: Any, a: DeviceArray, by: int) -> Any:
 
 def _nonzero(backend: Any, a: DeviceArray) -> DeviceArray:
     if not a.ndim:
-        return backend.empty((int(bool(number(backend, a))), 0), _INT64)  # type: ignore[no-any-return]
+        return backend.empty((int(bool(number(backend, a))), 0), _INT64)
     flat = positions(backend, a)
     made: DeviceArray = backend.empty((a.ndim, flat.size), _INT64, None, poison=False)
     for k, places in enumerate(coordinates(backend, flat, a.shape)):
@@ -152,7 +152,7 @@ def expanded(backend: Any, shape: Sequence[int], indices: Sequence[Any]) -> list
 
 def read(backend: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
     """a[indices], of positions and masks."""
-    return indexing.ROWS["index"](backend, a, expanded(backend, a.shape, indices))  # type: ignore[no-any-return]
+    return indexing.ROWS["index"](backend, a, expanded(backend, a.shape, indices))
 
 
 @cache

@@ -197,7 +197,7 @@ def _greatest(
     backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> DeviceArray:
     if math.prod(kernel) > MOST:
-        return _max_of_many(backend, a, kernel, stride, pad, dilation, out)[0]  # type: ignore[no-any-return]
+        return _max_of_many(backend, a, kernel, stride, pad, dilation, out)[0]
     views = _views(backend, a, kernel, stride, pad, dilation, out, -np.inf)
     of = dt.from_numpy_dtype(a.dtype)
     meaning = _maxima(len(views), of.name, dt.opmath(of).name, False)
