@@ -20,7 +20,7 @@ from rushlight._engine.dispatch.dispatcher import function, lookup
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
-from rushlight.export import spellings
+from rushlight.export import other_forms, spellings
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
 _ATEN = {
@@ -313,6 +313,9 @@ class Overload:
         try:
             row, matched = self.row()
         except NotImplementedError:
+            other = self._otherwise()
+            if other is not None:
+                return other
             method = lookup("Tensor", name) if self._schema.writes else None
             if method is None:
                 raise
@@ -324,6 +327,14 @@ class Overload:
             else function(row)
         )
         return _translated(call, {theirs: ours for ours, theirs in matched.items()})
+
+    def _otherwise(self) -> Callable[..., Any] | None:
+        """What computes an op that is no row: what it is with `out=`, or a method of tensors."""
+        if other_forms.outs(self._schema):
+            return other_forms.into(self._schema, recorded(self._schema.name))
+        if self._schema.writes and lookup("Tensor", self._schema.name):
+            return None
+        return other_forms.method(self._schema)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Every argument by its name; TypeError for what the signature lacks."""
@@ -391,6 +402,8 @@ def special(schema: Schema) -> Callable[..., Any] | None:
         "fill_": lambda self, value: self.fill_(value),
         "zero_": lambda self: self.zero_(),
         "lift_fresh_copy": lambda self: self.clone(),
+        "copy": lambda self, src, **_: src.to(self).expand(self.shape).clone(),
+        "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
         "detach_": lambda self: self,
         "detach": lambda self: self.detach(),
         "alias": lambda self: self.alias(),
@@ -611,8 +624,7 @@ def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
     if (name.startswith("__") and not recorded(name)) or (found is None and not recorded(name)):
-        result: Packet = attribute("rushlight.ops.aten", name)
-        return result
+        return attribute("rushlight.ops.aten", name)
     return Packet(name, found)
 
 

@@ -346,10 +346,10 @@ def load(
             raise ValueError(f"The provided filename {f} is a directory")
     with _opened_for_reading(f) as file:
         reader = Reader(file, str(f))
-        for name in _extra_files or {}:
+        wanted = {} if _extra_files is None else _extra_files
+        for name in wanted:
             if reader.has(f"extra/{name}"):
-                content = reader.read(f"extra/{name}")
-                _extra_files[name] = content  # type: ignore[index]
+                wanted[name] = reader.read(f"extra/{name}")
         try:
             return Archive(reader, map_location).load()
         except RuntimeError:

@@ -265,8 +265,7 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
             setattr(own, name, method(function))
-    result: type = own  # a class
-    return result
+    return own  # a class
 
 
 def instance(owner: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:

@@ -129,3 +129,45 @@ def test_calls_whose_op_has_another_shape(function: Any, shape: tuple[int, ...])
     pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
     for a, b in pairs:
         torch.testing.assert_close(a, b)
+
+
+def lists_of_tensors(x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
+    return list(x.T), x.new_zeros(torch.Size([x.size(0), 2])).type(torch.float64)
+
+
+def refined(x: list[torch.Tensor] | torch.Tensor | None) -> torch.Tensor | None:
+    if x is None or isinstance(x, torch.Tensor):
+        return x
+    return x[0]
+
+
+def otherwise(x: tuple[int, int] | int | None) -> int:
+    if isinstance(x, tuple):
+        return x[1]
+    return 0 if x is None else x
+
+
+class HoldsAnOp(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.combine = torch.sum
+
+    def forward(self, x):
+        if hasattr(self, "combine"):
+            return self.combine(x, dim=0)
+        return x
+
+
+def test_script_tells_alternatives_apart():
+    x = torch.arange(6.0).reshape(2, 3)
+    columns, zeros = torch.jit.script(lists_of_tensors)(x)
+    assert [c.tolist() for c in columns] == x.T.tolist() and zeros.dtype is torch.float64
+    found = torch.jit.script(refined)
+    assert found(None) is None and found(x) is not None and torch.equal(found([x]), x)
+    assert [torch.jit.script(otherwise)(v) for v in ((1, 2), 3, None)] == [2, 3, 0]
+    assert torch.equal(torch.jit.script(HoldsAnOp())(x), x.sum(0))
+    assert torch.jit.script(aliases)(x).shape == (6, 3)
+
+
+def aliases(x: torch.Tensor) -> torch.Tensor:
+    return torch.concatenate([torch.arctan(x), torch.absolute(x), torch.clip(x, 0, 1)])

@@ -33,7 +33,11 @@ def lines() -> list[tuple[str, str, str]]:
     others.
     """
     text = (files("rushlight") / "_engine" / "dispatch" / "overridable.tsv").read_text(encoding="utf-8")
-    return [tuple(line.split("\t")) for line in text.splitlines()]  # type: ignore[misc]
+    return [(space, name, parameters) for space, name, parameters in map(_columns, text.splitlines())]
+
+
+def _columns(line: str) -> list[str]:
+    return line.split("\t")
 
 
 @lru_cache(None)
@@ -88,6 +92,14 @@ def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs:
     return ask(plain, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
 
 
+def taken_over(op: Callable[..., Any], plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """plain(...) for a method `op` that is no op of the table, if none of the arguments' classes takes it."""
+    from rushlight._engine.dispatch.overrides import ask, foreign
+
+    classes = foreign(args[:1], {})
+    return ask(op, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)
+
+
 def listener(name: str) -> Listener:
     """What listens to a name of Tensor's."""
     return Listener(getattr(Tensor, name), name)
@@ -116,12 +128,13 @@ def leave() -> None:
         _DISPLACED.clear()
 
 
-def adopt(cls: type) -> None:
+def adopt(cls: type[Any]) -> None:
     """A class of a program's own with a `__torch_function__`: what it has of Tensor's listens."""
     from rushlight._engine.dispatch.overrides import disabled
 
-    if cls.__torch_function__ is disabled:  # type: ignore[attr-defined]
+    if getattr(cls, "__torch_function__") is disabled:
         return
+    cls._detached = Tensor
     for name in heard():
         found = getattr(cls, name)
         if found is getattr(Tensor, name) or getattr(found, "tells", False):

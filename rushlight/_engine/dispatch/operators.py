@@ -19,8 +19,7 @@ def build(name: str) -> Callable[..., Any] | None:
     if name in ("__getitem__", "__setitem__", "as_subclass"):
         from rushlight._engine.dispatch.runners import indexing
 
-        result: Callable[..., Any] | None = getattr(indexing, name.strip("_"))
-        return result
+        return getattr(indexing, name.strip("_"))
     if name not in OPERATORS:
         return None
     row_name, form = OPERATORS[name]

@@ -115,8 +115,7 @@ def storage_dtype(cls: Any) -> dtype:
     """The dtype of a storage class found in a file; bytes for an untyped one."""
     if cls is UntypedStorage or cls is TypedStorage:
         return dt.uint8
-    result: dtype = cls.dtype
-    return result
+    return cls.dtype
 
 
 def make_cuda_storage(held: UntypedStorage, index: int) -> UntypedStorage:

@@ -69,8 +69,7 @@ class Conversion(_Tensor):
             )
         escape(".numpy()")
         if self._k.backend is not None:
-            result: np.ndarray[Any, Any] = self._k.backend.read(self._a).copy()
-            return result
+            return self._k.backend.read(self._a).copy()
         if self._k.lazy and force:
             return self._a.copy()
         if self._k.lazy:

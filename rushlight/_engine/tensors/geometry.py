@@ -172,8 +172,7 @@ class Geometry(_Tensor):
     @property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor is returned as it is."""
-        part: Tensor = lookup_function("real")(self)
-        return part
+        return lookup_function("real")(self)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -182,8 +181,7 @@ class Geometry(_Tensor):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, as a view."""
-        part: Tensor = lookup_function("imag")(self)
-        return part
+        return lookup_function("imag")(self)
 
     @imag.setter
     def imag(self, value: Any) -> None:

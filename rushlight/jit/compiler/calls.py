@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from rushlight._engine.core.size import Size
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
 from rushlight.jit.compiler.indexing import Indexing
@@ -105,6 +106,8 @@ class Calls(Indexing):
                 return self.sugar(ast.copy_location(empty, node), wanted)
             if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
                 return getattr(self, "at_ListComp")(_each(node.args[0]))
+            if function.object is list and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+                return self.as_list(function, self.sugar(node.args[0]), node)
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
@@ -126,6 +129,17 @@ class Calls(Indexing):
                         f"Dict type annotation `{wanted}` did not match the type of an actual {what} type "
                         f"`{actual}`",
                     )
+
+    def as_list(self, function: Known, given: Any, node: ast.Call) -> Any:
+        """list(x): of a tensor, what a loop over it meets."""
+        if not isinstance(given, Value) or given.type != TENSOR:
+            return self.call(function, [given], {}, node)
+        name = ast.copy_location(ast.Name("(list)", ast.Load()), node)
+        self.env[name.id] = given
+        try:
+            return getattr(self, "at_ListComp")(_each(name))
+        finally:
+            self.env.pop(name.id, None)
 
     def counts(self, node: Any) -> bool:
         """Whether it is a call of range, enumerate or zip, which are no values but what loops go over."""
@@ -169,8 +183,7 @@ class Calls(Indexing):
                 errors.append(error)
             else:
                 if chosen:
-                    result: Function = function  # functions of the library
-                    return result
+                    return function  # functions of the library
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -258,8 +271,7 @@ class Calls(Indexing):
             node,
         )
         one = self.list_value([value], node, None)
-        result: Value = self.call_builtin("aten::mul", [one, dims], {}, node)
-        return result
+        return self.call_builtin("aten::mul", [one, dims], {}, node)
 
     # --- ops ------------------------------------------------------------------------------------
 
@@ -389,10 +401,13 @@ class Calls(Indexing):
             raise FrontendError(
                 self.source, node, f"Cannot instantiate class '{known.__name__}' in a script function"
             )
+        if known is type:  # stays Python, whose results PyTorch takes for tensors
+            parts = [self.value(given, node) for given in args]
+            return self.emit(node, "prim::PythonOp", parts, TENSOR, python=known).output
         t = self.names.type_of(known, node, self)
-        if t == DEVICE:
-            result: Value = self.call_builtin("aten::device", args, kwargs, node)
-            return result
+        if t == DEVICE or known is Size:
+            kind = "aten::device" if t == DEVICE else "aten::Size"
+            return self.call_builtin(kind, args, kwargs, node)
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}

@@ -248,6 +248,8 @@ class Expressions:
             return Builtin("prim::tolist", (value,))
         if t == TENSOR and name in _DTYPES:
             return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
+        if t == TENSOR and name == "type":
+            return Builtin("aten::to", (value,))
         if schemas.named(f"aten::{name}"):
             return Builtin(f"aten::{name}", (value,))
         if schemas.named(f"prim::{name}") and t.kind == "Device":
@@ -372,8 +374,7 @@ class Expressions:
                 raise self.error(node, f"expected a bool expression for condition but found {found.type}")
             return found
         try:
-            result: Value = self.call_builtin("aten::Bool", [value], {}, node)
-            return result
+            return self.call_builtin("aten::Bool", [value], {}, node)
         except RuntimeError:
             raise self.error(node, f"Could not cast value of type {value.type} to bool") from None
 

@@ -294,7 +294,8 @@ def named_builtin(found: Any) -> Any:
     if python_function(name) is not None and getattr(torch, name, None) is found:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
-        return Names(lambda name: None).functional(name)
+        known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
+        return known(name) or (known(row.told) if row is not None else None)
     if found is warnings.warn:
         return Builtin("aten::warn")
     if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
@@ -397,8 +398,7 @@ def script_function(function: Any) -> Function:
             lambda f: _compiled.__setitem__(function, f),
         )
         _compiled[function] = made
-    found: Function = _compiled[function]
-    return found
+    return _compiled[function]
 
 
 def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:
@@ -525,8 +525,8 @@ def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[as
     for line in source.lines[tree.lineno - 1 : tree.body[0].end_lineno]:
         found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
         if found:
-            inner = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body  # type: ignore[attr-defined]
+            inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
+            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body
     return [], None
 
 

@@ -207,8 +207,7 @@ def runner(function: Function) -> Callable[..., Any]:
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
         PLACES[function.run.__code__.co_filename] = writer.places
-    result: Callable[..., Any] = function.run
-    return result
+    return function.run
 
 
 # --- calls from outside -------------------------------------------------------------------------

@@ -29,9 +29,14 @@ def range_length(low: int, high: int, step: int) -> int:
     return len(range(low, high, step))
 
 
+@plain("Size")
+def size(sizes: list[int]) -> list[int]:
+    return list(sizes)
+
+
 @plain("Delete")
 def delete(container: Any, index: Any) -> None:
-    return container.__delitem__(index)  # type: ignore[no-any-return]
+    return container.__delitem__(index)
 
 
 @plain("append")
@@ -71,7 +76,7 @@ def reverse(found: list[Any]) -> None:
 
 @plain("clear")
 def clear(container: Any) -> None:
-    return container.clear()  # type: ignore[no-any-return]
+    return container.clear()
 
 
 @plain("sort")

@@ -78,7 +78,8 @@ class Failure:
         if self.type is KeyError:
             message = _Verbatim(message)
         elif getattr(self.type, "message", None):
-            raise self.type(message=message)  # type: ignore[call-arg]
+            kind: Any = self.type
+            raise kind(message=message)
         try:
             error = self.type(message)
         except Exception:

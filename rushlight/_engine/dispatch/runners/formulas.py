@@ -287,8 +287,7 @@ class Formula:
             if LISTENING in WRAPPED:
                 listeners = import_module("rushlight._torch_dispatch.formulas")
                 if listeners.concerned(values):
-                    result: Callable[[Formula, Any], Any] | None = listeners.heard
-                    return result
+                    return listeners.heard
         heard = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
         return heard or None
 

@@ -126,8 +126,7 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
             or input._g is not None
             or (numbers and not NUMBERS.issuperset(map(type, numbers)))
         ):
-            result: Tensor = general(input, *numbers, **named)
-            return result
+            return general(input, *numbers, **named)
         a, s, drawn = input._a, input._s, None
         if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
             if not numbers or numbers == few.standard:

@@ -126,7 +126,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         return _noted(public, args) if watched else run(*args)
     cls = type(foreign[0])
     hook = cls.__torch_function__
-    if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
+    if getattr(hook, "__func__", None) is overrides.default:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
             return STACK.modes[-1].indexing(run, *args)
         return overrides.as_class(run(*args), cls)
@@ -204,7 +204,7 @@ def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     if self.__class__ in WRAPPED:
-        return BASIC(self, basic, ones)  # type: ignore[no-any-return]
+        return BASIC(self, basic, ones)
     return _view(self, view(self._m, basic, ones), basic, ones, None)
 
 
@@ -342,8 +342,7 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
             "be greater or equal to the number of dimensions in the tensor "
             f"({value._l.ndim})"
         )
-    expanded: Tensor = ROWS["expand"](value, shape)
-    return expanded
+    return ROWS["expand"](value, shape)
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:

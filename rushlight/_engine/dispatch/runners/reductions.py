@@ -194,22 +194,19 @@ class Reducer:
             if LOCAL.enabled or WRAPPED or result._k.on_meta or np.isnan(result._a).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
-            shared: Tensor = mask * (g / mask.sum(axes, True))
-            return shared
+            return mask * (g / mask.sum(axes, True))
         return product_gradient(x, result, g, axes)
 
     def _finish_rule(self) -> tuple[Formula, tuple[str, ...]]:
         if self._finish_gradient is None:
             expression = vjp.differentiate(self.finish, [ACC])[0]  # type: ignore[arg-type]
             self._finish_gradient = gradient_formula(f"{self.row.name}_backward", expression)
-        found: tuple[Formula, tuple[str, ...]] = self._finish_gradient
-        return found
+        return self._finish_gradient
 
     def _through_finish(self, g: Tensor, result: Any, count: int) -> Tensor:
         formula, names = self._finish_rule()
         env = {"grad": g, "result": result, "count": float(count)}
-        found: Tensor = formula(*[env[n] for n in names])
-        return found
+        return formula(*[env[n] for n in names])
 
     def _through_map(self, x: Any, g: Tensor) -> Tensor:
         if self.meaning.map is X:
@@ -222,8 +219,7 @@ class Reducer:
         formula, names, _ = self._map_gradient
         mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
         env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}
-        found: Tensor = formula(*[env[n] for n in names])
-        return found
+        return formula(*[env[n] for n in names])
 
 
 def _machine_plan(
@@ -275,8 +271,7 @@ def _sums_by_channel(sums: Any, order: tuple[int, ...], like: Array, shape: tupl
 
     def run(a: Array) -> Array:
         parts = sums.large(a.transpose(order).reshape(places // times, times * channels))
-        total: Array = np.add.reduce(parts.reshape(times, channels), 0).reshape(shape)
-        return total
+        return np.add.reduce(parts.reshape(times, channels), 0).reshape(shape)
 
     return run
 
@@ -295,8 +290,7 @@ def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
         if TAPE and not LOCAL.enabled and t._l.size == 1:
             t = t.reshape(())  # or a dim of size 1 would keep its stride, which it has not below
-        found: Tensor = t.expand(shape)
-        return found
+        return t.expand(shape)
     return wrap(spread(t._a, shape), t._k)
 
 
@@ -305,8 +299,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     if not axes:
         return g
     if not (LOCAL.enabled or WRAPPED) and bool((x._a != 0).all()):
-        found: Tensor = g * conjugate(result) / conjugate(x)
-        return found
+        return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._l.ndim) if i not in axes]
     order = (*kept, *axes)
@@ -320,8 +313,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     others = (before * behind).reshape(turned.shape)
     inverse = [order.index(i) for i in range(x._l.ndim)]
     others = others.permute(inverse)
-    total: Tensor = g * conjugate(others)
-    return total
+    return g * conjugate(others)
 
 
 class _Once:

@@ -80,13 +80,12 @@ def _matrix_turned(self: Tensor) -> Tensor:
         step = _turned.get(self._k)
         if step is not None:
             return see(step, self)
-        found: Tensor = ROWS["permute"].call(self, 1, 0)
+        found = ROWS["permute"].call(self, 1, 0)
         step = found._b[3]
         if step is not None:
             _turned[self._k] = step
         return found
-    result: Tensor = Geometry.T.fget(self)  # type: ignore[attr-defined]
-    return result
+    return getattr(Geometry.T, "fget")(self)
 
 
 setattr(Tensor, "T", property(_matrix_turned, doc=_matrix_turned.__doc__))

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from rushlight._engine.core.errors import wrap_dim
-from rushlight._engine.ops.table import ROWS, composite
+from rushlight._engine.ops.table import ROWS, Row, composite
 
 _TORCH = ("torch",)
 
@@ -27,7 +27,7 @@ def _own(found: Any) -> Any:
     return ROWS["clone"](found, memory_format=_RowMajor)
 
 
-def _copy(view: str, **facts: Any) -> None:
+def _copy(view: str, **facts: Any) -> Row:
     """The row NAME_copy of a view's row, with its parameters."""
     row = ROWS[view]
 
