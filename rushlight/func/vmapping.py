@@ -48,7 +48,7 @@ def vmap(
             return _results(name, out_dims, level, found)
 
         def part(start: int) -> Any:
-            if state is not None:
+            if state is not None:  # the same numbers for all examples: each part draws them anew
                 torch.random.set_rng_state(state)
             count = min(step, size - start)
             return run(
@@ -60,7 +60,6 @@ def vmap(
             )
 
         step = chunk_size or size
-        # Where numbers are the same for all examples, each part draws them anew.
         state = torch.random.get_rng_state() if step < size and randomness == "same" else None
         parts = list(map(part, range(0, size, step))) if step < size else [run(size, leaves)]
         columns = zip(*[part for part, _, _ in parts], strict=True)
