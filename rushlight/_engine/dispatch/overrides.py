@@ -155,6 +155,7 @@ _SIMPLE = {int, float, bool, str, type(None), complex}
 
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
+    # What it needs, dispatch.runners.in_place, imports this file.
     from rushlight._engine.dispatch.dispatcher import function, lookup
 
     called = spelled(row)

@@ -221,7 +221,7 @@ class Atoms:
     """`m.exp(x)` makes the atom `exp` of x; the vocabulary is the table in atoms.py."""
 
     def __getattr__(self, op: str) -> Callable[..., Expr]:
-        from rushlight._engine.ops.atoms import ATOMS
+        from rushlight._engine.ops.atoms import ATOMS  # it imports this file
 
         if op not in ATOMS:
             raise AttributeError(f"{op!r} is not a scalar atom; atoms are {sorted(ATOMS)}")
