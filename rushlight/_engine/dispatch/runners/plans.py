@@ -132,9 +132,11 @@ class Script:
 
     def tracked(self, found: Any) -> str:
         """Code for the result of the one row that ran, on the operands, and left its node behind."""
-        rules, values, results = self._only_row()
+        ran: Any = self.rows[0] if len(self.rows) == 1 else (None, (), ())
+        rules, values, results = ran
         node = getattr(found, "_g", None)
-        if rules is None or getattr(node, "rules", None) is not rules or found._k.lazy:
+        own: Any = getattr(node, "rules", None)
+        if rules is None or own is not rules or found._k.lazy:
             self.failed = True
             return ""
         several = isinstance(results, tuple)
@@ -146,10 +148,6 @@ class Script:
             self.failed |= keeps_constants(node)
             self.lines.append(f"rename({answer}, {node.__class__.__name__!r})")
         return answer
-
-    def _only_row(self) -> tuple[Any, Any, Any]:
-        """The rules, operands and results of the row that ran, if it was one."""
-        return self.rows[0] if len(self.rows) == 1 else (None, (), ())
 
     def _given(self, value: Any) -> str:
         """Code of an argument of a row, and a comma."""
