@@ -5,7 +5,7 @@ An Expr is a node of a hash-consed DAG, so equal subterms are one object and com
   op "const": a number, `arg` is the Python bool, int, float or complex
   otherwise:  an atom (see atoms.py) applied to `src`; `arg` is the atom's static argument or None
 Rows' bodies build Exprs with Python operators and with `m.exp(x)`, `m.where(c, a, b)`, ...
-Interpretations live elsewhere: NumPy evaluation and differentiation in derive/, LLVM in compiler/.
+Interpretations lie apart: NumPy evaluation and differentiation in derive/, LLVM in kernels/emit/.
 """
 
 from __future__ import annotations

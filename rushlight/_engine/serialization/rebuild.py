@@ -1,4 +1,4 @@
-"""The only part of this room that knows tensors: to PyTorch's pickled form, and back from it.
+"""The only file of this folder that knows tensors: to PyTorch's pickled form, and back from it.
 
 Functions whose names begin with `_rebuild_` appear in files under PyTorch's module names
 (names.py); their arguments are the file format.
