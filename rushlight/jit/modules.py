@@ -15,6 +15,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
+from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
@@ -186,6 +187,26 @@ class ScriptModule(Module):
                 return own.constants[name]
         return super().__getattr__(name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Module):
+            own = getattr(type(self), "_type", None)
+            if own is not None and own.kinds.get(name) == "module":
+                self._check_replacement(own.fields[name], name, value)
+        super().__setattr__(name, value)
+
+    def _check_replacement(self, wanted: Type, name: str, value: Module) -> None:
+        """Raise where a module is put in the place of one of another type, whose methods programs call."""
+        if not isinstance(value, ScriptModule):
+            raise RuntimeError(
+                "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace "
+                f"existing module '{name}': {value}"
+            )
+        if value._type is not wanted.cls:
+            raise RuntimeError(
+                f"Expected a value of type '{wanted}' for field '{name}', but found "
+                f"'{value._type.qualname}'; compile the module again with the other one in it"
+            )
+
     def __dir__(self) -> list[str]:
         own = getattr(type(self), "_type", None)
         return sorted({*super().__dir__(), *(own.methods if own else ()), *dir(own.python if own else None)})
@@ -296,6 +317,9 @@ def compile_in_place(module: Any) -> None:
         found = inspect.getattr_static(owner.python, name, None)
         if name in texts or getattr(found, "_torchscript_modifier", "") == "export":
             owner.method(name)
+    for name, value in vars(module).items():
+        if isinstance(value, Attribute):
+            module.__dict__[name] = value.value
     module.__class__ = form(owner, type(module))
 
 
@@ -341,6 +365,7 @@ def wrap(module: Module, owner: ClassType) -> Any:
             values[name] = wrap(module._modules[name], owner.fields[name].cls)
         else:
             found = getattr(module, name)
+            found = found.value if isinstance(found, Attribute) else found
             missing = execute.lacking(found, owner.fields[name])
             if missing:
                 raise RuntimeError(f"Attribute '{name}' of {type(module).__name__}: {missing}")
@@ -438,6 +463,9 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
         if name in owner.fields or not hasattr(module, name):
             continue
         value = getattr(module, name)
+        if isinstance(value, Attribute):
+            _field(owner, name, from_python(value.type), "attribute")
+            continue
         if name in constants and name not in module._modules:
             owner.constants[name] = value
             continue

@@ -245,6 +245,8 @@ class Calls(Indexing):
                 "instead found type '{actual}'."
             )
             value = self.value(given, node)
+            if name in function.repeated and value.type in (INT, FLOAT):
+                value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
                 value = self.spread_out(value, t, function, args, node)
             taken.append(self.convert(value, t, node, message, implicit=True))

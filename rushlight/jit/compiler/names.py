@@ -391,7 +391,7 @@ def script_function(function: Any) -> Function:
         made = build(
             tree,
             source,
-            Names(scope_of(function)),
+            Names(scope_of(function, _annotated(function, tree))),
             unique(path),
             None,
             _defaults(function),
@@ -399,6 +399,18 @@ def script_function(function: Any) -> Function:
         )
         _compiled[function] = made
     return _compiled[function]
+
+
+def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:
+    """What the names of annotations stood for where the function was defined, which it may not close over."""
+    notes = {a.arg: a.annotation for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)}
+    notes["return"] = tree.returns
+    known = {
+        note.id: function.__annotations__.get(name, NOTHING)
+        for name, note in notes.items()
+        if isinstance(note, ast.Name)
+    }
+    return lambda name: NOTHING if isinstance(known.get(name), str) else known.get(name, NOTHING)
 
 
 def _defaults(function: Any) -> dict[str, Any]:
@@ -463,6 +475,8 @@ def _declared(
         elif note is None or _is_any(note, source):
             t = TENSOR
         else:
+            note, count = _numbers(note)
+            function.repeated.update({a.arg: count} if count else {})
             t = names.annotation(note, compiler)
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
@@ -487,6 +501,18 @@ def _check_statements(body: list[ast.stmt], source: Source) -> None:
         ):
             raise UnsupportedNodeError(source, node)
         _check_statements([*getattr(node, "body", []), *getattr(node, "orelse", [])], source)
+
+
+def _numbers(note: ast.expr) -> tuple[ast.expr, int]:
+    """An annotation, BroadcastingList2[int] and _size_2_t as lists; for how many numbers one may stand."""
+    base = note.value if isinstance(note, ast.Subscript) else note
+    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+    found = re.fullmatch(r"BroadcastingList([1-6])|_size_([1-6])_t", name)
+    if found is None:
+        return note, 0
+    element = note.slice if isinstance(note, ast.Subscript) else ast.Name("int", ast.Load())
+    listed = ast.Subscript(ast.Name("List", ast.Load()), element, ast.Load())
+    return ast.fix_missing_locations(ast.copy_location(listed, note)), int(found[1] or found[2])
 
 
 def _is_any(note: ast.AST, source: Source) -> bool:

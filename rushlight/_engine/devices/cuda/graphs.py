@@ -139,6 +139,7 @@ class Capture:
         # Numbers that each replay has of its own: (where they are, what gives them).
         self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
         self.spoilt = False
+        self.live = False  # whether a compiled call is captured: each replay looks up options anew
         if not device.simulated:
             device.enter()
             device.driver("cuStreamBeginCapture_v2", self.stream.handle, _MODES.index(mode))

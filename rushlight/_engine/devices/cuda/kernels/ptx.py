@@ -40,7 +40,7 @@ def _machine(architecture: str) -> Any:
 
 def ptx(text: str, architecture: str = "sm_80") -> str:
     """The PTX of a module's LLVM IR. Unsupported where it calls a function of the C library."""
-    foreign = set(re.findall(r"^declare \w+ @((?!llvm\.)\w+)\(", text, re.MULTILINE))
+    foreign = device_math.foreign(text)
     if foreign - device_math.NAMES:
         raise Unsupported(f"calls of {', '.join(sorted(foreign - device_math.NAMES))}")
     text = device_math.defined(text, foreign)
