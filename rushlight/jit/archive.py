@@ -316,7 +316,7 @@ class _Data:
 
 
 def _fits(value: Any, t: Type) -> bool:
-    from rushlight.jit.program.execute import accepts
+    from rushlight.jit.program.execute import accepts  # what it needs, jit, imports this file
 
     return accepts(value, t)
 

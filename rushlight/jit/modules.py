@@ -77,7 +77,7 @@ class ScriptFunction:
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write the function to a file for torch.jit.load."""
-        from rushlight.jit.archive import save
+        from rushlight.jit.archive import save  # it imports this file
 
         save(self, f, _extra_files)
 
@@ -114,7 +114,7 @@ class ScriptModule(Module):
 
     def define(self, src: str) -> None:
         """Add the methods that a text defines; what they name are variables of the caller."""
-        from rushlight.jit.units import definitions, scope_of_frame
+        from rushlight.jit.units import definitions, scope_of_frame  # it imports this file
 
         trees, source = definitions(src)
         look = scope_of_frame(sys._getframe(1))
@@ -135,7 +135,7 @@ class ScriptModule(Module):
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **given: Any) -> None:
         """Write the module to a file for torch.jit.load."""
-        from rushlight.jit.archive import save
+        from rushlight.jit.archive import save  # it imports this file
 
         save(self, f, _extra_files)
 

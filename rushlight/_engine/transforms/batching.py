@@ -12,6 +12,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.callers import warn
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.transforms import policies
 from rushlight._engine.transforms.levels import Level, Wrapped, mapped, operands, sizes, wrapper
@@ -42,8 +43,6 @@ class Batched(Wrapped):
         held = self.value._a
         if len(held):
             return held[0]
-        from rushlight._engine.tensors.meta import meta_array
-
         return meta_array(held.shape[1:], held.dtype)
 
     @_a.setter

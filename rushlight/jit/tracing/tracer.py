@@ -229,6 +229,7 @@ class Tracer(TorchFunctionMode):
 
     def scripted(self, function: Function, args: tuple[Any, ...]) -> Any:
         """A call of a compiled function or method, which stays a call."""
+        # What it needs, jit.tracing.trace, imports this file.
         from rushlight.jit.program.execute import runner
 
         own = function.owner is not None

@@ -135,7 +135,8 @@ class Script:
         ran: Any = self.rows[0] if len(self.rows) == 1 else (None, (), ())
         rules, values, results = ran
         node = getattr(found, "_g", None)
-        if rules is None or getattr(node, "rules", None) is not rules or found._k.lazy:
+        own: Any = getattr(node, "rules", None)
+        if rules is None or own is not rules or found._k.lazy:
             self.failed = True
             return ""
         several = isinstance(results, tuple)
