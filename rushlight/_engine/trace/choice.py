@@ -10,8 +10,8 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import BACKWARD_RUNNERS, AccumulateGrad
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.dispatch.interpreters import STACK
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, STACK
+from rushlight._engine.tensors.tensor import Tensor, expect_filled
 from rushlight._engine.trace.matching import Region, Trace
 from rushlight._engine.trace.trace import Node
 
@@ -111,15 +111,23 @@ class Choice:
             self._samples[matched].append(last.seconds)
         else:
             self._cold += 1
-        if len(self._samples[False]) >= _TRIES:
-            self._decide(min(self._samples[True]) <= min(self._samples[False]))
+        tries = len(self._samples[False])
+        if tries >= _TRIES:
+            # Whatever else the machine does adds to a time: the least of a few is compared, of more where
+            # they lie near each other.
+            by_matching, eagerly = min(self._samples[True]), min(self._samples[False])
+            if tries >= _MOST_TRIES or not _NEAR * eagerly < by_matching < eagerly / _NEAR:
+                self._decide(by_matching <= eagerly)
         elif self._cold > _PATIENCE:
             self._decide(False)
 
     def _decide(self, matches: bool) -> None:
+        if not matches and not any(map(MATCHERS.__contains__, map(type, MODES))):
+            expect_filled()
         self.matches, self._samples, self._cold = matches, {True: [], False: []}, 0
         self.until, self.wait = self.calls + self.wait, 4 * self.wait
 
 
-# How often calls are tried each way, and how many may be recorded or compiled before that.
-_TRIES, _PATIENCE = 5, 16
+# How often calls are tried each way, at least and at most; which ratio of times is near; how many calls may
+# be recorded or compiled before that.
+_TRIES, _MOST_TRIES, _NEAR, _PATIENCE = 4, 16, 0.85, 16

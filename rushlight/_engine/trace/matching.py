@@ -45,7 +45,6 @@ _slot, _hidden = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_hidden"].__get
 _new = object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()
-expect_unfilled()  # shells have no array yet
 
 
 class _Untraceable(Exception):
@@ -614,6 +613,7 @@ class Region(Learning, Writes):
             if shells or node.effects:
                 self._fill(node, found)
         except BaseException:  # it is not to run again: what would have come of it is lost
+            expect_unfilled()
             for t, _ in found:
                 if not filled(t):
                     t._hidden = Pending(t._hidden.layout, self.trace)
@@ -670,6 +670,7 @@ class Region(Learning, Writes):
         self.trace.region = self
         STACK.modes.insert(0, self)
         MODES.append(self)
+        expect_unfilled(lasting=False)  # shells have no array yet
         TAPE.append(self.recorder)
         return self
 
