@@ -64,6 +64,9 @@ class Trace:
         self.region: Region | None = None
         self.busy = threading.Lock()
         self.nodes = self.compiled = 0
+        # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
+        # compiled for all but the first kinds, and how long all others took.
+        self.kinds, self.learnt, self.worked = 0, 0.0, 0.0
         # What makes a segment's program: of a path, its node, and the places that are wanted.
         self.program: Any = None
         # Where segments ended, and why, if somebody asks.

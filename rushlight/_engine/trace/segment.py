@@ -232,9 +232,9 @@ class Compiled:
         # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
         # runs some entries all the same, to see which kernel they call: integers may be places to read at.
         numbers = {s.memory for t in told for s in (*specs(t.operands), *t.outs) if s.dtype.kind in "iu"}
-        held.update(
-            {m: (np.zeros if m in numbers else np.empty)(path.sizes[m], np.uint8) for m in used - held.keys()}
-        )
+        held.update({m: np.empty(path.sizes[m], np.uint8) for m in used - held.keys()})
+        for m in numbers - {*path.inputs}:
+            held[m][...] = 0
         self._held = held
 
         def at(spec: Spec) -> Array:
@@ -279,6 +279,7 @@ class Compiled:
         expected = [*map(_digest, [*plain.run(arrays), *written]), _state(drawn)]
         token = hush()
         try:
+            self._load(arrays)
             self._compile(entries)
             again()
             self._load(arrays)

@@ -64,3 +64,13 @@ def test_tensors_are_as_quick_after_a_decision_against_matching(monkeypatch):
     assert y.conj().real.tolist() == y.real.tolist()
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         x.nothing
+
+
+def test_many_kinds_are_learnt_by_and_by():
+    now, function = matching.Trace(), torch.exp
+    kinds = [choice.Choice() for _ in range(40)]
+    for _ in range(10):
+        for n, kind in enumerate(kinds):
+            kind.call(now, function, (torch.ones(n + 1),), {})
+    cold = [kind._cold for kind in kinds]
+    assert now.kinds == 40 and all(cold[:2]) and sum(cold[2:]) < 10
