@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -171,3 +172,19 @@ def test_script_tells_alternatives_apart():
 
 def aliases(x: torch.Tensor) -> torch.Tensor:
     return torch.concatenate([torch.arctan(x), torch.absolute(x), torch.clip(x, 0, 1)])
+
+
+@dataclass
+class Pair:
+    x: torch.Tensor
+    n: int = 3
+
+
+def of_pairs(x: torch.Tensor):
+    return Pair(x, 4).x + Pair(x).n, Pair(x).n
+
+
+def test_script_makes_dataclasses():
+    torch.jit.script(Pair)
+    found, n = torch.jit.script(of_pairs)(torch.ones(2))
+    assert found.tolist() == [4.0, 4.0] and n == 3

@@ -14,7 +14,13 @@ print(y)
 y.sum().backward()
 print(x.grad)
 T = pp.randn_SE3(2)
-print(T.Inv() @ T, T.Log(), T.matrix(), T.Adj(pp.randn_se3(2)), T.tensor().sum())
+print(
+    (T.Inv() @ T).tensor().abs().round(decimals=5),
+    T.Log(),
+    T.matrix(),
+    T.Adj(pp.randn_se3(2)),
+    T.tensor().sum(),
+)
 s = pp.randn_Sim3(2)
 print(s, s.matrix().sum(), s.Log())
 print(pp.mat2SO3(X.matrix()), pp.euler2SO3(torch.tensor([[0.1, 0.2, 0.3]])), X.euler())
@@ -75,5 +81,8 @@ x, y = torch.randn(10, 3), torch.randn(10, 3)
 Rg, t = roma.rigid_points_registration(x, y)
 print(Rg, t)
 A = roma.Rigid(R, torch.randn(4, 3))
-print((A @ A.inverse()).to_homogeneous(), roma.symmatrixvec_to_unitquat(torch.randn(2, 10)))
+print(
+    (A @ A.inverse()).to_homogeneous().abs().round(decimals=5),
+    roma.symmatrixvec_to_unitquat(torch.randn(2, 10)),
+)
 print(roma.random_unitquat(3), roma.rotmat_to_euler("zyx", R))
