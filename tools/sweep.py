@@ -582,8 +582,11 @@ def main() -> int:
             continue
         ops += 1
         found: dict[str, list[str]] = defaultdict(list)
-        for which, text in getattr(sweep, options.way)(op, targets[0]):
-            found[text.split("] ", 1)[1]].append(which)
+        try:
+            for which, text in getattr(sweep, options.way)(op, targets[0]):
+                found[text.split("] ", 1)[1]].append(which)
+        except TypeError as error:  # NumPy, by which samples are carried over, lacks a dtype
+            print(f"{op.full_name}\tleft out\t{error}", flush=True)
         if op.full_name in EXCEPTIONS.get(options.way, {}):
             stale += [op.full_name] * (not found)
             continue
