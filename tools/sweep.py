@@ -75,10 +75,7 @@ class Sweep:
 
     def call(self, backend: Any, target: Any) -> Callable[..., Any]:
         """The operator of one side."""
-        result: Callable[..., Any] = backend.rebind(
-            target.source or self.h.resolve(backend.package, target.path)
-        )
-        return result
+        return backend.rebind(target.source or self.h.resolve(backend.package, target.path))
 
     def drawn(self, op: Any, of: torch.dtype, grad: bool = False) -> list[Any]:
         """Samples of the operator."""

@@ -13,13 +13,12 @@ from weakref import WeakValueDictionary
 
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.transforms.batching import Batched, Batching
+from rushlight._engine.transforms.batching import FALLBACK, Batched, Batching
 from rushlight._engine.transforms.levels import Level, Wrapped, active, wrapper
 
 TransformType = IntEnum("TransformType", "Torch Vmap Grad Jvp Functionalize", start=0)
 RandomnessType = IntEnum("RandomnessType", "Error Same Different", start=0)
 _single_level = [False]
-_fallback = [True]
 # The levels that rules were told of: in lower() they do not stand in the dispatcher.
 _LEVELS: WeakValueDictionary[int, Level] = WeakValueDictionary()
 
@@ -41,13 +40,16 @@ class CInterpreter:
 
     def batch_size(self) -> int:
         """How many examples a vmap maps over."""
-        result: int = self.running.size  # type: ignore[attr-defined]
-        return result
+        return self._mapping().size
 
     def randomness(self) -> str:
         """A vmap's: "error", "same" or "different"."""
-        result: str = self.running.randomness  # type: ignore[attr-defined]
-        return result
+        return self._mapping().randomness
+
+    def _mapping(self) -> Batching:
+        if not isinstance(self.running, Batching):
+            raise TypeError(f"expected a running vmap, got {type(self.running).__name__}")
+        return self.running
 
     @contextmanager
     def lower(self) -> Iterator[None]:
@@ -114,8 +116,7 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
     """What a tensor of a transform holds: of a vmap, the whole batch."""
     if not isinstance(tensor, Wrapped):
         raise RuntimeError("No wrappers present!")
-    result: Tensor = tensor.value
-    return result
+    return tensor.value
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
@@ -142,21 +143,18 @@ def _of(number: int) -> Level:
 
 def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
     """A tensor whose dim `dim` is the batch, as the examples of the vmap of that level."""
-    result: Tensor = wrapper(Batched, tensor.movedim(dim, 0), _of(level))
-    return result
+    return wrapper(Batched, tensor.movedim(dim, 0), _of(level))
 
 
 def _remove_batch_dim(tensor: Any, level: int, batch_size: int, dim: int) -> Tensor:
     """The batch of a vmap's tensor, in dim `dim`; what has no batch is repeated `batch_size` times."""
     whole = tensor.value if maybe_get_level(tensor) == level else tensor.expand(batch_size, *tensor.shape)
-    found: Tensor = whole.movedim(0, dim)
-    return found
+    return whole.movedim(0, dim)
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
     """Begin a vmap; the number of its level."""
-    result: int = Batching(batch_size, randomness).__enter__().number
-    return result
+    return Batching(batch_size, randomness).__enter__().number
 
 
 def _vmap_decrement_nesting() -> int:
@@ -195,10 +193,10 @@ def set_single_level_autograd_function_allowed(allowed: bool) -> None:
 
 
 def _is_vmap_fallback_enabled() -> bool:
-    """What _set_vmap_fallback_enabled() was told; vmap never loops over examples, so nothing hangs on it."""
-    return _fallback[0]
+    """Whether vmap runs ops that have no rule example by example."""
+    return FALLBACK["enabled"]
 
 
 def _set_vmap_fallback_enabled(enabled: bool) -> None:
-    """Note whether PyTorch would loop over the examples of an op that has no rule."""
-    _fallback[0] = bool(enabled)
+    """Let vmap run ops that have no rule example by example, or raise there."""
+    FALLBACK["enabled"] = bool(enabled)

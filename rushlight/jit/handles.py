@@ -74,8 +74,7 @@ class ModuleHandle:
 
     @property
     def _own(self) -> ClassType:
-        owner: ClassType = self._module._type
-        return owner
+        return self._module._type
 
     @property
     def qualified_name(self) -> str:

@@ -44,7 +44,7 @@ def test_nothing_is_loaded_before_it_is_named() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("x, a", [(1e-3, 0.02), (0.3, 0.5), (4.0, 2.0), (30.0, 40.0), (2100.0, 2000.0)])
+@pytest.mark.parametrize(("x", "a"), [(1e-3, 0.02), (0.3, 0.5), (4.0, 2.0), (30.0, 40.0), (2100.0, 2000.0)])
 def test_gamma_samples_move_as_their_distribution_function_says(x: float, a: float) -> None:
     x, a, h = torch.tensor(x, dtype=torch.float64), torch.tensor(a, dtype=torch.float64), 1e-4 * a
     p = torch.special.gammainc
@@ -90,7 +90,7 @@ def test_expand_of_a_subclass() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind, arguments",
+    ("kind", "arguments"),
     [
         ("Normal", (0.0, 1.0)),
         ("Gamma", (3.0, 6.0)),

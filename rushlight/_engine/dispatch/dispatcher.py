@@ -36,8 +36,7 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
-    result: Callable[..., Any] | None = own(_lookup(namespace, name))
-    return result
+    return own(_lookup(namespace, name))
 
 
 def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
@@ -95,7 +94,7 @@ def _under(name: str, found: Callable[..., Any]) -> Callable[..., Any]:
         other = FunctionType(code, found.__globals__, name, found.__defaults__, found.__closure__)
         update_wrapper(other, found)
         del other.__wrapped__  # type: ignore[attr-defined]
-        other.__kwdefaults__ = found.__kwdefaults__  # type: ignore[attr-defined]
+        other.__kwdefaults__ = found.__kwdefaults__
         other.__module__, other.__name__, other.__qualname__ = "rushlight", name, name
         _built[key] = other
     return other

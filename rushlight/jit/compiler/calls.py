@@ -152,7 +152,9 @@ class Calls(Indexing):
         if isinstance(function, Builtin):
             return self.call_builtin(function.kind, [*function.args, *args], kwargs, node)
         if isinstance(function, Value) and function.type.kind == "Class":
-            name = "forward" if function.type.cls.is_module else "__call__"
+            owner = function.type.cls
+            name = "forward" if owner.is_module else "__call__"
+            name = "_call_with_hooks" if owner.pre_hooks or owner.hooks else name
             function = self.member(function, function.type.cls, name, node)
         if isinstance(function, Method):
             return self.call_method(function, args, kwargs, node)
@@ -183,8 +185,7 @@ class Calls(Indexing):
                 errors.append(error)
             else:
                 if chosen:
-                    result: Function = function  # functions of the library
-                    return result
+                    return function  # functions of the library
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -246,6 +247,8 @@ class Calls(Indexing):
                 "instead found type '{actual}'."
             )
             value = self.value(given, node)
+            if name in function.repeated and value.type in (INT, FLOAT):
+                value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
                 value = self.spread_out(value, t, function, args, node)
             taken.append(self.convert(value, t, node, message, implicit=True))
@@ -270,8 +273,7 @@ class Calls(Indexing):
             node,
         )
         one = self.list_value([value], node, None)
-        result: Value = self.call_builtin("aten::mul", [one, dims], {}, node)
-        return result
+        return self.call_builtin("aten::mul", [one, dims], {}, node)
 
     # --- ops ------------------------------------------------------------------------------------
 
@@ -407,8 +409,7 @@ class Calls(Indexing):
         t = self.names.type_of(known, node, self)
         if t == DEVICE or known is Size:
             kind = "aten::device" if t == DEVICE else "aten::Size"
-            result: Value = self.call_builtin(kind, args, kwargs, node)
-            return result
+            return self.call_builtin(kind, args, kwargs, node)
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}

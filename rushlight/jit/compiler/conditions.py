@@ -165,7 +165,11 @@ class Conditions(Calls):
             return self.sugar(node.body if found else node.orelse, wanted)
 
         def side(part: Any, types: dict[str, Type]) -> Callable[[], Value]:
-            return lambda: (self.refine(types, node), self.expr(part, wanted))[1]  # type: ignore[func-returns-value]
+            def value() -> Value:
+                self.refine(types, node)
+                return self.expr(part, wanted)
+
+            return value
 
         return self.choose(found, side(node.body, yes), side(node.orelse, no), node)
 

@@ -374,8 +374,7 @@ class Expressions:
                 raise self.error(node, f"expected a bool expression for condition but found {found.type}")
             return found
         try:
-            result: Value = self.call_builtin("aten::Bool", [value], {}, node)
-            return result
+            return self.call_builtin("aten::Bool", [value], {}, node)
         except RuntimeError:
             raise self.error(node, f"Could not cast value of type {value.type} to bool") from None
 

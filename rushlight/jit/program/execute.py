@@ -207,8 +207,7 @@ def runner(function: Function) -> Callable[..., Any]:
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
         PLACES[function.run.__code__.co_filename] = writer.places
-    result: Callable[..., Any] = function.run
-    return result
+    return function.run
 
 
 # --- calls from outside -------------------------------------------------------------------------
@@ -265,6 +264,8 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
                     f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}"
                 )
             value = list(default) if isinstance(default, list) else default
+        if name in function.repeated and isinstance(value, (int, float)):
+            value = [value] * function.repeated[name]
         if not accepts(value, t):
             shown = type(value).__name__
             missing = lacking(value, t)

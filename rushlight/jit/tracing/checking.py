@@ -67,8 +67,7 @@ def copies(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
         for x in leaves
     ]
-    found: tuple[Any, ...] = spec.unflatten(made)
-    return found
+    return spec.unflatten(made)
 
 
 def _same_results(

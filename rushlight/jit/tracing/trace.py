@@ -324,8 +324,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
             "from traced "
             f"functions, got {kind}"
         )
-    result: Value = tracer.value(found)
-    return result
+    return tracer.value(found)
 
 
 def _check_entries(found: dict[Any, Any]) -> None:

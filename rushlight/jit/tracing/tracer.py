@@ -110,8 +110,7 @@ class Tracer(TorchFunctionMode):
     def number(self, kind: str, found: int, *args: Any) -> TracedInt:
         """A traced number."""
         value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
-        result: TracedInt = self.know(TracedInt(found), value)
-        return result
+        return self.know(TracedInt(found), value)
 
     def value(self, found: Any) -> Any:
         """The program's value for an argument."""
@@ -145,16 +144,14 @@ class Tracer(TorchFunctionMode):
     def whole(self, found: Any) -> Value:
         """The program's value for an argument of a compiled function, where a tuple is no list."""
         if type(found) is tuple and id(found) not in self.values:
-            result: Value = self.compiler.value(Items([self.whole(x) for x in found]), _AT)
-            return result
+            return self.compiler.value(Items([self.whole(x) for x in found]), _AT)
         if isinstance(found, list) and found:
             return self.compiler.list_value([self.whole(x) for x in found], _AT, None)
         if isinstance(found, dict) and found:
             flat = [v for key, x in found.items() for v in (self.value(key), self.whole(x))]
             kind = Type("Dict", (flat[0].type, flat[1].type))
             return self.compiler.emit(_AT, "prim::DictConstruct", flat, kind).output
-        value: Value = self.value(found)
-        return value
+        return self.value(found)
 
     def attribute(self, found: Any) -> Value:
         """A parameter or buffer, by its way from a module that runs; any other tensor is a constant."""
@@ -232,6 +229,7 @@ class Tracer(TorchFunctionMode):
 
     def scripted(self, function: Function, args: tuple[Any, ...]) -> Any:
         """A call of a compiled function or method, which stays a call."""
+        # What it needs, jit.tracing.trace, imports this file.
         from rushlight.jit.program.execute import runner
 
         own = function.owner is not None
@@ -360,14 +358,12 @@ class Tracer(TorchFunctionMode):
         if name == "__getitem__":
             return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
         compiler.set_item(self.value(base), tree, self.value(self.fitting(base, index, stored[0])), _AT)  # type: ignore[arg-type]
-        result: Value = self.value(base)
-        return result
+        return self.value(base)
 
     def entry(self, value: Value, key: Any) -> Value:
         """An entry of a dict."""
         key = self.compiler.constant(_AT, key)
-        result: Value = self.compiler.call_builtin("aten::__getitem__", [value, key], {}, _AT)
-        return result
+        return self.compiler.call_builtin("aten::__getitem__", [value, key], {}, _AT)
 
     def fitting(self, base: Any, index: Any, stored: Any) -> Any:
         """What is stored at x[index], without leading dims of size 1 that the place does not have."""

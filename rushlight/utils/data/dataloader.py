@@ -177,8 +177,7 @@ class DataLoader(Generic[T_co]):
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)
-        result: _BaseDataLoaderIter = self._iterator
-        return result
+        return self._iterator
 
     def __len__(self) -> int:
         if self._iterable:
