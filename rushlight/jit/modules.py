@@ -20,6 +20,7 @@ from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
 from rushlight.jit.handles import ModuleHandle, method
+from rushlight.jit.hooks import CALL, compile_call
 from rushlight.jit.program import execute, schema as schemas
 from rushlight.jit.program.codetext import function_text
 from rushlight.jit.program.graphs import Graph
@@ -264,7 +265,7 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
         own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
-            setattr(own, name, method(function))
+            setattr(own, "__call__" if name == CALL else name, method(function))
     return own  # a class
 
 
@@ -349,6 +350,8 @@ def compile_all(owner: ClassType) -> None:
     forward = inspect.getattr_static(owner.python, "forward", None)
     if getattr(forward, "_torchscript_modifier", "") not in ("ignore", "unused"):
         owner.method("forward")
+        if owner.pre_hooks or owner.hooks:
+            owner.method(CALL)
     for name in dir(owner.python):
         found = inspect.getattr_static(owner.python, name, None)
         if getattr(found, "_torchscript_modifier", "") == "export":
@@ -394,11 +397,14 @@ def describe(module: Module) -> ClassType:
                 raise RuntimeError(
                     f"'{cls.__name__}' has uninitialized {kind} {name}. Did you forget to run a forward pass?"
                 )
-    if any((module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)):
+    if module._backward_hooks:
         raise RuntimeError(
-            f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script"
+            f"backward hooks of {cls.__name__} are not compiled; remove them before torch.jit.script"
         )
     owner = ClassType("", True, python=cls)
+    owner.pre_hooks, owner.hooks = (
+        tuple(table.values()) for table in (module._forward_pre_hooks, module._forward_hooks)
+    )
     notes = annotated(cls)
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
         for name, value in table.items():
@@ -417,12 +423,14 @@ def describe(module: Module) -> ClassType:
         repr(owner.constants),
         tuple(map(str, owner.extras.items())),
         tuple(getattr(module, "_flat_weights_names", ())),
+        owner.pre_hooks,
+        owner.hooks,
     )
     if key not in _known:
         _known[key] = owner
         owner.qualname = unique(qualified(cls))
         _flat_weights(module, owner)
-        owner.compile = lambda name: compile_method(owner, name)
+        owner.compile = lambda name: compile_call(owner) if name == CALL else compile_method(owner, name)
     return _known[key]
 
 

@@ -152,7 +152,9 @@ class Calls(Indexing):
         if isinstance(function, Builtin):
             return self.call_builtin(function.kind, [*function.args, *args], kwargs, node)
         if isinstance(function, Value) and function.type.kind == "Class":
-            name = "forward" if function.type.cls.is_module else "__call__"
+            owner = function.type.cls
+            name = "forward" if owner.is_module else "__call__"
+            name = "_call_with_hooks" if owner.pre_hooks or owner.hooks else name
             function = self.member(function, function.type.cls, name, node)
         if isinstance(function, Method):
             return self.call_method(function, args, kwargs, node)

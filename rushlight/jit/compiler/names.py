@@ -200,7 +200,7 @@ class Names:
         """An attribute of a module or class that is none of its fields, constants and methods."""
         found = inspect.getattr_static(owner.python, name, None)
         if isinstance(found, property) and found.fget is not None:
-            owner.methods[name] = _method(found.fget, owner)
+            owner.methods[name] = method_of(found.fget, owner)
             return compiler.call_method(_Bound(value, owner, name), [], {}, node)
         if name in owner.extras:
             self.check_compiles(owner, name, node, compiler)
@@ -236,7 +236,7 @@ class Names:
         if not isinstance(found, property) or found.fset is None:
             return False
         setter = f"{name}_setter"
-        owner.methods[setter] = owner.methods.get(setter) or _method(found.fset, owner, name=setter)
+        owner.methods[setter] = owner.methods.get(setter) or method_of(found.fset, owner, name=setter)
         compiler.call_method(_Bound(value, owner, setter), [stored], {}, node)
         return True
 
@@ -574,7 +574,7 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
 # --- classes ------------------------------------------------------------------------------------
 
 
-def _method(
+def method_of(
     function: Any, owner: ClassType, around: Callable[[str], Any] | None = None, name: str = ""
 ) -> Function:
     """The program of a method; around(name): what names stand for that are nothing where it is defined."""
@@ -617,7 +617,7 @@ def compile_method(
         if found is not None and not isinstance(found, property):
             found = found.__func__ if isinstance(found, staticmethod) else getattr(base, name)
             if isinstance(found, types.FunctionType):
-                made = _method(found, owner, around)
+                made = method_of(found, owner, around)
                 owner.methods[name] = made
                 return made
             return None

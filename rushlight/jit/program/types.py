@@ -93,6 +93,8 @@ class ClassType:
     is_interface: bool = False
     extras: dict[str, Any] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    pre_hooks: tuple[Any, ...] = ()  # Python functions that run before and after forward
+    hooks: tuple[Any, ...] = ()
     form: Any = None  # the Python class of scripted modules of this type
 
     def method(self, name: str) -> Any:
