@@ -3,47 +3,26 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
-def current_accelerator(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def current_device_idx(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def current_device_index(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def current_stream(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def device_count(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
+from rushlight._engine.devices.cuda.any_api import current_accelerator as current_accelerator
+from rushlight._engine.devices.cuda.any_api import current_device_idx as current_device_idx
+from rushlight._engine.devices.cuda.any_api import current_device_index as current_device_index
+from rushlight._engine.devices.cuda.any_api import current_stream as current_stream
+from rushlight._engine.devices.cuda.api import device_count as device_count
+from rushlight._engine.devices.cuda.any_api import empty_cache as empty_cache
+from rushlight._engine.devices.cuda.any_api import empty_host_cache as empty_host_cache
+from rushlight._engine.devices.cuda.any_api import get_device_capability as get_device_capability
+from rushlight._engine.devices.cuda.any_api import get_memory_info as get_memory_info
+from rushlight._engine.devices.cuda.api import is_available as is_available
+from rushlight._engine.devices.cuda.memory_api import max_memory_allocated as max_memory_allocated
+from rushlight._engine.devices.cuda.memory_api import max_memory_reserved as max_memory_reserved
+from rushlight._engine.devices.cuda.memory_api import memory_allocated as memory_allocated
+from rushlight._engine.devices.cuda.memory_api import memory_reserved as memory_reserved
+from rushlight._engine.devices.cuda.memory_api import memory_stats as memory_stats
+from rushlight._engine.devices.cuda.memory_api import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+from rushlight._engine.devices.cuda.memory_api import reset_peak_memory_stats as reset_peak_memory_stats
+from rushlight._engine.devices.cuda.any_api import set_device_idx as set_device_idx
+from rushlight._engine.devices.cuda.any_api import set_device_index as set_device_index
+from rushlight._engine.devices.cuda.any_api import set_stream as set_stream
+from rushlight._engine.devices.cuda.any_api import synchronize as synchronize
 def device_index(device: int | None, /) -> AbstractContextManager[Any]:
     """A `with` block in which the device of a number is the current one; None changes nothing."""
-def empty_cache(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def empty_host_cache(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_device_capability(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_memory_info(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def is_available(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def max_memory_allocated(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def max_memory_reserved(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_allocated(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_reserved(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_accumulated_memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_device_idx(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_device_index(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_stream(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def synchronize(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""

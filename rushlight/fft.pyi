@@ -1,10 +1,10 @@
 # Written by `python tools/stubs.py`.
 """torch.fft: discrete Fourier transforms, by their rows."""
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.tensors.geometry import StorageLayout
-from rushlight._engine.tensors.tensor import Tensor
 from typing import overload
 
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:

@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """torch.linalg: linear algebra, by their rows."""
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.return_types import linalg_cholesky_ex as _linalg_cholesky_ex_result, linalg_eig as _linalg_eig_result, linalg_eigh as _linalg_eigh_result, linalg_inv_ex as _linalg_inv_ex_result, linalg_ldl_factor as _linalg_ldl_factor_result, linalg_ldl_factor_ex as _linalg_ldl_factor_ex_result, linalg_lstsq as _linalg_lstsq_result, linalg_lu as _linalg_lu_result, linalg_lu_factor as _linalg_lu_factor_result, linalg_lu_factor_ex as _linalg_lu_factor_ex_result, linalg_qr as _linalg_qr_result, linalg_slogdet as _linalg_slogdet_result, linalg_solve_ex as _linalg_solve_ex_result, linalg_svd as _linalg_svd_result
 from typing import Any, overload
 

@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """torch.return_types: the classes of results with named parts, one per op."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 
 class _lu_with_info(tuple[Tensor, Tensor, Tensor]):
     __match_args__ = ('LU', 'pivots', 'info')

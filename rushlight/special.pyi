@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """torch.special: special functions, by their rows."""
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from typing import overload
 
 def airy_ai(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:

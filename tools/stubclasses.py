@@ -1,6 +1,7 @@
 """Functions and classes as stubs declare them, read off what is there when the module has been imported."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import inspect
@@ -121,6 +122,8 @@ def _base(scope: Scope, base: Any) -> str:
         return f"{_base(scope, Generic if origin is Generic else origin)}[{args}]"
     if base is Any:
         return scope.home("Any")
+    if base is None or base is type(None):
+        return "None"
     if type(base).__name__ == "TypeVar":
         return scope.name(getattr(base, "__module__", scope.module), base.__name__)
     if base.__name__ in ("Tensor", "Parameter"):
@@ -326,7 +329,7 @@ def public_members(module: ModuleType) -> Iterator[tuple[str, Any]]:
     here, brought = stubtypes.defined(file), stubtypes.imports(file)
     for name in sorted(vars(module)):
         value = vars(module)[name]
-        if name.startswith("__") or isinstance(value, ModuleType) or name in brought:
+        if name.startswith("__") or isinstance(value, (ModuleType, __future__._Feature)) or name in brought:
             continue
         if isinstance(value, (type, FunctionType)):
             made_here = not name.startswith("_") and not isinstance(value, type)

@@ -69,9 +69,10 @@ def finished(scope: Scope, module: Any, body: list[str]) -> str:
 def top() -> str:
     """rushlight/__init__.pyi: ops, dtypes, and where all other names come from."""
     module = import_module("rushlight")
-    scope = Scope("rushlight", SHADOWED)
+    scope = Scope("rushlight", SHADOWED | {"Storage"})  # torch.Storage is another class
     homes = lazy.homes("rushlight")
-    body = reexports(scope, "rushlight", homes)
+    body = reexports(scope, "rushlight", {name: home for name, home in homes.items() if name != "Tensor"})
+    body += tensor_class(scope)
     told = {name for name, home in homes.items() if home != "_engine.tensors.construction.legacy"}
     for name in sorted(dtype.NAMED):
         body.append(f"{name}: {scope.name('rushlight._engine.core.dtype', 'dtype', '_dtype')}")
@@ -80,7 +81,7 @@ def top() -> str:
         for name in sorted(vars(made)):
             if name.endswith(("Tensor", "Storage")) and name not in told and name[0].isupper():
                 base = (
-                    f"{scope.name('rushlight._engine.tensors.tensor', 'Tensor')}"
+                    "Tensor"
                     if made is legacy
                     else scope.name("rushlight._engine.tensors.storages.typed", "TypedStorage")
                 )
@@ -128,7 +129,7 @@ _SLOTS = {
     "_m": "np.ndarray[Any, Any]",
     "_l": "np.ndarray[Any, Any]",
     "_k": "Kind",
-    "_s": "Storage | None",
+    "_s": "_Storage | None",
     "_i": "_int",
 }
 
@@ -138,9 +139,27 @@ _HALF_PUBLIC = frozenset(("_base", "_is_view", "_storage", "_version"))
 
 
 def tensor() -> str:
-    """rushlight/_engine/tensors/tensor.pyi: the class with all its methods, and what else the module has."""
+    """rushlight/_engine/tensors/tensor.pyi: what the module has beside the class, which it hands on."""
     module = import_module("rushlight._engine.tensors.tensor")
     scope = Scope("rushlight._engine.tensors.tensor", SHADOWED)
+    body = [
+        "from rushlight import Tensor as Tensor",
+        "from rushlight._engine.tensors.storages.storage import storage as storage",
+        "from rushlight._engine.tensors.kind import kind as kind",
+    ]
+    for name, value in stubclasses.public_members(module):
+        if value is not Tensor and not name.startswith("__"):
+            body += declared(scope, module, name, value)
+    return finished(scope, module, body)
+
+
+def tensor_class(scope: Scope) -> list[str]:
+    """The class Tensor with all its methods, for the stub of the top level.
+
+    It is told there, under the name that it says of itself, and not beside its source: jedi, on which
+    notebooks' completion stands, reads the sources of a class and of its bases where it finds a stub
+    beside them, at every look at a tensor.
+    """
     members: dict[str, Any] = {}
     for cls in reversed(_MIXINS):
         members.update({name: value for name, value in vars(cls).items() if name not in stubclasses._UNTOLD})
@@ -164,16 +183,8 @@ def tensor() -> str:
             own += stubclasses.function_lines(scope, name, methods.METHODS[name], bound=True)
     own += _sparse(scope)
     own += table(scope, "Tensor", told)
-    body = [
-        "from rushlight._engine.tensors.storages.storage import storage as storage",
-        "from rushlight._engine.tensors.kind import kind as kind",
-    ]
-    for name, value in stubclasses.public_members(module):
-        if value is not Tensor and not name.startswith("__"):
-            body += declared(scope, module, name, value)
-    metaclass = scope.name(module.__name__, "TensorMeta")
-    body += stubclasses.block(f"class Tensor(metaclass={metaclass}):", own)
-    return finished(scope, module, body)
+    metaclass = scope.name("rushlight._engine.tensors.tensor", "TensorMeta", "_TensorMeta")
+    return stubclasses.block(f"class Tensor(metaclass={metaclass}):", own)
 
 
 def _member(scope: Scope, name: str, value: Any) -> list[str]:
@@ -242,6 +253,30 @@ def declared(scope: Scope, module: ModuleType, name: str, value: Any) -> list[st
     return stubclasses.variable_lines(scope, module, name, value)
 
 
+# Modules of a device: what they are where there is one, whatever the process that writes the stubs has.
+_CUDA = ("api", "memory_api", "stream_api", "random_api", "graphs")
+_DEVICE_MODULES = {
+    "rushlight.accelerator": ("any_api",),
+    "rushlight.cuda": _CUDA,
+    "rushlight.cuda.memory": _CUDA,
+}
+
+
+def device_names(path: str) -> dict[str, str]:
+    """The names of a device's module that come from its backend: name to module."""
+    offered = vars(import_module(path))
+    found = {}
+    for part in _DEVICE_MODULES.get(path, ()):
+        backend = import_module(f"rushlight._engine.devices.cuda.{part}")
+        for name, value in vars(backend).items():
+            home = str(getattr(value, "__module__", ""))
+            if name == "default_generators" or home == "torch.cuda":
+                home = backend.__name__
+            if name in offered and home.startswith("rushlight._engine.devices.cuda."):
+                found[name] = home
+    return found
+
+
 def written(path: str) -> str:
     """The stub of a module whose names are partly the table's, or made by other means than class and def."""
     module = import_module(path)
@@ -249,7 +284,9 @@ def written(path: str) -> str:
     homes = getattr(module, "_HOMES", None) or lazy.homes(path)
     homes = {} if path == "rushlight.nn.functional" else homes
     body = reexports(scope, path, homes)
-    told = set(homes)
+    served = device_names(path)
+    body += [f"from {home} import {name} as {name}" for name, home in sorted(served.items())]
+    told = {*homes, *served}
     listed = {*getattr(module, "__all__", ()), *_asked_of(path)}
     for name, (home, real) in sorted(imports(str(module.__file__)).items()):
         claimed = getattr(vars(module).get(name), "__module__", None) == path
@@ -346,7 +383,7 @@ def modules() -> list[str]:
         "rushlight.cuda.nvtx",
         *(f"rushlight.backends.{name}" for name in _BACKENDS),
     ]
-    for folder in ("nn/modules", "distributions"):
+    for folder in ("nn/modules",):
         found += [
             ".".join(file.relative_to(ROOT).with_suffix("").parts)
             for file in (ROOT / "rushlight" / folder).rglob("*.py")

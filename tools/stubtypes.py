@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 _PLAIN = (int, float, bool, str, type(None))
 # Where the framework's types come from; all else that a type names is found in the module that writes it.
 HOMES = {
-    "Tensor": "rushlight._engine.tensors.tensor",
+    "Tensor": "rushlight",
     "Size": "rushlight._engine.core.size",
     "device": "rushlight._engine.core.device",
     "dtype": "rushlight._engine.core.dtype",
@@ -44,6 +44,8 @@ HOMES = {
     "Iterator": "collections.abc",
     "Mapping": "collections.abc",
 }
+# A class whose stub does not lie beside its source.
+_TOLD_IN = {("rushlight._engine.tensors.tensor", "Tensor"): "rushlight"}
 _RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}
 # Mixins of Tensor, which a stub tells as one class, and what programs know as tensors.
 _ONE = dict.fromkeys(("Geometry", "Operators", "Conversion", "Gradient", "SparseTensor"), "Tensor")
@@ -101,6 +103,7 @@ class Scope:
 
     def name(self, module: str, name: str, spelled: str | None = None) -> str:
         """Import a name; how it is spelled here."""
+        module = _TOLD_IN.get((module, name), module)
         if module == self.module:
             return name
         spelled = spelled or (f"_{name}" if name in self.shadowed or name in ("dtype", "device") else name)
@@ -226,6 +229,10 @@ def result(scope: Scope, function: Any, name: str, file: str, module: str) -> st
         return "None"
     noted = noted if isinstance(noted, str) else getattr(noted, "__name__", None)
     found = None if noted is None else scope.source(noted, file, module)
+    if inspect.isgeneratorfunction(inspect.unwrap(function)) and not inspect.isgeneratorfunction(function):
+        # @contextmanager: what it gives, with the block's value.
+        manager = scope.name("contextlib", "_GeneratorContextManager")
+        return f"{manager}[{(found or '').partition('[')[2].rstrip(']') or scope.home('Any')}]"
     by_name = None if name in ("dtype", "device") else words()[1].get(name)
     return found or (scope.house(by_name) if by_name else scope.home("Any"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar, overload
 from weakref import WeakSet
 
 from rushlight import _logging as _logging
@@ -19,6 +19,7 @@ from rushlight.nn import Module
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _REPLAYED = ("reduce-overhead", "max-autotune")
 BACKENDS = ("inductor", "eager", "aot_eager")
+_Given = TypeVar("_Given", bound=Callable[..., Any])
 _all: WeakSet[Any] = WeakSet()
 
 
@@ -29,6 +30,37 @@ class InvalidBackend(RuntimeError):
     """`backend=` names none that is here."""
 
 
+# What comes back is called, and looked into, as what was given.
+@overload
+def compile(
+    model: _Given,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    verify: bool = ...,
+    budget_s: float | None = ...,
+    background: bool = ...,
+) -> _Given: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    verify: bool = ...,
+    budget_s: float | None = ...,
+    background: bool = ...,
+) -> Callable[[_Given], _Given]: ...
 def compile(
     model: Any = None,
     *,

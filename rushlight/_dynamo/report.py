@@ -71,7 +71,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
         raise RuntimeError("explain() was called while a function is recorded")
     runner = getattr(function, "_runner", None)
     if not isinstance(runner, (Compiled, Eager)):
-        runner = made(function, mode="reduce-overhead")._runner
+        runner = getattr(made(function, mode="reduce-overhead"), "_runner")
         for _ in range(4):
             runner(*args, **kwargs)
     return Explanation(runner)

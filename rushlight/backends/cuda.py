@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rushlight._engine.core import accelerator
-from rushlight._engine.names.absent_devices import functions
 
 matmul = accelerator.PRODUCTS
 _kept = {"reduced": False}
-globals().update(functions("backends.cuda"))
-if accelerator.platform() is not None:
 
-    def is_built() -> bool:
-        """True: there is a device, if only a simulated one."""
-        return True
+
+def is_built() -> bool:
+    """Whether there is a CUDA device, if only a simulated one."""
+    return accelerator.platform() is not None
 
 
 def switch(name: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:

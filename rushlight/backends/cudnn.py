@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight._engine.core import accelerator
-from rushlight._engine.names.absent_devices import functions
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.backends.switches import switches
 
 __path__: list[str] = []  # modules below it: names/placeholders.tsv
@@ -14,20 +12,20 @@ enabled, benchmark, deterministic, allow_tf32 = True, False, False, True
 benchmark_limit = 10
 fp32_precision, depthwise_kernel = "none", "auto"
 
-globals().update(functions("backends.cudnn"))
-if accelerator.platform() is not None:
 
-    def is_available() -> bool:
-        """True: convolutions run on the device."""
-        return True
+def is_available() -> bool:
+    """Whether there is a device that convolutions run on."""
+    return accelerator.platform() is not None
 
-    def version() -> int:
-        """The version that is stood in for, as in 9.20.0."""
-        return 92000
 
-    def is_acceptable(tensor: Any) -> bool:
-        """Whether a tensor is one that cuDNN would take."""
-        return bool(enabled and tensor.is_cuda and tensor.dtype.is_floating_point)
+def version() -> int | None:
+    """The version that is stood in for, as in 9.20.0; None without a device."""
+    return 92000 if is_available() else None
+
+
+def is_acceptable(tensor: Tensor) -> bool:
+    """Whether a tensor is one that cuDNN would take."""
+    return bool(enabled and tensor.is_cuda and tensor.dtype.is_floating_point)
 
 
 set_flags, flags = switches(

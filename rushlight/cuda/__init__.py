@@ -12,18 +12,22 @@ from contextlib import nullcontext
 from importlib import import_module as _import
 from typing import Any
 
+from rushlight._engine import lazy as _lazy
 from rushlight._engine.core import accelerator
-from rushlight._engine.lazy import homes, lazy_names
-from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
+from rushlight._engine.names.absent_devices import (
+    AcceleratorError as AcceleratorError,
+    OutOfMemoryError as OutOfMemoryError,
+    functions as _functions,
+)
 
 
-class StreamContext(nullcontext):  # type: ignore[type-arg]
+class StreamContext(nullcontext[None]):
     """Of no stream."""
 
 
 stream = StreamContext
 default_generators: Any = ()  # one for each device
-_names = functions("cuda")
+_names = _functions("cuda")
 # What a device brings that PyTorch's CPU builds say nothing special of.
 _MORE = (
     "stream",
@@ -39,9 +43,5 @@ if accelerator.platform() is not None:
         _there = vars(_import(f"rushlight._engine.devices.cuda.{_module}"))
         globals().update({n: f for n, f in _there.items() if n in _names or n in _MORE})
 
-    def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
-        """Callables whose forward and backward are CUDA graphs: graphed_callables.py."""
-        return _import("rushlight.cuda.graphed_callables").make_graphed_callables(*args, **kwargs)
 
-
-__getattr__, __dir__ = lazy_names(globals(), homes(__name__))
+__getattr__, __dir__ = _lazy.lazy_names(globals(), _lazy.homes(__name__))

@@ -1,158 +1,34 @@
 # Written by `python tools/stubs.py`.
-"""torch.cuda.memory: what torch.cuda says about memory, beside all the rest of it."""
-from collections.abc import Callable, Mapping
-from typing import Any
+"""torch.cuda.memory: what torch.cuda says about memory, and records of it."""
 
-def _dump_snapshot(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def _record_memory_history(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def _snapshot(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-annotations: Any
-def caching_allocator_alloc(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def caching_allocator_delete(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def caching_allocator_enable(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def can_device_access_peer(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def clock_rate(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def cudart(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def current_blas_handle(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def current_device(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def current_stream(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-default_generators: tuple[Any, ...]
-def default_stream(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def device(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def device_count(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def device_memory_used(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def device_of(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def empty_cache(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_allocator_backend(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_arch_list(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_device_capability(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_device_name(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_device_properties(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_gencode_flags(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_per_process_memory_fraction(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_rng_state(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_rng_state_all(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def get_sync_debug_mode(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def graph(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def graph_pool_handle(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def homes(package: str) -> dict[str, str]:
-    """The module within `package` that each of its names comes from, or "."."""
-def host_memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def host_memory_stats_as_nested_dict(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def init(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def initial_seed(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def ipc_collect(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def is_available(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def is_bf16_supported(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def is_current_stream_capturing(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def is_initialized(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def is_tf32_supported(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def lazy_names(names: dict[str, Any], homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions __getattr__ and __dir__ of a package, whose globals() are `names`.
-
-    AttributeError, as PyTorch words it, for names that `homes` does not know.
-    """
-def manual_seed(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def manual_seed_all(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def max_memory_allocated(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def max_memory_cached(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def max_memory_reserved(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def mem_get_info(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_allocated(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_cached(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_reserved(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_snapshot(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_stats_as_nested_dict(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_summary(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def memory_usage(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def power_draw(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_accumulated_host_memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_accumulated_memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_max_memory_allocated(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_max_memory_cached(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_peak_host_memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def seed(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def seed_all(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_device(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_per_process_memory_fraction(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_rng_state(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_rng_state_all(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_stream(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def set_sync_debug_mode(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def synchronize(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def temperature(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
-def utilization(*args: Any, **kwargs: Any) -> Any:
-    """As PyTorch's without such a device."""
+from rushlight._engine.devices.cuda.api import MemPool as MemPool
+from rushlight._engine.devices.cuda.memory_api import _dump_snapshot as _dump_snapshot
+from rushlight._engine.devices.cuda.memory_api import _record_memory_history as _record_memory_history
+from rushlight._engine.devices.cuda.memory_api import _snapshot as _snapshot
+from rushlight._engine.devices.cuda.memory_api import caching_allocator_alloc as caching_allocator_alloc
+from rushlight._engine.devices.cuda.memory_api import caching_allocator_delete as caching_allocator_delete
+from rushlight._engine.devices.cuda.memory_api import caching_allocator_enable as caching_allocator_enable
+from rushlight._engine.devices.cuda.memory_api import empty_cache as empty_cache
+from rushlight._engine.devices.cuda.memory_api import get_allocator_backend as get_allocator_backend
+from rushlight._engine.devices.cuda.memory_api import get_per_process_memory_fraction as get_per_process_memory_fraction
+from rushlight._engine.devices.cuda.memory_api import host_memory_stats as host_memory_stats
+from rushlight._engine.devices.cuda.memory_api import host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict
+from rushlight._engine.devices.cuda.api import is_initialized as is_initialized
+from rushlight._engine.devices.cuda.memory_api import max_memory_allocated as max_memory_allocated
+from rushlight._engine.devices.cuda.memory_api import max_memory_cached as max_memory_cached
+from rushlight._engine.devices.cuda.memory_api import max_memory_reserved as max_memory_reserved
+from rushlight._engine.devices.cuda.memory_api import mem_get_info as mem_get_info
+from rushlight._engine.devices.cuda.memory_api import memory_allocated as memory_allocated
+from rushlight._engine.devices.cuda.memory_api import memory_cached as memory_cached
+from rushlight._engine.devices.cuda.memory_api import memory_reserved as memory_reserved
+from rushlight._engine.devices.cuda.memory_api import memory_snapshot as memory_snapshot
+from rushlight._engine.devices.cuda.memory_api import memory_stats as memory_stats
+from rushlight._engine.devices.cuda.memory_api import memory_stats_as_nested_dict as memory_stats_as_nested_dict
+from rushlight._engine.devices.cuda.memory_api import memory_summary as memory_summary
+from rushlight._engine.devices.cuda.memory_api import reset_accumulated_host_memory_stats as reset_accumulated_host_memory_stats
+from rushlight._engine.devices.cuda.memory_api import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+from rushlight._engine.devices.cuda.memory_api import reset_max_memory_allocated as reset_max_memory_allocated
+from rushlight._engine.devices.cuda.memory_api import reset_max_memory_cached as reset_max_memory_cached
+from rushlight._engine.devices.cuda.memory_api import reset_peak_host_memory_stats as reset_peak_host_memory_stats
+from rushlight._engine.devices.cuda.memory_api import reset_peak_memory_stats as reset_peak_memory_stats
+from rushlight._engine.devices.cuda.memory_api import set_per_process_memory_fraction as set_per_process_memory_fraction

@@ -48,6 +48,8 @@ def vmap(
             return _results(name, out_dims, level, found)
 
         def part(start: int) -> Any:
+            if state is not None:  # the same numbers for all examples: each part draws them anew
+                torch.random.set_rng_state(state)
             count = min(step, size - start)
             return run(
                 count,
@@ -58,6 +60,7 @@ def vmap(
             )
 
         step = chunk_size or size
+        state = torch.random.get_rng_state() if step < size and randomness == "same" else None
         parts = list(map(part, range(0, size, step))) if step < size else [run(size, leaves)]
         columns = zip(*[part for part, _, _ in parts], strict=True)
         return parts[0][2].unflatten(
@@ -180,4 +183,5 @@ def _unbatched(name: str, leaf: Any, dim: int | None, level: Batching) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did "
             "you mean to set out_dims= to None for output?"
         )
-    return level.whole(leaf).movedim(0, dim)
+    whole = level.whole(leaf)
+    return whole.movedim(0, dim) if dim else whole

@@ -16,10 +16,18 @@ from typing import Any
 with open(os.path.join(os.path.dirname(__file__), "absent_devices.tsv"), encoding="utf-8") as _file:
     _LINES = [line.rstrip("\n").split("\t") for line in _file]
 _TYPES = {**vars(builtins), "None": type(None), "OrderedDict": OrderedDict, "nullcontext": nullcontext}
-# Programs catch them; nothing here raises them.
-OutOfMemoryError, AcceleratorError = (
-    type(name, (RuntimeError,), {"__module__": "torch"}) for name in ("OutOfMemoryError", "AcceleratorError")
-)
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device's memory is full: what was asked for, and what there is, is said in the message."""
+
+    __module__ = "torch"
+
+
+class AcceleratorError(RuntimeError):
+    """A device refused, or failed at, what was asked of it."""
+
+    __module__ = "torch"
 
 
 def _function(module: str, name: str, kind: type, words: str) -> Callable[..., Any]:

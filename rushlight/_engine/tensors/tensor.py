@@ -81,7 +81,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     _s: Storage | None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        from rushlight._engine.tensors.construction.legacy import legacy_new
+        from rushlight._engine.tensors.construction.legacy import legacy_new  # it imports this file
 
         return legacy_new(cls, args, kwargs)
 

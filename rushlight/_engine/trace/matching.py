@@ -78,8 +78,7 @@ class Trace:
         if region is not None:
             region.settle()
         try:
-            values: Array = _slot(t)
-            return values
+            return _slot(t)
         except AttributeError:
             raise RuntimeError(
                 "the values of a tensor were lost, as the program that was to compute them failed"
@@ -377,8 +376,7 @@ class Region(Learning, Writes):
             pass
         else:
             if hidden.__class__ is Pending and hidden.place >= 0 and hidden.owner is self.trace:
-                place: int = hidden.place
-                return place
+                return hidden.place
         self.met()
         known = self.places.get(id(t))
         return known[0] if known is not None and known[1]() is t else None

@@ -5,9 +5,9 @@ nn/multihead_attention.py.
 "Any shape": the result has the input's. `inplace`: the result is written into the input.
 """
 from builtins import bool as _bool, float as _float, int as _int
+from rushlight import Tensor
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter

@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """AdaptiveLogSoftmaxWithLoss: a softmax over many classes, rare ones in clusters."""
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """ChannelShuffle: interleave the groups of channels."""
 from builtins import int as _int
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any
 

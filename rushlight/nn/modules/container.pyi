@@ -6,7 +6,7 @@ Children of the list-like ones are named "0", "1", ... Tensors in a list or dict
 Parameters; other values are kept.
 """
 from collections.abc import Iterable, Iterator, Mapping
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any, Self
 
@@ -107,6 +107,7 @@ class _DictLike(Module):
     """Members are found by their keys, those of the dict `_table`."""
 
     def __contains__(self, key: object) -> bool: ...
+    def __getitem__(self, key: str) -> Any: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
     def keys(self) -> Iterable[str]:
@@ -116,6 +117,7 @@ class _DictLike(Module):
 class _ListLike(Module):
     """Members are attributes named by their positions, which dir() leaves out."""
 
+    def __getitem__(self, idx: Any) -> Any: ...
     def __iadd__(self, other: Iterable[Any]) -> Any: ...
     def __len__(self) -> int: ...
 class _Modules(_ListLike):

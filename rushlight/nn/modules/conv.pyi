@@ -2,8 +2,8 @@
 """Convolutions and transposed convolutions of 1, 2 and 3 dims, and their lazy forms."""
 from builtins import bool as _bool, int as _int, type as _type
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.common_types import _size_1_t, _size_2_t, _size_3_t
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.module import Module

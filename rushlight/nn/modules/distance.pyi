@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Distances between pairs of vectors."""
 from builtins import bool as _bool, float as _float, int as _int
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any
 

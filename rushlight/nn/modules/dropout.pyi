@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Dropout and its relatives: active in training mode only."""
 from builtins import bool as _bool, float as _float
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any
 

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Flatten and Unflatten: merge dims into one, and split one dim."""
 from builtins import int as _int, type as _type
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any
 

@@ -3,7 +3,7 @@
 
 Sizes are one number for both dims, or one for each.
 """
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.common_types import _size_any_t
 from rushlight.nn.modules.module import Module
 from typing import Any

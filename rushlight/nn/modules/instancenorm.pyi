@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Instance normalisation: each channel of each sample by its own statistics."""
 from builtins import bool as _bool, float as _float, int as _int, type as _type
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from rushlight.types import Device
 from typing import Any

@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Modules whose parameters get their shapes at the first call."""
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from typing import Any
 
 class LazyLayer(LazyModuleMixin):

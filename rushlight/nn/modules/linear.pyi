@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Linear maps: Identity, Linear, Bilinear, LazyLinear."""
 from builtins import bool as _bool, int as _int, type as _type
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter

@@ -6,8 +6,8 @@ have the same; the loss is a scalar, or with reduction="none" of that shape.
 """
 from builtins import bool as _bool, float as _float, int as _int
 from collections.abc import Callable
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
 from rushlight.types import Device

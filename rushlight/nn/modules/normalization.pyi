@@ -2,8 +2,8 @@
 """Normalisation within a sample: LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm."""
 from builtins import bool as _bool, float as _float, int as _int
 from collections.abc import Sequence
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.types import Device

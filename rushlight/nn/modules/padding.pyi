@@ -4,7 +4,7 @@
 `padding` is one number for all sides, or (left, right, top, bottom, front, back), last dim first.
 """
 from builtins import float as _float, int as _int
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.common_types import _size_2_t, _size_4_t, _size_6_t
 from rushlight.nn.modules.module import Module
 from typing import Any

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """PixelShuffle and PixelUnshuffle: between channels and space."""
 from builtins import int as _int
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any
 

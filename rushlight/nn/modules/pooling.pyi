@@ -5,7 +5,7 @@ Sizes are one number for all dims, or one for each. Where `stride` is None, wind
 the kernel size.
 """
 from builtins import bool as _bool, float as _float, int as _int
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.common_types import _ratio_2_t, _ratio_3_t, _ratio_any_t, _size_1_t, _size_2_opt_t, _size_2_t, _size_3_opt_t, _size_3_t, _size_any_opt_t, _size_any_t
 from rushlight.nn.modules.module import Module
 from typing import Any

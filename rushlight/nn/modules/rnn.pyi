@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """Recurrent layers: RNN, LSTM, GRU; and their cells, for one step."""
 from builtins import float as _float, int as _int
+from rushlight import Tensor
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
 from typing import Any

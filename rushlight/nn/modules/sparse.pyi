@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Look-up tables: Embedding and EmbeddingBag."""
 from builtins import bool as _bool, float as _float, int as _int
+from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from rushlight.types import Device
 from typing import Any

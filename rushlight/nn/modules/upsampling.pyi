@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Upsample: resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) by interpolation."""
 from builtins import bool as _bool
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
 from rushlight.nn.modules.module import Module
 from typing import Any

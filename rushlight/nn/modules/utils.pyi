@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """What the files of layers share: sizes as tuples, registering parameters, parts of reprs."""
 from collections.abc import Callable
+from rushlight import Tensor
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 def _ntuple(n: int, name: str = 'parse') -> Callable[[Any], tuple[Any, ...]]:

@@ -40,8 +40,7 @@ def index_of(given: Any, optional: bool = True) -> int:
 
 def backend(given: Any = None) -> Rows:
     """The device that an argument of torch.cuda's functions means."""
-    result: Rows = platform().device(index_of(given))
-    return result
+    return platform().device(index_of(given))
 
 
 def is_available() -> bool:
@@ -82,6 +81,22 @@ def _properties(given: Any) -> _CudaDeviceProperties:
 
 class _CudaDeviceProperties:
     """What get_device_properties tells."""
+
+    name: str
+    uuid: str
+    gcnArchName: str
+    total_memory: int  # bytes
+    major: int
+    minor: int
+    multi_processor_count: int
+    L2_cache_size: int  # bytes
+    warp_size: int
+    max_threads_per_multi_processor: int
+    regs_per_multiprocessor: int
+    shared_memory_per_block: int  # bytes
+    clock_rate: int  # kHz
+    memory_clock_rate: int  # kHz
+    memory_bus_width: int  # bits
 
     def __init__(self, card: Any, index: int) -> None:
         self.name, self.total_memory, (self.major, self.minor) = card.name, card.memory, card.capability

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """A module as a tree: walking it, finding members by path, applying functions, printing it."""
 from collections.abc import Callable, Iterator
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight import Tensor
 from rushlight.nn.modules.base.tables import Tables
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
@@ -11,7 +11,7 @@ class Tree(Tables):
     """The part of Module that deals with its children and all members below."""
 
     def __repr__(self) -> str: ...
-    def apply(self, fn: Callable[[Module], None]) -> Self:
+    def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call `fn(module)` on every module below and then on this one."""
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once, in order of registration."""

@@ -107,7 +107,7 @@ ATTRIBUTES = {
 }
 
 
-class DriverError(AcceleratorError):  # type: ignore[misc]  # made at run time
+class DriverError(AcceleratorError):
     """What a function of the driver answers: `code` is its number."""
 
     code = 0
