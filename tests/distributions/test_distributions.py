@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -112,3 +114,14 @@ def test_a_distribution_that_is_a_module_as_well(kind: str, arguments: tuple[Any
 
 def test_sums_under_pytorchs_name() -> None:
     assert torch.distributions.utils._sum_rightmost(torch.ones(2, 3, 4), 2).tolist() == [12, 12]
+
+
+def test_saved_by_pytorchs_names() -> None:
+    normal = torch.distributions.LogNormal(torch.zeros(2), 1.0)
+    file = io.BytesIO()
+    torch.save(normal, file)
+    assert b"ctorch.distributions.normal\nNormal\n" in file.getvalue()
+    assert b"ctorch.distributions.transforms\nExpTransform\n" in file.getvalue()
+    file.seek(0)
+    assert torch.load(file, weights_only=False).loc.tolist() == [0, 0]
+    assert inspect.getsource(torch.distributions.Normal).startswith("class Normal(")
