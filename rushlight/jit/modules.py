@@ -378,6 +378,8 @@ def wrap(module: Module, owner: ClassType) -> Any:
     made = instance(owner, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
+    for name in getattr(module, "__jit_ignored_attributes__", ()):
+        made.__dict__[name] = getattr(module, name)
     for name in dir(type(module)):  # what stays Python, perhaps replaced in this one module
         found = inspect.getattr_static(type(module), name, None)
         if getattr(found, "_torchscript_modifier", "") == "ignore" and isinstance(found, types.FunctionType):
@@ -416,6 +418,9 @@ def describe(module: Module) -> ClassType:
             _field(owner, name, Type("Class", cls=describe(child)), "module")
     _field(owner, "training", BOOL, "attribute")
     attributes(module, owner, notes)
+    for name in getattr(module, "__jit_ignored_attributes__", ()):
+        for known in (owner.fields, owner.kinds, owner.constants, owner.extras, owner.failed):
+            known.pop(name, None)
     key = (
         cls,
         tuple(owner.fields.items()),
