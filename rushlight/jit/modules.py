@@ -10,6 +10,7 @@ import inspect
 import sys
 import types
 import typing
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -418,9 +419,7 @@ def describe(module: Module) -> ClassType:
             _field(owner, name, Type("Class", cls=describe(child)), "module")
     _field(owner, "training", BOOL, "attribute")
     attributes(module, owner, notes)
-    for name in getattr(module, "__jit_ignored_attributes__", ()):
-        for known in (owner.fields, owner.kinds, owner.constants, owner.extras, owner.failed):
-            known.pop(name, None)
+    _ignore(owner, getattr(module, "__jit_ignored_attributes__", ()))
     key = (
         cls,
         tuple(owner.fields.items()),
@@ -437,6 +436,13 @@ def describe(module: Module) -> ClassType:
         _flat_weights(module, owner)
         owner.compile = lambda name: compile_call(owner) if name == CALL else compile_method(owner, name)
     return _known[key]
+
+
+def _ignore(owner: ClassType, names: Iterable[str]) -> None:
+    """Let a type know nothing of these attributes."""
+    for name in names:
+        for known in (owner.fields, owner.kinds, owner.constants, owner.extras, owner.failed):
+            known.pop(name, None)  # type: ignore[attr-defined]
 
 
 def _field(owner: ClassType, name: str, t: Type, kind: str) -> None:
