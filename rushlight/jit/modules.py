@@ -442,7 +442,7 @@ def _ignore(owner: ClassType, names: Iterable[str]) -> None:
     """Let a type know nothing of these attributes."""
     for name in names:
         for known in (owner.fields, owner.kinds, owner.constants, owner.extras, owner.failed):
-            known.pop(name, None)  # type: ignore[attr-defined]
+            known.pop(name, None)
 
 
 def _field(owner: ClassType, name: str, t: Type, kind: str) -> None:
