@@ -497,7 +497,8 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     if told is not None:
         name, given = told
         name, _, kind = name.partition(".")
-        overload = overloads(name + "_" * writes).get(kind)
+        spelled = name + "_" * writes
+        overload = overloads(spelled).get(kind) or recorded(spelled).get(kind)
         found = None if overload is None else _arguments(overload._schema, given, name)
         if found is not None:
             return overload, *found

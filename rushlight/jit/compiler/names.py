@@ -26,7 +26,15 @@ from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Items, Known, Overloaded
-from rushlight.jit.frontend import FrontendError, NotSupportedError, Source, UnsupportedNodeError, parsed
+from rushlight.jit.frontend import (
+    FrontendError,
+    NotSupportedError,
+    Source,
+    UnsupportedNodeError,
+    dataclass_init,
+    generated,
+    parsed,
+)
 from rushlight.jit.library import library
 from rushlight.jit.program import runtime, schema as schemas
 from rushlight.jit.program.ir import Function, Value
@@ -592,6 +600,28 @@ def method_of(
     )
 
 
+def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any] | None) -> Function:
+    """The program of the __init__ that a dataclass has made."""
+    tree, source, notes = dataclass_init(owner.python)
+
+    def look(name: str) -> Any:
+        note = notes.get(name, NOTHING)
+        if isinstance(note, str):
+            return eval(note, function.__globals__)
+        return note if note is not NOTHING or around is None else around(name)
+
+    found = Names(scope_of(function, look))
+    return build(
+        tree,
+        source,
+        found,
+        f"{owner.qualname}.__init__",
+        owner,
+        _defaults(function),
+        lambda f: owner.methods.update({"__init__": f}),
+    )
+
+
 def compile_method(
     owner: ClassType, name: str, around: Callable[[str], Any] | None = None
 ) -> Function | None:
@@ -617,6 +647,8 @@ def compile_method(
         if found is not None and not isinstance(found, property):
             found = found.__func__ if isinstance(found, staticmethod) else getattr(base, name)
             if isinstance(found, types.FunctionType):
+                if is_dataclass(base) and generated(found):
+                    return _dataclass_init(found, owner, around) if name == "__init__" else None
                 made = method_of(found, owner, around)
                 owner.methods[name] = made
                 return made
