@@ -81,12 +81,15 @@ class Saved:
         return self._shapes[self._node.rules.places[name]]
 
     def needs(self, name: str) -> bool:
-        """Whether the gradient of this argument is wanted."""
-        start = 0
+        """Whether the gradient of this argument is wanted: in this run, if that is for some inputs alone."""
+        start, useful = 0, LOCAL.useful
         for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
             count = len(shape or ()) if p.is_list else 1
             if p.name == name:
-                return bool(self._node.next[start : start + count] != (None,) * count)
+                edges = self._node.next[start : start + count]
+                if useful is None:
+                    return bool(edges != (None,) * count)
+                return any([e is not None and e[0] in useful for e in edges])
             start += count
         return False
 

@@ -187,8 +187,7 @@ def interpolate(
 
 def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
     """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
-    # The last dim comes first, as in PyTorch: bytes are rounded after each, and lines that are read twice later
-    # are made once.
+    # The last dim comes first, as in PyTorch: bytes are rounded after each, and lines are made once.
     found = x
     for i in reversed(range(x.ndim - 2)):
         found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
@@ -202,7 +201,11 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
             raise NotImplementedError(
                 f"\"compute_indices_weights_nearest\" not implemented for '{x.dtype.legacy}'"
             )
-        return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
+        places = _nearest(size, out, scale, mode != "nearest")
+        times = out // size
+        if 1 < times <= _FEW and out == times * size and np.array_equal(places, np.arange(out) // times):
+            return _repeated(x, dim, times)
+        return x.index_select(dim, tensor_of(places))
     how = (scale, align, mode, smooth)
     if x.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):
         whole, bits = _fixed(size, out, *how)
@@ -210,8 +213,9 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
         return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()
     if not x.is_floating_point():
         raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
-    lines = dim < x.ndim - 1 and not smooth and mode != "bicubic" and x.numel() >= _MANY
-    if size * out > _LARGE or lines:
+    if dim == x.ndim - 2 and not smooth and mode != "bicubic" and x.numel() >= _MANY:
+        return _blended_lines(x, out, scale, align, mode)
+    if size * out > _LARGE:
         return _by_taps(x, dim, *_taps(size, out, *how))
     weights = _matrix(size, out, *how).astype(x._l.dtype)
     if dim == x.ndim - 2:
@@ -222,7 +226,33 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
 # From this many elements on, a matrix of weights, nearly all of them 0, costs more than reading tap by tap.
 _LARGE = 1 << 16
 # From this many elements on, two lines are blended sooner than they are multiplied by such a matrix.
-_MANY = 1 << 14
+_MANY = 1 << 19
+# Copies of an element, up to which their gradients are added one after the other.
+_FEW = 8
+
+
+@composite(name="_repeated", where=("aten",))
+def _repeated(input, dim: int, times: int):
+    """Each element along a dim as often as that."""
+    return input.index_select(dim, tensor_of(np.arange(input.shape[dim] * times) // times))
+
+
+@_repeated.gradient
+def _repeated_gradient(s: Any, grad: Any) -> Any:
+    first, *others = [ROWS["slice"](grad, s.dim, k, None, s.times) for k in range(s.times)]
+    return sum(others, first)
+
+
+@composite(name="_blended_lines", where=("aten",))
+def _blended_lines(input, out: int, scale: float | None, align: bool, mode: str):
+    """(*, lines, n) with `out` lines, each a blend of two."""
+    return _by_taps(input, input.ndim - 2, *_taps(input.shape[-2], out, scale, align, mode, False))
+
+
+@_blended_lines.gradient
+def _blended_lines_gradient(s: Any, grad: Any) -> Any:
+    weights = _matrix(s.shape("input")[-2], s.out, s.scale, s.align, s.mode, False)
+    return tensor_of(weights.astype(grad._l.dtype)).matmul(grad)
 
 
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
