@@ -130,6 +130,8 @@ def _base(scope: Scope, base: Any) -> str:
         return f"{_base(scope, Generic if origin is Generic else origin)}[{args}]"
     if base is Any:
         return scope.home("Any")
+    if base is None or base is type(None):
+        return "None"
     if type(base).__name__ == "TypeVar":
         return scope.name(getattr(base, "__module__", scope.module), base.__name__)
     if base.__name__ in ("Tensor", "Parameter"):

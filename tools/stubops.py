@@ -170,6 +170,7 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
         typed = [(p, _SIZES_OR_NONE if p.name == "output_size" else kind) for p, kind in typed]
     overloads = [("Tensor", typed)] if writes else list(_overloads(row, method, typed, known))
     spelled = [made for kind, ps in overloads for each in _lists(ps) for made in _spread(each, kind)]
+    spelled = _without_repeats(spelled)
     lines: list[str] = []
     for parameters, kind in spelled:
         told = [(p, scope.house(_with_default(p, k))) for p, k in parameters]
@@ -178,6 +179,16 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
         lines += [f"@{scope.home('overload')}"] * (len(spelled) > 1)
         lines += block(f"def {name}({spell(told)}) -> {result_type(scope, kind)}:", doc_lines(doc))
     return lines
+
+
+def _without_repeats(spelled: list[Any]) -> list[Any]:
+    """The forms without those that an earlier one, with more defaults, takes in."""
+    kept: dict[Any, Any] = {}
+    for parameters, kind in spelled:
+        of_place = tuple((p.name, k) for p, k in parameters if p.kind is not p.KEYWORD_ONLY)
+        by_name = frozenset((p.name, _with_default(p, k)) for p, k in parameters if p.kind is p.KEYWORD_ONLY)
+        kept.setdefault((of_place, by_name, kind), (parameters, kind))
+    return list(kept.values())
 
 
 def _with_default(p: inspect.Parameter, kind: str) -> str:

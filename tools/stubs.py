@@ -387,7 +387,7 @@ def modules() -> list[str]:
         "rushlight.cuda.nvtx",
         *(f"rushlight.backends.{name}" for name in _BACKENDS),
     ]
-    for folder in ("nn/modules", "distributions"):
+    for folder in ("nn/modules",):
         found += [
             ".".join(file.relative_to(ROOT).with_suffix("").parts)
             for file in (ROOT / "rushlight" / folder).rglob("*.py")

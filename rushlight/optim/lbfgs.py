@@ -184,10 +184,10 @@ def _turn(state: dict[str, Any], grad: Tensor, size: int) -> None:
     direction = grad.neg()
     for i in reversed(range(len(changes))):
         al[i] = steps[i].dot(direction) * ro[i]
-        direction.add_(changes[i], alpha=-al[i])
+        direction.add_(changes[i], alpha=-al[i].item())
     direction = direction.mul(state["H_diag"])
     for i in range(len(changes)):
-        direction.add_(steps[i], alpha=al[i] - changes[i].dot(direction) * ro[i])
+        direction.add_(steps[i], alpha=(al[i] - changes[i].dot(direction) * ro[i]).item())
     state["d"] = direction
 
 

@@ -22,7 +22,7 @@ def _both(shape: tuple[int, ...], dtype: Any = None) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 @pytest.mark.parametrize(
-    "shape, how",
+    ("shape", "how"),
     [
         ((2, 16, 8, 8), (2,)),
         ((2, 24, 9, 7), (3, 2, 1)),
@@ -91,3 +91,65 @@ def test_few_channels_have_the_digits_that_they_have_among_many(dtype: str, last
         of_all = torch.nn.grad.conv2d_weight(x, w.shape, g, padding=1)
         of_some = torch.nn.grad.conv2d_weight(x, w[:channels].shape, g[:, :channels], padding=1)
         torch.testing.assert_close(of_some, of_all[:channels])
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_batch_norm_gives_the_same_each_time(last: bool) -> None:
+    torch.manual_seed(3)
+    x, g = torch.randn(4, 24, 16, 16), torch.randn(4, 24, 16, 16)
+    x = (x.contiguous(memory_format=LAST) if last else x).requires_grad_()
+    seen = set()
+    for _ in range(6):
+        layer = torch.nn.BatchNorm2d(24)
+        x.grad = None
+        out = layer(x)
+        out.backward(g)
+        held = [
+            out.detach(),
+            x.grad,
+            layer.weight.grad,
+            layer.bias.grad,
+            layer.running_mean,
+            layer.running_var,
+        ]
+        seen.add(b"".join(t.contiguous().numpy().tobytes() for t in held))
+        assert out.grad_fn.name() == "NativeBatchNormBackward0"
+    assert len(seen) == 1
+
+
+def test_second_gradients_of_batch_norm() -> None:
+    x = torch.randn(3, 2, 4, 4, dtype=torch.float64, requires_grad=True)
+    w, b = (torch.randn(2, dtype=torch.float64, requires_grad=True) for _ in "wb")
+
+    def normalize(x: Any, w: Any, b: Any) -> Any:
+        return F.batch_norm(x, None, None, w, b, True)
+
+    for _ in range(3):  # also once there are plans
+        assert torch.autograd.gradcheck(normalize, (x, w, b))
+        assert torch.autograd.gradgradcheck(normalize, (x, w, b))
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(("groups", "stride", "dilation"), [(1, 1, 1), (1, 2, 1), (2, 1, 2), (8, 1, 1)])
+@pytest.mark.parametrize(("channels", "outs", "width"), [(8, 16, 12), (16, 40, 9), (3, 5, 10), (1, 7, 8)])
+def test_convolutions_of_bfloat16(
+    channels: int, outs: int, width: int, groups: int, stride: int, dilation: int, last: bool
+) -> None:
+    if channels % groups or outs % groups:
+        pytest.skip("groups divide channels")
+    torch.manual_seed(4)
+    how = (stride, 1, dilation, groups)
+    x, w = (
+        torch.randn(2, channels, 11, width).bfloat16(),
+        torch.randn(outs, channels // groups, 3, 3).bfloat16(),
+    )
+    x = x.contiguous(memory_format=LAST) if last else x
+    results = []
+    for of in (torch.bfloat16, torch.float32):
+        given, filters = (t.detach().clone().to(of).requires_grad_() for t in (x, w))
+        out = F.conv2d(given, filters, None, *how)
+        out.backward(torch.ones_like(out))
+        results.append((out, given.grad, filters.grad))
+    for ours, wanted in zip(*results, strict=True):
+        assert ours.dtype is torch.bfloat16 and ours.stride() == wanted.stride()
+        torch.testing.assert_close(ours.float(), wanted, atol=0.02 * float(wanted.abs().max()), rtol=0.01)

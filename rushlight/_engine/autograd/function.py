@@ -418,8 +418,8 @@ def _refuse_as_is(node: FunctionNode, args: tuple[Any, ...], output: Any) -> Non
 
 def _attached(t: Tensor, node: Any, number: int) -> Tensor:
     if t.__class__ in WRAPPED:
-        result: Tensor = t._again(_attached(t.value, node, number))  # type: ignore[attr-defined]
-        return result
+        wrapped: Any = t
+        return wrapped._again(_attached(wrapped.value, node, number))
     return reattach(t, node, number)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.tensors.kind import CPU_KINDS
 
 Array = np.ndarray[Any, Any]
@@ -32,8 +33,11 @@ def _number_array(value: Any, np_dtype: Any) -> Array:
             raise OverflowError
         if np_dtype.kind in "iu" and isinstance(value, float):
             value = int(value)
-        with np.errstate(all="ignore"):
+        token = hush()
+        try:
             return np.array(value, np_dtype)
+        finally:
+            restore(token)
     except OverflowError:
         if np_dtype.kind in "iu" and not isinstance(value, complex) and -(1 << 63) <= value < (1 << 64):
             return np.array(value & ((1 << 64) - 1), np.uint64).astype(np_dtype)

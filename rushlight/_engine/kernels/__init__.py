@@ -38,6 +38,7 @@ register(
         "packed matrix": "products.tiles:packed",
         "suits the team": "products.tiles:suits",
         "convolution": "products.convolution:convolution",
+        "convolution of pairs": "products.convolution:pairs",
         "attention": "products.attention:attend",
         "attention backward": "products.attention:unattend",
         "max pool": "products.max_pool:maxima",

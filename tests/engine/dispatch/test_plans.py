@@ -103,3 +103,58 @@ def test_lent_memory() -> None:
         torch.from_numpy(whole[::-1])
     with torch.inference_mode():
         assert torch.from_numpy(whole).is_inference()
+
+
+IN_PLACE: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "add_": (lambda x, y, k: x.add_(y, alpha=k), lambda x, y, k: x + k * y),
+    "sub_": (lambda x, y, k: x.sub_(y, alpha=k), lambda x, y, k: x - k * y),
+    "addcmul_": (lambda x, y, k: x.addcmul_(y, y, value=k), lambda x, y, k: x + k * y * y),
+    "lerp_": (lambda x, y, k: x.lerp_(y, k), lambda x, y, k: x + k * (y - x)),
+    "clamp_": (lambda x, y, k: x.clamp_(-k, k), lambda x, y, k: x.clamp(-k, k)),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_attributes_of_writes_may_differ_from_call_to_call(name: str, dtype: str) -> None:
+    torch.manual_seed(0)
+    write, wanted = IN_PLACE[name]
+    x = torch.randn(3, 4).to(getattr(torch, dtype))
+    for call in range(12):
+        y = torch.randn(3, 4).to(x.dtype) if call % 3 else torch.randn(4).to(x.dtype)
+        k = (0.5, 0.25, 2.0)[call % 3]
+        before, version = x.clone(), x._version
+        assert write(x, y, k) is x and x._version == version + 1
+        torch.testing.assert_close(x, wanted(before.double(), y.double(), k).to(x.dtype))
+
+
+def test_writes_that_plans_may_not_make() -> None:
+    x, y = torch.randn(4, 4), torch.randn(4, 4)
+    for _ in range(3):
+        x.add_(y, alpha=0.5)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x.add_(x.t(), alpha=0.5)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        y[:1].expand(4, 4).add_(x, alpha=0.5)
+    before = x.clone()
+    x.add_(x, alpha=0.5)
+    assert torch.equal(x, before.add(before, alpha=0.5))
+
+
+def test_writes_to_graphs_after_plans() -> None:
+    x, y = torch.randn(4, 4), torch.randn(4, 4)
+    for _ in range(3):
+        x.add_(y, alpha=0.5)
+    g = torch.randn(4, 4, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        g.add_(y, alpha=0.5)
+    z = x.clone()
+    z.add_(g, alpha=0.5)
+    z.sum().backward()
+    assert torch.equal(g.grad, torch.full((4, 4), 0.5))
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        torch.randn(4).add_(x, alpha=0.5)
+    with pytest.raises(RuntimeError, match="alpha must not be a floating point"):
+        torch.arange(4).add_(torch.arange(4), alpha=0.5)
+    with torch.no_grad():
+        g.add_(y, alpha=0.5)

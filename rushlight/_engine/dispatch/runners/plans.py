@@ -132,9 +132,11 @@ class Script:
 
     def tracked(self, found: Any) -> str:
         """Code for the result of the one row that ran, on the operands, and left its node behind."""
-        rules, values, results = self.rows[0] if len(self.rows) == 1 else (None, (), ())
+        ran: Any = self.rows[0] if len(self.rows) == 1 else (None, (), ())
+        rules, values, results = ran
         node = getattr(found, "_g", None)
-        if rules is None or getattr(node, "rules", None) is not rules or found._k.lazy:
+        own: Any = getattr(node, "rules", None)
+        if rules is None or own is not rules or found._k.lazy:
             self.failed = True
             return ""
         several = isinstance(results, tuple)
@@ -231,8 +233,7 @@ def planner(row: Row, run: Run) -> Run:
 
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
     planned.plans, planned.learn, planned.takes_tracked = plans, learn, takes_tracked
-    result: Run = planned
-    return result
+    return planned
 
 
 def _plain(p: Param, value: Any) -> bool:

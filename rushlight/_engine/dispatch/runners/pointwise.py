@@ -23,7 +23,7 @@ from rushlight._engine.dispatch.runners.formulas import BIG, Formula
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.expressions import const, symbol
 from rushlight._engine.ops.table import REFUSALS, Row
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor, storage
 
 # A tensor around r.
 _MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "entry.kind"
@@ -105,6 +105,28 @@ def make(formula, entries, check):
         return t
     return plan
 """
+# The same that writes into the first; whatever may not be written to so simply goes by `formula`, the general
+# way.
+_PLAN_IN_PLACE = """
+def make(formula, entries, check):
+    def plan({given}):
+        {check}
+        {arrays}
+        entry = entries.get(({key},))
+        s = v0._s
+        if entry is None or entry.kind is not v0._k or entry.kind.off_cpu or 0 in x0.strides or (
+                LOCAL.enabled and ({tracked} or LOCAL.transforms)) or (
+                s is not None and (s.inference{apart})):
+            return formula({given})
+        {scalars}
+        try:
+            entry.fn({operands}, out=x0) if x0.size < BIG else entry.large({operands}, out=x0)
+        except ValueError:
+            return formula({given})
+        (storage(v0) if s is None else s).version += 1
+        return v0
+    return plan
+"""
 
 
 # What the generated functions see beside their own row.
@@ -118,6 +140,7 @@ SCOPE: dict[str, Any] = {
     "NUMBERS": NUMBERS,
     "scalar": scalar,
     "compute": Formula.compute,
+    "storage": storage,
 }
 
 
@@ -139,7 +162,7 @@ def build(row: Row) -> Callable[..., Any]:
     """The functional callable of a pointwise row."""
     params = public_params(row)
     direct, entrance = _general(row)
-    general = _planned(row, direct, entrance, params)
+    general = planned(row, direct, entrance, params)
     chosen = simple(row)
     if chosen is None:
         return general
@@ -165,8 +188,12 @@ def build(row: Row) -> Callable[..., Any]:
     return overrides.compile_callable(text, row, scope, direct)
 
 
-def _planned(
-    row: Row, direct: Callable[..., Any], general: Callable[..., Any], params: tuple[signature.Param, ...]
+def planned(
+    row: Row,
+    direct: Callable[..., Any],
+    general: Callable[..., Any],
+    params: tuple[signature.Param, ...],
+    in_place: bool = False,
 ) -> Callable[..., Any]:
     """`general` behind a table of plans: by the classes of operands and numbers, and other attributes."""
     keys = [
@@ -197,24 +224,31 @@ def _planned(
             for look in checks:
                 look(dict(zip(order, values, strict=True)))
 
-        plans[key] = _maker(classes, bool(checks))(formula, formula.entries, check)
+        def anyhow(*values: Any) -> Any:
+            return general(**dict(zip(order, values, strict=True)))
+
+        if in_place and classes[0] not in interpreters.PLAIN:
+            return found
+        make = _maker(classes, bool(checks), in_place)
+        plans[key] = make(anyhow if in_place else formula, formula.entries, check)
         return found
 
+    with_out = not in_place
     text = _PLANNED.format(
-        name=row.name,
-        sig=signature.source(params, out=True) + ", **extra",
+        name=f"{row.name}{'_' * in_place}",
+        sig=signature.source(params, out=with_out) + ", **extra",
         key=", ".join(keys),
         values="".join(f"{p.name}, " for p in params),
-        call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
+        call=", ".join([*[f"{p.name}={p.name}" for p in params], *["out=out"] * with_out, "**extra"]),
     )
-    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn}
+    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn, "out": None}
     return overrides.compile_callable(
-        text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct
+        text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct, "_" * in_place
     )
 
 
 @cache
-def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any]:
+def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = False) -> Callable[..., Any]:
     """What makes plans for arguments of these classes; those of None are no operands."""
     given = [f"v{i}" for i in range(len(classes))]
     values = [v for v, c in zip(given, classes, strict=True) if c]
@@ -222,13 +256,18 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
     tensors = [v for v in values if v not in numbers]
     arrays = {v: v.replace("v", "x") for v in values}
     kinds = [f"({v}._k, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
-    text = _PLAN.format(
+    apart = (
+        [f" or ({v} is not v0 and {v}._s is s)" for v in tensors[1:]]
+        if in_place
+        else [f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]]
+    )
+    text = (_PLAN_IN_PLACE if in_place else _PLAN).format(
         given=", ".join(given),
         values=", ".join(values),
         check=f"check({', '.join(given)})" * checked,
         arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
         key=", ".join(kinds),
-        apart="".join(f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]),
+        apart="".join(apart),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()),
         small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
@@ -331,7 +370,7 @@ def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         bound = arguments.bind(row, args, kwargs, params)
         if bound.pop("inplace", False):
-            from rushlight._engine.dispatch.runners import in_place
+            from rushlight._engine.dispatch.runners import in_place  # it imports this file
 
             return in_place.build(row)(**bound)
         formula, values = resolve(row, bound)

@@ -4,6 +4,9 @@ Each of the three products of a convolution is a list of jobs for the team: part
 channels. What a job is depends on shapes and strides alone, so results have the same bits for any number of
 threads. Operands may have any strides; only what is padded is copied. Results have channels last where an
 operand has.
+
+Where the processor multiplies pairs of bfloat16, operands of that dtype are multiplied so, and summed in
+float32 (`pairs`). The first operand is laid out for it: the two of a pair lie side by side.
 """
 
 from __future__ import annotations
@@ -16,12 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight._engine.core.dtype import bfloat16
 from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last
-from rushlight._engine.kernels.products.tile_code import STRIP
+from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.moves.copies import copy
+from rushlight._engine.kernels.products.tile_code import PAIRS, STRIP
 from rushlight._engine.kernels.products.tiles import Array, Ints, Product, effort, offsets, suits
 from rushlight._engine.kernels.runtime import team
 from rushlight._engine.ops.nn.sliding_windows import padder
 
+_BFLOAT16 = bfloat16.np
 Pads = Sequence[tuple[int, int]]
 # Rows of a job: enough for a block of B to be worth reading, few enough to share out one image.
 _FEWEST, _MOST = 2 * STRIP, 10 * STRIP
@@ -50,6 +58,36 @@ def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, A
     return lambda a, b: planned(which, a, b, *how).run(a, b)  # type: ignore[union-attr]
 
 
+def pairs(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
+    """`convolution` of bfloat16, in float32, by an instruction for pairs; None where it does not fit."""
+    if not (a.dtype == b.dtype == _BFLOAT16 and a.size and b.size and target.available() and target.pairs()):
+        return None
+    if settings.kernels == "numpy" or divided(which, a, b) or not team.possible():
+        return None
+    groups, even = how[4 if which == "to_input" else 3], _evened(which)
+    if which == "to_weight":
+        if b.shape[-1] % 2 or how[1][-1] != 1:  # places are the pairs
+            return None
+    elif groups > 1 and (b.shape[1] if which == "forward" else b.shape[0] // groups) % 2:
+        return None
+    return lambda a, b: _planned(which, a, even(b), *how).run(a, even(b))
+
+
+def _evened(which: str) -> Callable[[Array], Array]:
+    """Filters with an even number of channels on the side that is summed over, the last of which may be 0."""
+    axis = {"forward": 1, "to_input": 0}.get(which)
+
+    def even(b: Array) -> Array:
+        if axis is None or b.shape[axis] % 2 == 0:
+            return b
+        shape = [n + (k == axis) for k, n in enumerate(b.shape)]
+        out = np.zeros(shape, np.uint16)
+        out[tuple(map(slice, b.shape))] = b.view(np.uint16)
+        return out.view(b.dtype)
+
+    return even
+
+
 def divided(which: str, a: Array, b: Array) -> bool:
     """Whether too much would be packed at once."""
     return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM
@@ -57,8 +95,10 @@ def divided(which: str, a: Array, b: Array) -> bool:
 
 def planned(which: str, a: Array, b: Array, *how: Any) -> _Plan | None:
     """The product that `convolution` runs."""
-    if not suits(a, b) or not a.size or not b.size:
-        return None
+    return _planned(which, a, b, *how) if suits(a, b) and a.size and b.size else None
+
+
+def _planned(which: str, a: Array, b: Array, *how: Any) -> Any:
     found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
     return found(
         which,
@@ -80,10 +120,11 @@ def _plan(
     )
     operands = _Layout(a, a_strides), _Layout(b, b_strides)
     # One tap: the channels' products are BLAS's, unless it would have to copy.
+    form = _Form(np.dtype(np.float32), True) if dtype == _BFLOAT16 else _Form(dtype, False)
     plain = not any(padding) and {*kernel, *stride} == {1}
-    if plain and not convolves_last(*operands):
+    if plain and not convolves_last(*operands) and not form.pairs:
         return None
-    return _BUILD[which](dtype, *operands, *how)
+    return _BUILD[which](form, *operands, *how)
 
 
 class _Layout(NamedTuple):
@@ -91,6 +132,31 @@ class _Layout(NamedTuple):
 
     shape: Ints
     strides: Ints
+
+
+class _Form(NamedTuple):
+    """sums: the dtype that products are added up in; pairs: whether operands are pairs of bfloat16."""
+
+    sums: Any
+    pairs: bool
+
+    @property
+    def deep(self) -> int:
+        """Elements that are multiplied at once."""
+        return 2 if self.pairs else 1
+
+    def wide(self, a: _Layout, pads: Pads, channels: int, last: bool) -> _Layout:
+        """How the first operand lies as it is read: with so many channels, that lie last, if pairs are of
+        channels.
+        """
+        if not self.pairs:
+            return _padded(self.sums, a, pads)
+        space = [n + low + high for n, (low, high) in zip(a.shape[2:], pads, strict=True)]
+        return _laid(_BFLOAT16, (a.shape[0], channels, *space), last)
+
+    def apart(self, step: int) -> dict[str, Any]:
+        """What a Product is told of the halves of a pair of the second operand."""
+        return {"stored": PAIRS, "apart": step} if self.pairs else {}
 
 
 def _laid(dtype: Any, shape: Ints, last: bool = False) -> _Layout:
@@ -110,12 +176,18 @@ def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
 
 
 class _Plan(Product):
-    """A convolution's product. pads: A's, by (before, behind) for each dim; steps: as Product's."""
+    """A convolution's product. pads: A's, by (before, behind) for each dim; read: how A lies with them.
 
-    def __init__(self, dtype: Any, a: _Layout, pads: Pads, c: _Layout, *steps: Any) -> None:
-        super().__init__(dtype, *steps)
-        self.given, self.pads, self.shape, self.strides = a.shape, pads, c.shape, c.strides
-        self.last = c.strides != _laid(dtype, c.shape).strides
+    steps, halves: as Product's.
+    """
+
+    def __init__(
+        self, form: _Form, a: _Layout, pads: Pads, read: _Layout, c: _Layout, *steps: Any, **halves: Any
+    ) -> None:
+        super().__init__(form.sums, *steps, **halves)
+        self.given, self.pads, self.shape, self.strides = a, pads, c.shape, c.strides
+        self.form, self.read = form, read
+        self.last = c.strides != _laid(form.sums, c.shape).strides
         # Whether windows are packed instead of filters; C's channels come first then.
         self.turned = False
 
@@ -127,14 +199,18 @@ class _Plan(Product):
             (self.pack_code, self.packs, (packed, 1), 4, self.steps),
             (self.tile_code, self.tiles, (left, 1, 3), 6, self.steps),
         )
-        self.wide = padder(self.given, self.pads)
+        self.wide = (
+            _laying(self.given, self.pads, self.read)
+            if self.form.pairs
+            else padder(self.given.shape, self.pads)
+        )
 
     def run(self, a: Array, source: Array) -> Array:
         """C."""
         n, channels, *space = self.shape
-        c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
+        c = np.empty((n, *space, channels) if self.last else self.shape, self.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
-        to = np.empty((channels, n, *space), a.dtype) if self.turned else c
+        to = np.empty((channels, n, *space), self.dtype) if self.turned else c
         self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), to)
         if self.turned:
             c[...] = to.swapaxes(0, 1)
@@ -157,6 +233,28 @@ class _Plan(Product):
         return self.turned
 
 
+def _laying(given: _Layout, pads: Pads, read: _Layout) -> Callable[[Array], Array]:
+    """What lays bfloat16 out: padded, with channels of zeros where there are more of them to be read."""
+    if given == read:
+        return lambda a: a
+    n, channels, *space = read.shape
+    last = read.strides[1] == _BFLOAT16.itemsize and read.strides != _laid(_BFLOAT16, read.shape).strides
+    inside = tuple(
+        [slice(None), slice(given.shape[1])]
+        + [slice(low, low + size) for size, (low, _) in zip(given.shape[2:], pads, strict=True)]
+    )
+
+    def lay(a: Array) -> Array:
+        # As what they are in memory: NumPy copies elements of its own types in half the time.
+        out = np.zeros((n, *space, channels) if last else read.shape, np.uint16)
+        to, source = (np.moveaxis(out, -1, 1) if last else out)[inside], a.view(np.uint16)
+        if not copy(to, source):
+            to[...] = source
+        return out
+
+    return lay
+
+
 def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
     """Most samples of a job, and the jobs: (first sample, first place in it, how many places from there)."""
     step = max(1, min(samples, _FEWEST // max(places, 1)))
@@ -168,22 +266,22 @@ def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
 
 
 def forward(
-    dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dilation: Ints, groups: int, out: Ints
+    form: _Form, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dilation: Ints, groups: int, out: Ints
 ) -> _Plan:
     """(N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
-    pads = [(p, p) for p in padding]
-    wide = _padded(dtype, x, pads)
+    pads, deep = [(p, p) for p in padding], form.deep
     (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
-    c = _laid(dtype, (samples, outs, *out), convolves_last(x, w))
+    wide = form.wide(x, pads, channels * groups, True)
+    c = _laid(form.sums, (samples, outs, *out), convolves_last(x, w))
     xs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, x, pads, c, (ws[0], cs[1]))
+    plan = _Plan(form, x, pads, wide, c, (ws[0], cs[1]), **form.apart(ws[1]))
     most, parts = _parts(samples, prod(out))
     ai = offsets((most, *out), (xs[0], *_times(xs[2:], stride)))
     ci = offsets((most, *out), (cs[0], *cs[2:]))
-    at = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
-    bt = offsets((channels, *kernel), ws[1:])
+    at = offsets((channels // deep, *kernel), (deep * xs[1], *_times(xs[2:], dilation)))
+    bt = offsets((channels // deep, *kernel), (deep * ws[1], *ws[2:]))
     each = outs // groups
-    if groups == 1 and most == samples and plan.few(ai, at, np.arange(outs) * ws[0], bt):
+    if groups == 1 and most == samples and not form.pairs and plan.few(ai, at, np.arange(outs) * ws[0], bt):
         return plan
     for k in range(groups):
         starts = [
@@ -195,24 +293,24 @@ def forward(
 
 
 def to_input(
-    dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    form: _Form, g: _Layout, w: _Layout, space: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> _Plan:
     """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
     (samples, _, *out), (outs, channels, *kernel) = g.shape, w.shape
     dims = [_classes(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True)]
     pads = [_reach(classes, n) for classes, n in zip(dims, out, strict=True)]
     low = tuple([before for before, _ in pads])
-    wide = _padded(dtype, g, pads)
-    c = _laid(dtype, (samples, channels * groups, *space), convolves_last(g, w))
+    wide, deep = form.wide(g, pads, outs, True), form.deep
+    c = _laid(form.sums, (samples, channels * groups, *space), convolves_last(g, w))
     gs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, g, pads, c, (ws[1], cs[1]))
+    plan = _Plan(form, g, pads, wide, c, (ws[1], cs[1]), **form.apart(ws[0]))
     each = outs // groups
     for classes in product(*dims):
         counts = tuple([count for _, count, _ in classes])
         most, parts = _parts(samples, prod(counts))
         ai = offsets((most, *counts), (gs[0], *gs[2:]))
         ci = offsets((most, *counts), (cs[0], *_times(cs[2:], stride)))
-        at, bt = offsets((each,), gs[1:2]), offsets((each,), ws[:1])
+        at, bt = (offsets((each // deep,), (deep * step,)) for step in (gs[1], ws[0]))
         for (_, _, taps), before, step_g, step_w in zip(classes, low, gs[2:], ws[2:], strict=True):
             at = (at[:, None] + np.array([(place + before) * step_g for _, place in taps], np.int64)).ravel()
             bt = (bt[:, None] + np.array([tap * step_w for tap, _ in taps], np.int64)).ravel()
@@ -221,6 +319,7 @@ def to_input(
             groups == 1
             and most == samples
             and {*stride} == {1}
+            and not form.pairs
             and plan.few(ai, at, np.arange(channels) * ws[1], bt)
         ):
             return plan
@@ -257,22 +356,31 @@ def _reach(classes: Sequence[tuple[int, int, Any]], size: int) -> tuple[int, int
 
 
 def to_weight(
-    dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    form: _Form,
+    x: _Layout,
+    g: _Layout,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
 ) -> _Plan:
     """The sum over samples and places of windows of (N, C, *in) times (N, O, *out): (O, C / groups, *k)."""
     pads = [(p, p) for p in padding]
-    wide = _padded(dtype, x, pads)
+    wide, deep = form.wide(x, pads, x.shape[1], False), form.deep
     (samples, outs, *out), channels = g.shape, x.shape[1] // groups
-    c = _laid(dtype, (outs, channels, *kernel), convolves_last(x, g))
+    c = _laid(form.sums, (outs, channels, *kernel), convolves_last(x, g))
     gs, xs, cs = g.strides, wide.strides, c.strides
     # Few places of a sample are walked with those of the others.
     whole = samples * prod(out) <= _TOGETHER
-    plan = _Plan(dtype, x, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), 1 if whole else samples)
+    steps = (gs[1], cs[0]), (xs[0], gs[0]), 1 if whole else samples
+    plan = _Plan(form, x, pads, wide, c, *steps, **form.apart(gs[-1]))
     ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
     ci = offsets((channels, *kernel), cs[1:])
-    walked = (samples, *out) if whole else out
+    walked = [*[samples] * whole, *out[:-1], out[-1] // deep]
     at, bt = (
-        offsets(walked, [*of[:whole], *steps]) for of, steps in ((xs, _times(xs[2:], stride)), (gs, gs[2:]))
+        offsets(walked, [*of[:whole], *steps[:-1], deep * steps[-1]])
+        for of, steps in ((xs, _times(xs[2:], stride)), (gs, gs[2:]))
     )
     each = outs // groups
     for k in range(groups):

@@ -32,11 +32,12 @@ from rushlight._engine.ops.table import Array, composite, opaque
 
 def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: Any) -> ArrayFunction:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
-    run = service("convolution")(which, _wide(a), _wide(b), *how) or otherwise
+    paired = service("convolution of pairs")(which, a, b, *how)
+    run = paired or service("convolution")(which, _wide(a), _wide(b), *how) or otherwise
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
 
     def widened(a: Array, b: Array) -> Array:
-        found = run(_wide(a), _wide(b))
+        found = run(a, b) if paired else run(_wide(a), _wide(b))
         return converted(found, laid_out(found.shape, (order(found.shape),), a.dtype))
 
     return run if _wide(a) is a else widened

@@ -354,7 +354,7 @@ def _batch_norm(
     return found
 
 
-@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,))
+@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,), planned=True)
 def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float):
     """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...)."""
     shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
@@ -376,21 +376,44 @@ def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: floa
 def _by_own_moments_gradient(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
     x, (_, center, spread) = s.input, s.result
     count = x.numel() // max(x.shape[1], 1)
-    rstd = (spread + s.eps).rsqrt()
     to_input = to_weight = to_bias = None
     if grad is not None:
-        total, along = _channel_sums(grad, x, center)
-        if s.needs("input"):
-            scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
-            slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-            to_input = _pulled(grad, x, center, scale, slope, shift)
-        to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
-        to_bias = total.reshape(-1) if s.needs("bias") else None
+        wanted = s.needs("input"), s.needs("weight"), s.needs("bias")
+        found = iter(_by_own_moments_backward(grad, x, center, spread, s.weight, s.eps, *wanted))
+        to_input, to_weight, to_bias = (next(found) if each else None for each in wanted)
     if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
         of_center, of_spread = (0 if g is None else g for g in (grad_center, grad_spread))
         more = (of_center + of_spread * 2 * (x - center)) / count
         to_input = more if to_input is None else to_input + more
     return to_input, to_weight, to_bias
+
+
+@composite(name="_by_own_moments_backward", where=("aten",), planned=True)
+def _by_own_moments_backward(
+    grad,
+    input,
+    center,
+    spread,
+    weight: Tensor | None,
+    eps: float,
+    of_input: bool,
+    of_weight: bool,
+    of_bias: bool,
+):
+    """The gradients of batch_norm by its own moments that are wanted, one after the other."""
+    count = input.numel() // max(input.shape[1], 1)
+    rstd = (spread + eps).rsqrt()
+    total, along = _channel_sums(grad, input, center)
+    found = []
+    if of_input:
+        scale = rstd if weight is None else rstd * weight.reshape(rstd.shape)
+        slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
+        found.append(_pulled(grad, input, center, scale, slope, shift))
+    if of_weight:
+        found.append((along * rstd).reshape(-1))
+    if of_bias:
+        found.append(total.reshape(-1))
+    return tuple(found)
 
 
 def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
@@ -463,13 +486,18 @@ def _update_running(
 ) -> None:
     """Move the running moments towards those of `count` values a channel, the variance unbiased."""
     for running, fresh, scale in (
-        (running_mean, center, 1),
+        (running_mean, center, 1.0),
         (running_var, spread, count / max(count - 1, 1)),
     ):
         if running is not None:
-            fresh = fresh.detach().reshape(-1) * scale
             old = running if running._g is None else running.detach()
-            running._follow_((1 - momentum) * old + momentum * fresh)
+            running._follow_(_moved_running(old, fresh.detach(), scale, momentum))
+
+
+@composite(name="_moved_running", where=("aten",), planned=True)
+def _moved_running(running, fresh, scale: float, momentum: float):
+    """The running moments (C), moved towards fresh ones (1, C, 1, ...) times a scale."""
+    return (1 - momentum) * running + momentum * (fresh.reshape(-1) * scale)
 
 
 @composite(where=("nn.functional",), planned=True)

@@ -238,8 +238,9 @@ def lcm(input, other) -> Expr:
 
 
 def _check_alpha(bound: dict[str, Any]) -> None:
-    alpha = bound["alpha"]
-    if type(alpha) is int:
+    alpha, first = bound["alpha"], bound["input"]
+    usual = alpha.__class__ is float and hasattr(first, "dtype") and first.dtype.category >= 2
+    if usual or type(alpha) is int:
         return
     operands = [bound["input"], bound["other"]]
     tensors = [v.dtype for v in operands if hasattr(v, "dtype")]
