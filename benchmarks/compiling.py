@@ -131,7 +131,9 @@ def compiled_cnn(torch: Any) -> Call:
 def _resnet(torch: Any) -> Any:
     nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[name-defined, misc]
+    base: Any = nn.Module
+
+    class Block(base):
         def __init__(self, inside: int, outside: int, stride: int) -> None:
             super().__init__()
             self.conv1 = nn.Conv2d(inside, outside, 3, stride, 1, bias=False)

@@ -37,7 +37,7 @@ class Step:
 CALLS, WARM = 36, 26
 
 
-class MLP(nn.Module):  # type: ignore[misc]  # torch is Rushlight or PyTorch here
+class MLP(nn.Module):
     """A small model; `width` makes its products large enough to count."""
 
     def __init__(self, width: int = 256) -> None:
@@ -144,7 +144,7 @@ def _perceiver() -> Any:
         dim=32, queries_dim=32, logits_dim=10, depth=3, num_latents=32, latent_dim=64, latent_heads=4
     )
 
-    class Classifier(nn.Module):  # type: ignore[misc]
+    class Classifier(nn.Module):
         """What its page shows: a sequence, and one query."""
 
         def __init__(self) -> None:
@@ -172,7 +172,7 @@ def _unet() -> Any:
         norm_num_groups=8,
     )
 
-    class Denoiser(nn.Module):  # type: ignore[misc]
+    class Denoiser(nn.Module):
         """A class for each place, at one time."""
 
         def __init__(self) -> None:

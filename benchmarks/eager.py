@@ -159,8 +159,7 @@ def calls() -> dict[str, str]:
 
 def _workload(title: str, text: str, n: int) -> Workload:
     def prepare(torch: Any) -> Callable[[], Any]:
-        call: Callable[[], Any] = eval(f"lambda: {text}", operands(torch, n))  # made once for a size
-        return call
+        return eval(f"lambda: {text}", operands(torch, n))  # made once for a size
 
     return Workload(title, 3.0, prepare)
 

@@ -80,7 +80,8 @@ class Worker:
             print(asked, file=self.process.stdin, flush=True)
         except BrokenPipeError:
             raise RuntimeError(f"the worker ended (exit {self.process.wait()})") from None
-        line = self.process.stdout.readline()  # type: ignore[union-attr]
+        output: Any = self.process.stdout
+        line = output.readline()
         if not line:
             raise RuntimeError(f"the worker ended (exit {self.process.wait()})")
         answer: dict[str, Any] = json.loads(line)

@@ -15,7 +15,9 @@ WIDTH, HEADS, LAYERS, VOCABULARY, PROMPT = 768, 12, 6, 50257, 128
 def _block(torch: Any) -> Any:
     nn, F = torch.nn, torch.nn.functional
 
-    class Block(nn.Module):  # type: ignore[name-defined, misc]
+    base: Any = nn.Module
+
+    class Block(base):
         def __init__(self) -> None:
             super().__init__()
             self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
@@ -43,7 +45,9 @@ def _block(torch: Any) -> Any:
 def _gpt2(torch: Any, dtype: Any) -> Any:
     nn = torch.nn
 
-    class GPT2(nn.Module):  # type: ignore[name-defined, misc]
+    base: Any = nn.Module
+
+    class GPT2(base):
         def __init__(self) -> None:
             super().__init__()
             self.tokens, self.positions = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(1024, WIDTH)

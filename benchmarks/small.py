@@ -86,8 +86,7 @@ def calls() -> dict[str, str]:
 
 def _workload(title: str, text: str) -> Workload:
     def prepare(torch: Any) -> Callable[[], Any]:
-        call: Callable[[], Any] = eval(f"lambda: {text}", operands(torch))  # made once
-        return call
+        return eval(f"lambda: {text}", operands(torch))  # made once
 
     return Workload(title, 1.5, prepare)
 

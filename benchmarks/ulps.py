@@ -154,8 +154,7 @@ def resolve(package: Any, name: str) -> Callable[..., Any]:
     """An op by its path."""
     for part in name.split("."):
         package = getattr(package, part)
-    result: Callable[..., Any] = package
-    return result
+    return package
 
 
 def compiled(name: str, given: dict[str, Any], *tensors: Any) -> bool:

@@ -73,7 +73,9 @@ def residual(torch: Any) -> None:
     """A small residual network, 5 steps."""
     nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
+    base: Any = nn.Module
+
+    class Block(base):
         def __init__(self, channels: int) -> None:
             super().__init__()
             self.one, self.two = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))

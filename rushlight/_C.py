@@ -31,6 +31,10 @@ def __getattr__(name: str) -> Any:
         switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
         if switch is not None:
             return switch
+    if name.startswith(("_jit_pass_", "_create_function_", "_freeze_module")):
+        found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
+        if found is not None:
+            return found
     if name in _GRAPHS or name.endswith("Type"):
         graphs = import_module("rushlight.jit.program.graphs")
         found = (graphs.CLASSES | graphs.TYPES).get(name)
@@ -54,20 +58,17 @@ def is_grad_enabled() -> bool:
 
 def _current_graph_task_id() -> int:
     """A number of the running backward; -1 outside."""
-    result: int = import_module("rushlight._engine.autograd.tasks").current_graph_task_id()
-    return result
+    return import_module("rushlight._engine.autograd.tasks").current_graph_task_id()
 
 
 def _current_graph_task_execution_order() -> list[Any]:
     """The nodes that the running backward goes through, in its order."""
-    result: list[Any] = import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()
-    return result
+    return import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()
 
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node."""
-    result: bool = import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)
-    return result
+    return import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)
 
 
 def _set_fwd_grad_enabled(mode: bool) -> None:
@@ -228,3 +229,8 @@ def _log_api_usage_once(event: str) -> None:
 def _infer_size(first: Any, second: Any) -> Size:
     """The shape to which two shapes broadcast; RuntimeError where they do not."""
     return Size(broadcast_shapes(tuple(first), tuple(second)))
+
+
+def _is_tracing() -> bool:
+    """Whether torch.jit.trace records what runs."""
+    return _get_tracing_state() is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any
+from typing import Any, TextIO
 
 __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
@@ -32,7 +32,7 @@ def _switch(log: logging.Logger, on: bool) -> None:
         log.addHandler(_Handler())
 
 
-class _Handler(logging.StreamHandler):  # type: ignore[type-arg]
+class _Handler(logging.StreamHandler[TextIO]):
     def __init__(self) -> None:
         super().__init__()
         self.setFormatter(logging.Formatter("[%(name)s] %(message)s"))

@@ -24,5 +24,4 @@ def device_index(device: int | None, /) -> AbstractContextManager[Any]:
         return nullcontext()
     if _engine.platform() is None:
         globals()["set_device_index"](device)
-    result: AbstractContextManager[Any] = import_module("rushlight.cuda").device(device)
-    return result
+    return import_module("rushlight.cuda").device(device)

@@ -263,11 +263,11 @@ def _compiled(text: str | bytes, name: str) -> Callable[[], Any]:
 
 
 def _by_runpy(folder: str, name: str, *alter_argv: bool) -> Callable[[], Any]:
-    import runpy
+    run_module: Any = getattr(import_module("runpy"), "_run_module_as_main")  # what `python -m` calls
 
     _set_first_path(folder)
     _fresh_main()
-    return lambda: runpy._run_module_as_main(name, *alter_argv)  # type: ignore[attr-defined]
+    return lambda: run_module(name, *alter_argv)
 
 
 def _script(path: str) -> Callable[[], Any]:
@@ -292,10 +292,10 @@ def _script(path: str) -> Callable[[], Any]:
 
     def run() -> None:
         if isinstance(loader, SourcelessFileLoader):
-            code = loader.get_code("__main__")
+            code: Any = loader.get_code("__main__")
         else:
             code = compile(data, full, "exec", dont_inherit=True)
-        exec(code, namespace)  # type: ignore[arg-type]
+        exec(code, namespace)
 
     return run
 

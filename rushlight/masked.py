@@ -94,8 +94,7 @@ def _of_sparse(reduction: Any) -> Any:
     @wraps(reduction)
     def reduce(input: Tensor, dim: Any = None, **options: Any) -> Tensor:
         if input.layout is torch.strided:
-            result: Tensor = reduction(input, dim, **options)
-            return result
+            return reduction(input, dim, **options)
         mask = options.pop("mask", None)
         if mask is None and reduction.__name__ != "sum":
             raise ValueError(
@@ -105,8 +104,7 @@ def _of_sparse(reduction: Any) -> Any:
         found = reduction(input.to_dense(), dim, mask=mask, **options)
         if mask is not None and not input.is_sparse:  # of compressed layouts what nothing is in is left out
             found = found.masked_fill(~_output_mask(reduction, input, dim, mask=mask, **options), 0)
-        answer: Tensor = found.to_sparse()
-        return answer
+        return found.to_sparse()
 
     return reduce
 
@@ -199,10 +197,7 @@ def mean(
         )
     if mask is None:
         return input.to(of).mean(_dims(input, dim), keepdim)
-    result: Tensor = sum(input, dim, keepdim=keepdim, dtype=of, mask=mask) / _count(
-        input, dim, keepdim, mask, of
-    )
-    return result
+    return sum(input, dim, keepdim=keepdim, dtype=of, mask=mask) / _count(input, dim, keepdim, mask, of)
 
 
 def median(
@@ -254,8 +249,7 @@ def _variance(
     x = input.to(of) if input.dtype is not torch.bool else input - input  # PyTorch's error for bools
     around = x - sum(x, dim, keepdim=True, mask=mask) / _count(x, dim, True, mask, of)
     total = sum(around * around.conj(), dim, keepdim=keepdim, mask=mask)
-    result: Tensor = total / (_count(x, dim, keepdim, mask, of.to_real()) - correction).clamp(min=0)
-    return result
+    return total / (_count(x, dim, keepdim, mask, of.to_real()) - correction).clamp(min=0)
 
 
 def var(

@@ -192,8 +192,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 def _stand_in(params: str) -> Callable[..., Any]:
     import rushlight as torch
 
-    made: Callable[..., Any] = eval(f"lambda {params[1:-1]}: -1", {"torch": torch})
-    return made
+    return eval(f"lambda {params[1:-1]}: -1", {"torch": torch})
 
 
 @lru_cache(None)

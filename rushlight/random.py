@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, SupportsInt
 
 from rushlight._engine.core import accelerator
-from rushlight._engine.tensors.generator import Generator, around, default_generator
+from rushlight._engine.tensors.generator import Generator, around, default_generator as default_generator
 from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = [

@@ -24,6 +24,7 @@ from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
     device_math,
     lines,
     many,
+    orders,
     ptx,
     reducing,
     writing,
@@ -85,13 +86,13 @@ def _of_sample(row: Row) -> Iterator[Meaning]:
         found.append(entry(self, *args, **more))
         return found[-1]
 
-    Formula.entry = noted  # type: ignore[method-assign]
+    setattr(Formula, "entry", noted)
     try:
         for of, sample in laws.ALL:
             if of is row and not found:
                 laws.call(row, {n: _single(v) for n, v in laws.tensors_of(sample).items()})
     finally:
-        Formula.entry = entry  # type: ignore[method-assign]
+        setattr(Formula, "entry", entry)
     yield from [e.kernel.meaning for e in found[:1]]
 
 
@@ -204,6 +205,11 @@ def _families() -> Iterator[tuple[str, str]]:
     )
     yield "add at positions", lines.writes("add", "float32", "int64", 1, "nvptx")[0]
     yield "ranks", lines.ranks("float32", False, 1, "nvptx")[0]
+    yield "merge of runs", orders.merged("float32", False, "nvptx")[0]
+    yield "sums of positions in order", orders.gathered_writes("add", "float32", "nvptx")[0]
+    yield "search", orders.searches("float32", False, "nvptx")[0]
+    yield "running maximum", orders.extremes("max", "float32", 1, "nvptx")[0]
+    yield "logcumsumexp", lines.scan("logaddexp", "float32", "float32", 1, "nvptx")[0]
     yield "cumsum", lines.scan("add", "float32", "float32", 1, "nvptx")[0]
     yield "max pool of 3 x 3", writing.pointwise(windows._maxima(9, "float32", "float32", False), 4)[0]
     for kind in ("uniform", "normal", "integers", "keep"):

@@ -55,8 +55,7 @@ class Trial:
 
     def inputs(self, change: Callable[[Any], Any] = lambda x: x) -> tuple[Any, Any]:
         """(args, kwargs) of forward, fresh, with each tensor changed."""
-        result: tuple[Any, Any] = self.each(opened(self.p, self.file)[1], change)
-        return result
+        return self.each(opened(self.p, self.file)[1], change)
 
     def each(self, given: Any, change: Callable[[Any], Any]) -> Any:
         """Nested values with each tensor changed; the same tensor twice stays the same."""

@@ -307,6 +307,10 @@ def written(path: str) -> str:
             and not (name.startswith("_") and not isinstance(value, (type, FunctionType)))
         ):
             body += declared(scope, module, name, value)
+    if path == stubclasses.MODULE:
+        for name in ("ParamSpec", "Protocol", "TypeVar"):
+            scope.name("typing", name)
+        body = [*stubclasses.CALLS.splitlines(), *body]
     return finished(scope, module, body + table(scope, space, told))
 
 
@@ -383,7 +387,7 @@ def modules() -> list[str]:
         "rushlight.cuda.nvtx",
         *(f"rushlight.backends.{name}" for name in _BACKENDS),
     ]
-    for folder in ("nn/modules", "distributions"):
+    for folder in ("nn/modules",):
         found += [
             ".".join(file.relative_to(ROOT).with_suffix("").parts)
             for file in (ROOT / "rushlight" / folder).rglob("*.py")

@@ -229,6 +229,10 @@ def result(scope: Scope, function: Any, name: str, file: str, module: str) -> st
         return "None"
     noted = noted if isinstance(noted, str) else getattr(noted, "__name__", None)
     found = None if noted is None else scope.source(noted, file, module)
+    if inspect.isgeneratorfunction(inspect.unwrap(function)) and not inspect.isgeneratorfunction(function):
+        # @contextmanager: what it gives, with the block's value.
+        manager = scope.name("contextlib", "_GeneratorContextManager")
+        return f"{manager}[{(found or '').partition('[')[2].rstrip(']') or scope.home('Any')}]"
     by_name = None if name in ("dtype", "device") else words()[1].get(name)
     return found or (scope.house(by_name) if by_name else scope.home("Any"))
 

@@ -170,56 +170,16 @@ def attention(b: Any) -> None:
         b.attempt(f"both ways, {length}", "ms", lambda f=both: b.seconds(f, 5) * 1e3)
 
 
-def _gpt(torch: Any, vocabulary: int, length: int, width: int, layers: int, heads: int) -> Any:
-    """A GPT as nanoGPT has it."""
-    nn: Any = torch.nn
-    base: Any = nn.Module
+def _gpt(torch: Any, *sizes: int) -> Any:
+    from benchmarks.gpu import models
 
-    class Block(base):  # type: ignore[misc]
-        """Attention and a feed-forward network."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.one, self.two = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.mix, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x: Any) -> Any:
-            n, t, _ = x.shape
-            q, k, v = self.mix(self.one(x)).view(n, t, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
-            a = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.out(a.transpose(1, 2).reshape(n, t, width))
-            return x + self.narrow(nn.functional.gelu(self.wide(self.two(x))))
-
-    class GPT(base):  # type: ignore[misc]
-        """Embeddings, blocks, a head."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
-            self.blocks = nn.Sequential(*[Block() for _ in range(layers)])
-            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
-
-        def forward(self, ids: Any, targets: Any) -> Any:
-            x = self.tokens(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
-            logits = self.head(self.norm(self.blocks(x)))
-            return nn.functional.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
-
-    return GPT()
+    return models.GPT(*sizes)
 
 
 def _cnn(torch: Any, width: int) -> Any:
-    nn = torch.nn
-    layers, before = [], 3
-    for k in (1, 2, 4):
-        layers += [
-            nn.Conv2d(before, width * k, 3, padding=1),
-            nn.BatchNorm2d(width * k),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-        ]
-        before = width * k
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, 10))
+    from benchmarks.gpu import models
+
+    return models.cnn(width)
 
 
 def steps(b: Any) -> None:

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.transforms.batching import Batched, Batching
+from rushlight._engine.transforms.batching import FALLBACK, Batched, Batching
 from rushlight._engine.transforms.levels import Level, Wrapped, active, wrapper
 
 TransformType = IntEnum("TransformType", "Torch Vmap Grad Jvp Functionalize", start=0)
@@ -40,13 +40,16 @@ class CInterpreter:
 
     def batch_size(self) -> int:
         """How many examples a vmap maps over."""
-        result: int = self.running.size  # type: ignore[attr-defined]
-        return result
+        return self._mapping().size
 
     def randomness(self) -> str:
         """A vmap's: "error", "same" or "different"."""
-        result: str = self.running.randomness  # type: ignore[attr-defined]
-        return result
+        return self._mapping().randomness
+
+    def _mapping(self) -> Batching:
+        if not isinstance(self.running, Batching):
+            raise TypeError(f"expected a running vmap, got {type(self.running).__name__}")
+        return self.running
 
     @contextmanager
     def lower(self) -> Iterator[None]:
@@ -113,8 +116,7 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
     """What a tensor of a transform holds: of a vmap, the whole batch."""
     if not isinstance(tensor, Wrapped):
         raise RuntimeError("No wrappers present!")
-    result: Tensor = tensor.value
-    return result
+    return tensor.value
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
@@ -141,21 +143,18 @@ def _of(number: int) -> Level:
 
 def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
     """A tensor whose dim `dim` is the batch, as the examples of the vmap of that level."""
-    result: Tensor = wrapper(Batched, tensor.movedim(dim, 0), _of(level))
-    return result
+    return wrapper(Batched, tensor.movedim(dim, 0), _of(level))
 
 
 def _remove_batch_dim(tensor: Any, level: int, batch_size: int, dim: int) -> Tensor:
     """The batch of a vmap's tensor, in dim `dim`; what has no batch is repeated `batch_size` times."""
     whole = tensor.value if maybe_get_level(tensor) == level else tensor.expand(batch_size, *tensor.shape)
-    found: Tensor = whole.movedim(0, dim)
-    return found
+    return whole.movedim(0, dim)
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
     """Begin a vmap; the number of its level."""
-    result: int = Batching(batch_size, randomness).__enter__().number
-    return result
+    return Batching(batch_size, randomness).__enter__().number
 
 
 def _vmap_decrement_nesting() -> int:
@@ -191,3 +190,13 @@ def get_single_level_autograd_function_allowed() -> bool:
 def set_single_level_autograd_function_allowed(allowed: bool) -> None:
     """Kept only: a Function has one level here."""
     _single_level[0] = allowed
+
+
+def _is_vmap_fallback_enabled() -> bool:
+    """Whether vmap runs ops that have no rule example by example."""
+    return FALLBACK["enabled"]
+
+
+def _set_vmap_fallback_enabled(enabled: bool) -> None:
+    """Let vmap run ops that have no rule example by example, or raise there."""
+    FALLBACK["enabled"] = bool(enabled)

@@ -196,7 +196,8 @@ class FakeTensorMode(TorchDispatchMode):
 def is_fake(x: object) -> bool:
     """Whether a value is a fake tensor, or holds some."""
     if isinstance(x, Tensor) and hasattr(type(x), "__tensor_flatten__"):
-        return all(is_fake(getattr(x, name)) for name in x.__tensor_flatten__()[0])  # type: ignore[attr-defined]
+        inner: Any = getattr(x, "__tensor_flatten__")()[0]
+        return all(is_fake(getattr(x, name)) for name in inner)
     return isinstance(x, FakeTensor)
 
 

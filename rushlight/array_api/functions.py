@@ -120,10 +120,8 @@ def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
     def reduction(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, **options: Any) -> Tensor:
         axes = _axes(axis, x.ndim)
         if not axes:
-            result: Tensor = f(x.unsqueeze(-1), (-1,), False, **options)
-            return result
-        answer: Tensor = f(x, axes, keepdims, **options)
-        return answer
+            return f(x.unsqueeze(-1), (-1,), False, **options)
+        return f(x, axes, keepdims, **options)
 
     return reduction
 
@@ -146,8 +144,7 @@ def _summing(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def summing(x: Tensor, *rest: Any, dtype: Any = None) -> Tensor:
         unsigned = dtype is None and isdtype(x.dtype, "unsigned integer")
-        result: Tensor = f(x, *rest, dtype=torch.uint64 if unsigned else dtype)
-        return result
+        return f(x, *rest, dtype=torch.uint64 if unsigned else dtype)
 
     return summing
 
@@ -189,6 +186,8 @@ def _only(x: Tensor, axis: int | None) -> int:
 
 
 class UniqueAll(NamedTuple):
+    """The distinct values, where each first stands, which of them each element is, and how often."""
+
     values: Any
     indices: Any
     inverse_indices: Any
@@ -196,11 +195,15 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
+    """The distinct values and how often each stands."""
+
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
+    """The distinct values, and which of them each element is."""
+
     values: Any
     inverse_indices: Any
 

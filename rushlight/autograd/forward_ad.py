@@ -71,14 +71,13 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """(primal, tangent) of a dual tensor; outside every level, and of other tensors, the tangent is None."""
     if not _levels or not _levels[-1].holds(tensor):
         return UnpackedDualTensor(tensor, None)
-    primal = tensor.value  # type: ignore[attr-defined]
-    return UnpackedDualTensor(primal.view_as(primal), tensor.tangent)  # type: ignore[attr-defined]
+    dual: Any = tensor
+    return UnpackedDualTensor(dual.value.view_as(dual.value), dual.tangent)
 
 
 def _is_fwd_grad_enabled() -> bool:
     """Whether ops on dual tensors give dual tensors."""
-    result: bool = _forward().enabled
-    return result
+    return _forward().enabled
 
 
 def _forward() -> Any:

@@ -229,8 +229,7 @@ def _slow(
 def _direction(like: Tensor, generator: Any) -> Tensor:
     """A random direction of length 1 with positive components."""
     drawn = ops.rand(like.numel(), generator=generator, dtype=like.dtype).to(like.device)
-    result: Tensor = (drawn / drawn.norm()).reshape(like.shape) if like.numel() else drawn.reshape(like.shape)
-    return result
+    return (drawn / drawn.norm()).reshape(like.shape) if like.numel() else drawn.reshape(like.shape)
 
 
 def _fast(
@@ -432,8 +431,7 @@ def _uniform(like: Tensor, apart: bool) -> Tensor:
     """Numbers of [-1, 1), drawn as torch.testing.make_tensor does; `apart` from each other in memory."""
     t: Any = like.detach().new_empty(like.shape)
     (t.view_as_real() if t.is_complex() else t).uniform_(-1, 1)
-    result: Tensor = (t.repeat_interleave(2, -1)[..., ::2] if apart and t.numel() > 1 else t).requires_grad_()
-    return result
+    return (t.repeat_interleave(2, -1)[..., ::2] if apart and t.numel() > 1 else t).requires_grad_()
 
 
 def gradgradcheck(

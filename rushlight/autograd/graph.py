@@ -114,6 +114,19 @@ def increment_version(tensor: Any) -> None:
         storage(t).version += 1
 
 
+class _Together(Handle):
+    """The handle of hooks that were set together."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        super().__init__({})
+        self._handles = handles
+
+    def remove(self) -> None:
+        """Take all of them away."""
+        for handle in self._handles:
+            handle.remove()
+
+
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
 ) -> Handle:
@@ -131,9 +144,9 @@ def register_multi_grad_hook(
     found: WeakKeyDictionary[Any, tuple[list[Any], list[int]]] = WeakKeyDictionary()
 
     def receive(place: int, grad: Tensor) -> None:
-        run = current_run()
+        run: Any = current_run()  # a hook is called while one runs
         if first := run not in found:
-            reached = run.reached()  # type: ignore[union-attr]
+            reached = run.reached()
             found[run] = [None] * len(nodes), [i for i, node in enumerate(nodes) if node in reached]
         grads, missing = found[run]
         grads[place] = grad
@@ -142,6 +155,4 @@ def register_multi_grad_hook(
             fn(grad if mode == "any" else grads)
 
     handles = [t.register_hook(partial(receive, place)) for place, t in enumerate(tensors)]
-    together = Handle({})
-    together.remove = lambda: [handle.remove() for handle in handles]  # type: ignore
-    return together
+    return _Together(handles)

@@ -158,8 +158,7 @@ def units(like: Tensor) -> list[Tensor]:
 
 def _as_class(like: Tensor, seed: Tensor) -> Tensor:
     """A seed as a tensor of the class that an output is of."""
-    result: Tensor = ops.zeros_like(like.detach()).copy_(seed)
-    return result
+    return ops.zeros_like(like.detach()).copy_(seed)
 
 
 def alike(a: Sequence[Matrix], b: Sequence[Matrix], bound: float) -> bool:

@@ -2,6 +2,7 @@
 """torch.backends.cudnn: its switches are kept; convolutions are Rushlight's own."""
 from builtins import bool as _bool, int as _int
 from collections.abc import Iterator
+from contextlib import _GeneratorContextManager
 from rushlight import Tensor
 from typing import Any
 
@@ -11,7 +12,7 @@ benchmark_limit: _int
 depthwise_kernel: str
 deterministic: _bool
 enabled: _bool
-def flags(**given: Any) -> Iterator[None]:
+def flags(**given: Any) -> _GeneratorContextManager[None]:
     """Set switches within the block; those that are not named take the defaults of `flags()`."""
 fp32_precision: str
 def is_acceptable(tensor: Tensor) -> _bool:

@@ -21,7 +21,7 @@ from rushlight._engine.names.absent_devices import (
 )
 
 
-class StreamContext(nullcontext):  # type: ignore[type-arg]
+class StreamContext(nullcontext[None]):
     """Of no stream."""
 
 

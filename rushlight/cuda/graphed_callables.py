@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.autograd.function import once_differentiable
 from rushlight.utils import _pytree as tree
 
 _REFUSED = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -20,9 +21,8 @@ def make_graphed_callables(
 ) -> Any:
     """Callables (functions or modules, one or a tuple) whose work is captured once, forward and backward.
 
-    sample_args: a tuple of tensors for each, of the shapes and requires_grad that all calls will have. They
-    are
-    the graphs' own memory from now on: a call copies its arguments there. Capture follows on
+    sample_args: a tuple of tensors for each, of the shapes and requires_grad that all calls will have.
+    They are the graphs' own memory from now on: a call copies its arguments there. Capture follows on
     `num_warmup_iters` runs. RuntimeError for modules with hooks, and for buffers that require gradients.
     """
     if torch.is_autocast_enabled() and torch.is_autocast_cache_enabled():
@@ -38,7 +38,8 @@ def make_graphed_callables(
         )
     pool = torch.cuda.graph_pool_handle() if pool is None else pool
     made = [_Graphed(f, tuple(s)) for f, s in zip(functions, samples, strict=True)]
-    stream = torch.cuda.Stream()
+    cuda: Any = torch.cuda
+    stream = cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for each in made:
@@ -80,7 +81,8 @@ class _Graphed:
             )
         self.sample, self.given = sample, len(flat)
         self.inputs = (*flat, *(tuple(function.parameters()) if is_module else ()))
-        self.forward, self.backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        cuda: Any = torch.cuda
+        self.forward, self.backward = cuda.CUDAGraph(), cuda.CUDAGraph()
 
     def _gradients(self, outputs: Sequence[Any], seeds: Sequence[Any], unused: bool) -> tuple[Any, ...]:
         wanted = tuple(t for t in self.inputs if t.requires_grad)
@@ -142,7 +144,7 @@ class _Graphed:
                 return tuple(o.detach() for o in own.outputs)
 
             @staticmethod
-            @torch.autograd.function.once_differentiable
+            @once_differentiable
             def backward(ctx: Any, *grads: Any) -> Any:
                 for static, g in zip(own.seeds, grads, strict=True):
                     if static is not None and g is not None and static.data_ptr() != g.data_ptr():

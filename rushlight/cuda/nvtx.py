@@ -1,5 +1,7 @@
 """torch.cuda.nvtx: marks for a profiler of GPUs, which is not there."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -84,12 +84,13 @@ class DeviceMesh:
             return 0
         if isinstance(mesh_dim, int):
             return mesh_dim
-        if mesh_dim not in (self.mesh_dim_names or ()):
+        names = self.mesh_dim_names or ()
+        if mesh_dim not in names:
             raise KeyError(
                 f"Invalid mesh_dim_name {mesh_dim!r} specified. Valid mesh_dim_names are "
                 f"{self.mesh_dim_names}."
             )
-        return self.mesh_dim_names.index(mesh_dim)  # type: ignore[union-attr]
+        return names.index(mesh_dim)
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
         """The process group of this rank's line along a dim."""

@@ -120,13 +120,13 @@ def is_initialized() -> bool:
     return world.default is not None
 
 
-def default_group(what: ProcessGroup | int | None = None) -> ProcessGroup:
+def default_group(what: Any = None) -> ProcessGroup:
     """The group that an argument `group=` means; ValueError before init_process_group().
 
     Of a process outside of a group it is GroupMember.NON_GROUP_MEMBER, a number, which `member` asks for.
     """
     if what is not None:
-        return what  # type: ignore[return-value]
+        return what
     if world.default is None:
         raise ValueError(
             "Default process group has not been initialized, please make sure to call init_process_group."

@@ -39,8 +39,7 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> Non
     """Let `handler(url, timeout=)`, a generator as `rendezvous` is, answer for a scheme."""
 
     def answer(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
-        result: tuple[Store, int, int] = next(handler(parts.geturl(), timeout=timeout))
-        return result
+        return next(handler(parts.geturl(), timeout=timeout))
 
     if scheme in _HANDLERS:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")

@@ -16,6 +16,7 @@ import socket
 import sys
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from rushlight.distributed.agent import Agent, Plan
 
@@ -45,13 +46,13 @@ def parser() -> argparse.ArgumentParser:
         "rushlight-run", description="Start a program in several processes.", allow_abbrev=False
     )
 
-    def add(name: str, **how: object) -> None:
+    def add(name: str, **how: Any) -> None:
         names = [
             f"--{name}",
             *([f"--{name.replace('-', '_')}"] if "-" in name else []),
             *([_SHORT[name]] if name in _SHORT else []),
         ]
-        made.add_argument(*names, dest=name.replace("-", "_"), **how)  # type: ignore[arg-type]
+        made.add_argument(*names, dest=name.replace("-", "_"), **how)
 
     for name, default, text in _OPTIONS:
         add(name, default=os.environ.get(f"PET_{name.upper().replace('-', '_')}", default), help=text)

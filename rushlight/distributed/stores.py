@@ -265,8 +265,9 @@ class TCPStore(Store):
     def __del__(self) -> None:
         if hasattr(self, "_line"):
             self._line.close()
-        if getattr(self, "_hub", None) is not None:
-            self._hub.stop()  # type: ignore[union-attr]
+        hub = getattr(self, "_hub", None)
+        if hub is not None:
+            hub.stop()
 
     def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
         try:

@@ -1,5 +1,10 @@
 """biject_to and transform_to: maps from all real numbers to where a constraint allows values."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from rushlight.distributions import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
@@ -8,10 +13,10 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 class ConstraintRegistry:
     """Transforms by the class of a constraint."""
 
-    def __init__(self):
-        self._registry = {}
+    def __init__(self) -> None:
+        self._registry: dict[type, Callable[..., Any]] = {}
 
-    def register(self, constraint, factory=None):
+    def register(self, constraint: Any, factory: Callable[..., Any] | None = None) -> Any:
         """Let factory(constraint) make the transforms of constraints of a class, or of this one's class.
 
         Without factory it is a decorator. TypeError for what is no constraint.
@@ -26,7 +31,7 @@ class ConstraintRegistry:
         self._registry[kind] = factory
         return factory
 
-    def __call__(self, constraint):
+    def __call__(self, constraint: Any) -> Any:
         """The transform to a constraint; NotImplementedError if none is registered."""
         if type(constraint) not in self._registry:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
@@ -36,13 +41,13 @@ class ConstraintRegistry:
 biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
 
 
-def _beyond(bound, sign):
+def _beyond(bound: str, sign: int) -> Callable[[Any], Any]:
     return lambda c: transforms.ComposeTransform(
         [transforms.ExpTransform(), transforms.AffineTransform(getattr(c, bound), sign)]
     )
 
 
-def _between(c):
+def _between(c: Any) -> Any:
     bounds = c.lower_bound, c.upper_bound
     if all(isinstance(b, (int, float)) for b in bounds) and bounds == (0, 1):
         return transforms.SigmoidTransform()
@@ -54,31 +59,40 @@ def _between(c):
     )
 
 
+def _identity(_: Any) -> Any:
+    return transforms.identity_transform
+
+
+def _corr_cholesky(_: Any) -> Any:
+    return transforms.CorrCholeskyTransform()
+
+
+def _register_parts(to: ConstraintRegistry) -> None:
+    """What is made of other constraints, by the transforms of these."""
+
+    def independent(c: Any) -> Any:
+        return transforms.IndependentTransform(to(c.base_constraint), c.reinterpreted_batch_ndims)
+
+    def cat(c: Any) -> Any:
+        return transforms.CatTransform([to(part) for part in c.cseq], c.dim, c.lengths)
+
+    def stack(c: Any) -> Any:
+        return transforms.StackTransform([to(part) for part in c.cseq], c.dim)
+
+    to.register(constraints.independent, independent)
+    to.register(constraints.cat, cat)
+    to.register(constraints.stack, stack)
+
+
 for _registry in (biject_to, transform_to):
-    for _constraint, _factory in [
-        (constraints.real, lambda c: transforms.identity_transform),
-        (constraints.greater_than, _beyond("lower_bound", 1)),
-        (constraints.greater_than_eq, _beyond("lower_bound", 1)),
-        (constraints.less_than, _beyond("upper_bound", -1)),
-        (constraints.interval, _between),
-        (constraints.half_open_interval, _between),
-        (constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform()),
-        (
-            constraints.independent,
-            lambda c, to=_registry: transforms.IndependentTransform(
-                to(c.base_constraint), c.reinterpreted_batch_ndims
-            ),
-        ),
-        (
-            constraints.cat,
-            lambda c, to=_registry: transforms.CatTransform([to(part) for part in c.cseq], c.dim, c.lengths),
-        ),
-        (
-            constraints.stack,
-            lambda c, to=_registry: transforms.StackTransform([to(part) for part in c.cseq], c.dim),
-        ),
-    ]:
-        _registry.register(_constraint, _factory)
+    _registry.register(constraints.real, _identity)
+    _registry.register(constraints.greater_than, _beyond("lower_bound", 1))
+    _registry.register(constraints.greater_than_eq, _beyond("lower_bound", 1))
+    _registry.register(constraints.less_than, _beyond("upper_bound", -1))
+    _registry.register(constraints.interval, _between)
+    _registry.register(constraints.half_open_interval, _between)
+    _registry.register(constraints.corr_cholesky, _corr_cholesky)
+    _register_parts(_registry)
 
 biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())

@@ -1,6 +1,12 @@
 """torch.distributions.constraints: where values and parameters may lie."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions.utils import demand
 
 
@@ -10,11 +16,11 @@ class Constraint:
     is_discrete = False
     event_dim = 0
 
-    def check(self, value):
+    def check(self, value: Tensor) -> Tensor:
         """Whether each value is in the set: bool, without the last event_dim dims."""
         raise NotImplementedError(f"{type(self).__name__} does not implement check")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}()"
 
 
@@ -24,10 +30,10 @@ class Constraint:
 class _Dependent(Constraint):
     """A set that only an object's parameters tell; what is known of it beforehand may be given."""
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def _known(self, name):
+    def _known(self, name: str) -> Any:
         found = vars(self)[f"_{name}"]
         if found is NotImplemented:
             raise NotImplementedError(f".{name} cannot be determined statically")
@@ -41,14 +47,14 @@ class _Dependent(Constraint):
     def event_dim(self) -> int:
         return self._known("event_dim")
 
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __call__(self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented) -> Any:
         """The same with more known."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
         )
 
-    def check(self, value):
+    def check(self, value: Tensor) -> Tensor:
         """ValueError: there is nothing to check by."""
         raise ValueError("Cannot determine validity of dependent constraint")
 
@@ -56,16 +62,22 @@ class _Dependent(Constraint):
 class _DependentProperty(property, _Dependent):
     """A property of objects that is a dependent constraint when asked of the class."""
 
-    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(
+        self,
+        fn: Callable[..., Any] | None = None,
+        *,
+        is_discrete: bool = NotImplemented,
+        event_dim: int = NotImplemented,
+    ) -> None:
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> Any:
         """The decorator's second half, after its keywords."""
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-def is_dependent(constraint):
+def is_dependent(constraint: Any) -> bool:
     """Whether a constraint cannot be checked without an object."""
     return isinstance(constraint, _Dependent)
 
@@ -73,14 +85,14 @@ def is_dependent(constraint):
 # --- sets made of others --------------------------------------------------------------------------
 
 
-def _all_rightmost(checks, kept):
+def _all_rightmost(checks: Any, kept: Any) -> Any:
     return checks.reshape((*checks.shape[:kept], -1)).all(-1)
 
 
 class _Wrapped(Constraint):
     """What a constraint of one more kind shares with the one that it is made of."""
 
-    def __init__(self, base_constraint):
+    def __init__(self, base_constraint: Any) -> None:
         demand(
             isinstance(base_constraint, Constraint),
             f"base_constraint must be a Constraint, got {type(base_constraint).__name__}",
@@ -99,7 +111,7 @@ class _Wrapped(Constraint):
 class _IndependentConstraint(_Wrapped):
     """A value is what `reinterpreted_batch_ndims` more dims of values are, if each of them is allowed."""
 
-    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+    def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
         demand(
             isinstance(reinterpreted_batch_ndims, int),
@@ -115,35 +127,35 @@ class _IndependentConstraint(_Wrapped):
     def event_dim(self) -> int:
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
-    def check(self, value):
+    def check(self, value: Tensor) -> Tensor:
         """Whether all parts of each value are allowed."""
         found = self.base_constraint.check(value)
         if found.dim() < self.reinterpreted_batch_ndims:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         return _all_rightmost(found, found.dim() - self.reinterpreted_batch_ndims)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 class MixtureSameFamilyConstraint(_Wrapped):
     """Values that all components of a mixture allow."""
 
-    def check(self, value):
+    def check(self, value: Tensor) -> Tensor:
         """Whether each value is allowed."""
         if value.dim() < self.event_dim:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         found = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
         return _all_rightmost(found, value.dim() - self.event_dim)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_constraint!r})"
 
 
 class _Parts(Constraint):
     """Constraints of the parts of a tensor along a dim."""
 
-    def __init__(self, cseq, dim=0):
+    def __init__(self, cseq: Any, dim: int = 0) -> None:
         alike = all(isinstance(c, Constraint) for c in cseq)
         demand(alike, "All elements of cseq must be Constraint instances")
         self.cseq, self.dim = list(cseq), dim
@@ -156,7 +168,7 @@ class _Parts(Constraint):
     def event_dim(self) -> int:
         return max(c.event_dim for c in self.cseq)
 
-    def _within(self, value):
+    def _within(self, value: Tensor) -> None:
         demand(
             -value.dim() <= self.dim < value.dim(),
             f"dim {self.dim} out of range for value with {value.dim()} dimensions",
@@ -166,7 +178,7 @@ class _Parts(Constraint):
 class _Cat(_Parts):
     """Constraints of parts of some lengths (1 each by default), as torch.cat joins them."""
 
-    def __init__(self, cseq, dim=0, lengths=None):
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         demand(
@@ -174,7 +186,7 @@ class _Cat(_Parts):
             f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})",
         )
 
-    def check(self, value):
+    def check(self, value: Tensor) -> Tensor:
         """Whether each part is allowed."""
         self._within(value)
         parts = value.split([*self.lengths, value.size(self.dim) - sum(self.lengths)], self.dim)
@@ -188,7 +200,7 @@ class _Stack(_Parts):
     def event_dim(self) -> int:
         return (lambda most: most + (self.dim + most < 0))(max(c.event_dim for c in self.cseq))
 
-    def check(self, value):
+    def check(self, value: Tensor) -> Tensor:
         """Whether each part is allowed."""
         self._within(value)
         return torch.stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim))], self.dim)
@@ -200,31 +212,38 @@ class _Stack(_Parts):
 class _Bounded(Constraint):
     """Numbers beyond bounds; the text tells them."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         bounds = ", ".join(f"{name}={value}" for name, value in vars(self).items())
         return f"{type(self).__name__[1:]}({bounds})"
 
 
 class _From(_Bounded):
-    def __init__(self, lower_bound):
+    def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
 
 
 class _To(_Bounded):
-    def __init__(self, upper_bound):
+    def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
 
 
 class _FromTo(_Bounded):
-    def __init__(self, lower_bound, upper_bound):
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
 
-def _whole(value):
+def _whole(value: Tensor) -> Any:
     return value % 1 == 0
 
 
-def _set(name, check, doc, event_dim=0, discrete=False, base=Constraint):
+def _set(
+    name: str,
+    check: Callable[..., Any],
+    doc: str,
+    event_dim: int = 0,
+    discrete: bool = False,
+    base: Any = Constraint,
+) -> Any:
     """A class of constraints by what its members answer: check(the constraint, a value)."""
     return type(
         name,
@@ -288,42 +307,42 @@ class _Multinomial(_To):
     is_discrete, event_dim = True, 1
     __repr__ = Constraint.__repr__
 
-    def check(self, value):
+    def check(self, value: Tensor) -> Tensor:
         """Whether each vector is allowed."""
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
-def _lower_triangular(value):
+def _lower_triangular(value: Tensor) -> Any:
     return (value.tril() == value).flatten(-2).all(-1)
 
 
-def _lower_cholesky(value):
+def _lower_cholesky(value: Tensor) -> Any:
     return _lower_triangular(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-def _corr_cholesky(_, value):
+def _corr_cholesky(_: Any, value: Tensor) -> Any:
     most = torch.finfo(value.dtype).eps * value.size(-1) * 10  # ten roundings for each number of a row
     length = torch.linalg.norm(value.detach(), dim=-1)
     return _lower_cholesky(value) & ((length - 1).abs() <= most).all(-1)
 
 
-def _square(_, value):
+def _square(_: Any, value: Tensor) -> Any:
     return torch.full(
         value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device
     )
 
 
-def _symmetric(_, value):
+def _symmetric(_: Any, value: Tensor) -> Any:
     found = _square(_, value)
     return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if found.all() else found
 
 
-def _positive_definite(_, value):
+def _positive_definite(_: Any, value: Tensor) -> Any:
     found = _symmetric(_, value)
     return torch.linalg.cholesky_ex(value).info.eq(0) if found.all() else found
 
 
-def _positive_semidefinite(_, value):
+def _positive_semidefinite(_: Any, value: Tensor) -> Any:
     found = _symmetric(_, value)
     return torch.linalg.eigvalsh(value).ge(0).all(-1) if found.all() else found
 
@@ -360,16 +379,69 @@ _PositiveDefinite = _set(
     base=_Symmetric,
 )
 
-dependent, dependent_property, independent = _Dependent(), _DependentProperty, _IndependentConstraint
-boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()
-integer_interval, interval, half_open_interval = _IntegerInterval, _Interval, _HalfOpenInterval
-nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)
-greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan
-positive, nonnegative, unit_interval = _GreaterThan(0.0), _GreaterThanEq(0.0), _Interval(0.0, 1.0)
-real_vector, positive_vector = independent(real, 1), independent(positive, 1)
-multinomial, cat, stack = _Multinomial, _Cat, _Stack
-lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
-square, symmetric = _Square(), _Symmetric()
-positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()
+dependent: Any = _Dependent()
+dependent_property = _DependentProperty
+independent: Any = _IndependentConstraint
+boolean: Any = _Boolean()
+one_hot: Any = _OneHot()
+real: Any = _Real()
+simplex: Any = _Simplex()
+integer_interval: Any = _IntegerInterval
+interval: Any = _Interval
+half_open_interval: Any = _HalfOpenInterval
+nonnegative_integer: Any = _IntegerGreaterThan(0)
+positive_integer: Any = _IntegerGreaterThan(1)
+greater_than: Any = _GreaterThan
+greater_than_eq: Any = _GreaterThanEq
+less_than: Any = _LessThan
+positive: Any = _GreaterThan(0.0)
+nonnegative: Any = _GreaterThanEq(0.0)
+unit_interval: Any = _Interval(0.0, 1.0)
+real_vector: Any = independent(real, 1)
+positive_vector: Any = independent(positive, 1)
+multinomial: Any = _Multinomial
+cat: Any = _Cat
+stack: Any = _Stack
+lower_triangular: Any = _LowerTriangular()
+lower_cholesky: Any = _LowerCholesky()
+corr_cholesky: Any = _CorrCholesky()
+square: Any = _Square()
+symmetric: Any = _Symmetric()
+positive_semidefinite: Any = _PositiveSemidefinite()
+positive_definite: Any = _PositiveDefinite()
 
-__all__ = [name for name in globals() if name[0] != "_" and name not in ("torch", "demand")]
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "positive_vector",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]

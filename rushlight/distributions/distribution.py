@@ -1,6 +1,12 @@
 """What distributions have in common: shapes, parameters, and checks of parameters and values."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight._engine.core.callers import warn
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
@@ -27,7 +33,12 @@ class Distribution:
         absent, ("rsample", "log_prob", "cdf", "icdf", "enumerate_support", "entropy")
     )
 
-    def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
+    def __init__(
+        self,
+        batch_shape: Sequence[int] = (),
+        event_shape: Sequence[int] = (),
+        validate_args: bool | None = None,
+    ) -> None:
         self._batch_shape, self._event_shape = torch.Size(batch_shape), torch.Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
@@ -37,17 +48,17 @@ class Distribution:
     # The constraints of attributes that expand() expands.
 
     @property
-    def _constrained(self):
+    def _constrained(self) -> Any:
         return self.arg_constraints
 
-    def _take(self, validate_args, **parameters):
+    def _take(self, validate_args: bool | None, **parameters: Any) -> None:
         """Begin with parameters, broadcast against each other, whose shape is the batch's."""
         for name, value in zip(parameters, broadcast_all(*parameters.values())):
             setattr(self, name, value)
         Distribution.__init__(self, value.shape, validate_args=validate_args)
 
     @staticmethod
-    def set_default_validate_args(value):
+    def set_default_validate_args(value: bool) -> None:
         """What validate_args is from now on, where it is not given."""
         if value not in [True, False]:
             raise ValueError(f"set_default_validate_args: expected True or False, got {value!r}")
@@ -58,36 +69,36 @@ class Distribution:
     # The shape of the parameters, and that of one value.
 
     @property
-    def batch_shape(self):
+    def batch_shape(self) -> Any:
         return self._batch_shape
 
     @property
-    def event_shape(self):
+    def event_shape(self) -> Any:
         return self._event_shape
 
-    def _extended_shape(self, sample_shape=()):
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Any:
         return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _empty(self, sample_shape, like):
+    def _empty(self, sample_shape: Sequence[int], like: Tensor) -> Any:
         """Memory for a sample, of the dtype of `like`, to be filled with random numbers."""
         return torch.empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
-    def _all(self, number, like):
+    def _all(self, number: float, like: Tensor) -> Any:
         """A number for each place of the batch."""
         return torch.full(self._extended_shape(), number, dtype=like.dtype, device=like.device)
 
-    def _enumerated(self, values, expand):
+    def _enumerated(self, values: Tensor, expand: bool) -> Any:
         """Values along dim 0, for each place of the batch if `expand` is set."""
         ones = [1] * len(self._batch_shape)
         values = values.view((len(values), *ones, *self._event_shape))
         return values.expand((-1, *self._batch_shape, *self._event_shape)) if expand else values
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         """The same distribution with its parameters expanded to a batch shape; no memory is copied.
 
         _instance: an object of a subclass with parameters of its own, to be filled with the others.
         """
-        home = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
+        home: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
         if home.__init__ is Distribution.__init__:
             raise NotImplementedError(f"{type(self)} does not implement expand")
         new = self._get_checked_instance(home, _instance)
@@ -100,16 +111,16 @@ class Distribution:
         new._validate_args = self._validate_args
         return new
 
-    def _expanded(self, name, value, batch_shape):
+    def _expanded(self, name: str, value: Tensor, batch_shape: Sequence[int]) -> Any:
         """An attribute for a new batch shape: parameters and distributions are expanded."""
         if isinstance(value, Distribution):
             return value.expand(batch_shape + value.batch_shape[len(self._batch_shape) :])
-        if name in self._constrained and isinstance(value, torch.Tensor):
+        if name in self._constrained and isinstance(value, Tensor):
             own = value.dim() - self._constrained[name].event_dim
             return value.expand(batch_shape + value.shape[own:])
         return value
 
-    def _get_checked_instance(self, cls, _instance=None):
+    def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
         """The object that expand() fills; NotImplementedError where a subclass takes other parameters."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
@@ -121,27 +132,27 @@ class Distribution:
     # --- what follows from other answers ----------------------------------------------------------
 
     @property
-    def stddev(self) -> torch.Tensor:
+    def stddev(self) -> Tensor:
         return self.variance.sqrt()
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, (*sample_shape, *batch_shape, *event_shape), without a gradient."""
         with torch.no_grad():
             return self._draw(torch.Size(sample_shape))
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         """What sample() gives, where it is not rsample()'s value."""
         return self.rsample(sample_shape)
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Tensor:
         """Deprecated: sample((n,))."""
         warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
-    def perplexity(self):
+    def perplexity(self) -> Tensor:
         return torch.exp(self.entropy())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         given = [(name, vars(self)[name]) for name in self.arg_constraints if name in vars(self)]
         return (
             f"{type(self).__name__}("
@@ -151,7 +162,7 @@ class Distribution:
 
     # --- checks -----------------------------------------------------------------------------------
 
-    def _validate_parameters(self):
+    def _validate_parameters(self) -> None:
         try:
             constraints = self.arg_constraints
         except NotImplementedError:
@@ -173,15 +184,15 @@ class Distribution:
                     f"values:\n{value}"
                 )
 
-    def _checked(self, value):
+    def _checked(self, value: Tensor) -> Any:
         """A value to be weighed, if it is one of these distributions' or checks are off."""
         if self._validate_args:
             self._validate_sample(value)
         return value
 
-    def _validate_sample(self, value):
+    def _validate_sample(self, value: Tensor) -> None:
         """ValueError unless this is a tensor of values of the distribution."""
-        if not isinstance(value, torch.Tensor):
+        if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         own, event = self._extended_shape(), self._event_shape
         if value.shape[value.dim() - len(event) :] != event:

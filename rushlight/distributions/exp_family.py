@@ -1,6 +1,11 @@
 """Distributions whose density is exp(<t(x), theta> - F(theta) + k(x))."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import absent, sum_rightmost
 
@@ -17,14 +22,14 @@ class ExponentialFamily(Distribution):
     _log_normalizer = absent("_log_normalizer")
     _mean_carrier_measure = property(absent("_mean_carrier_measure"))
 
-    def _with_gradients(self):
+    def _with_gradients(self) -> Any:
         """The natural parameters, F, and F's gradient by each of them."""
         thetas = [theta.detach().requires_grad_() for theta in self._natural_params]
         with torch.enable_grad():
             normalizer = self._log_normalizer(*thetas)
             return thetas, normalizer, torch.autograd.grad(normalizer.sum(), thetas, create_graph=True)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats, by the gradient of the log normaliser."""
         carrier = self._mean_carrier_measure
         thetas, found, means = self._with_gradients()
@@ -34,7 +39,7 @@ class ExponentialFamily(Distribution):
         return found
 
 
-def bregman(p, q):
+def bregman(p: Any, q: Any) -> Any:
     """The divergence of p from q, of one family: F(q) - F(p) - <q - p, grad F(p)>."""
     thetas, normalizer, means = p._with_gradients()
     found = q._log_normalizer(*q._natural_params) - normalizer

@@ -1,5 +1,11 @@
 """Batches of distributions as distributions of larger values."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import of_base, sum_rightmost
@@ -10,7 +16,9 @@ class Independent(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
+    def __init__(
+        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
             raise ValueError(
@@ -30,7 +38,7 @@ class Independent(Distribution):
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
-    def support(self):
+    def support(self) -> Any:
         """What the base distribution's support is for each part."""
         found = self.base_dist.support
         more = self.reinterpreted_batch_ndims
@@ -38,27 +46,27 @@ class Independent(Distribution):
 
     mean, mode, variance = map(of_base, ("mean", "mode", "variance"))
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, without a gradient."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         return self.base_dist.rsample(sample_shape)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The sum of the parts'."""
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     # The sum of the parts'.
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """The base distribution's; NotImplementedError if batch dims were reinterpreted."""
         if self.reinterpreted_batch_ndims > 0:
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand=expand)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"

@@ -1,14 +1,21 @@
 """kl_divergence(p, q), the mean under p of log p(x) - log q(x), and a table of functions for it."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rushlight import Tensor
 from rushlight._engine.core.callers import warn
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_KL_REGISTRY = {}
-_KL_MEMOIZE = {}
+_F = TypeVar("_F", bound=Callable[..., Any])
+_KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
+_KL_MEMOIZE: dict[tuple[type, type], Callable[..., Any] | None] = {}
 
 
-def register_kl(type_p, type_q):
+def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[_F], _F]:
     """Decorator: the function is kl_divergence(p, q) for p and q of these classes and subclasses of them.
 
     A class need not be one of ours (pyro's Distribution is none). TypeError for what is no class.
@@ -17,7 +24,7 @@ def register_kl(type_p, type_q):
         if not isinstance(kind, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
-    def register(function):
+    def register(function: _F) -> _F:
         _KL_REGISTRY[type_p, type_q] = function
         _KL_MEMOIZE.clear()
         return function
@@ -25,7 +32,7 @@ def register_kl(type_p, type_q):
     return register
 
 
-def _closest(type_p, type_q):
+def _closest(type_p: type[Any], type_q: type[Any]) -> Callable[..., Any] | None:
     """The function of the nearest base classes; RuntimeWarning if p and q disagree."""
     near = {
         (p, q): (type_p.__mro__.index(p), type_q.__mro__.index(q))
@@ -45,7 +52,7 @@ def _closest(type_p, type_q):
     return _KL_REGISTRY[by_p]
 
 
-def kl_divergence(p, q):
+def kl_divergence(p: Any, q: Any) -> Tensor:
     """The divergence of p from q for each place of the batch; NotImplementedError for unregistered pairs."""
     pair = type(p), type(q)
     function = _KL_MEMOIZE.get(pair) or _closest(*pair)

@@ -5,6 +5,8 @@ kind of q: x, x^2, log x, log(1 - x), exp(-x), |x|. So a table of the means of t
 -log q give all pairs. Where p has values that q has not, the divergence is inf.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,7 @@ from rushlight.distributions.utils import euler_constant
 Means = dict[type, Callable[..., Any]]
 
 
-def _mean_log_uniform(low, high):
+def _mean_log_uniform(low: Any, high: Any) -> Any:
     """Of log x for x uniform between them."""
     return (torch.special.xlogy(high, high) - torch.special.xlogy(low, low)) / (high - low) - 1
 
@@ -44,7 +46,7 @@ _EXP = {
 }
 
 
-def _away(p, loc):
+def _away(p: Any, loc: Any) -> Any:
     """The mean of |x - loc| under a normal p (the folded normal distribution's)."""
     steps = (p.loc - loc) / p.scale
     return math.sqrt(2 / math.pi) * p.scale * torch.exp(-0.5 * steps.pow(2)) + (p.loc - loc) * torch.erf(
@@ -52,12 +54,12 @@ def _away(p, loc):
     )
 
 
-def _of(table, d, default=None):
+def _of(table: Any, d: Any, default: Any = None) -> Any:
     """A distribution's entry."""
     return next((table[kind] for kind in type(d).__mro__ if kind in table), default)
 
 
-def _mean(table, p, *more):
+def _mean(table: Any, p: Any, *more: Any) -> Any:
     return _of(table, p)(p, *more)
 
 
@@ -100,7 +102,7 @@ _ENDS = {
 }
 
 
-def _outside(p, q):
+def _outside(p: Any, q: Any) -> Any:
     """Whether p has values that q has not.
 
     Between the uniform and the continuous Bernoulli distribution PyTorch counts a common end as one.
@@ -112,12 +114,12 @@ def _outside(p, q):
     return found
 
 
-def _divergence(p, q):
+def _divergence(p: Any, q: Any) -> Any:
     return (_of(_SURPRISE, q)(p, q) - p.entropy()).masked_fill(_outside(p, q), math.inf)
 
 
 _BOUNDED = (d.Beta, d.ContinuousBernoulli, d.Uniform)
-for _p, _finite, _never in [
+_PAIRS: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = [
     (d.Bernoulli, (d.Poisson,), ()),
     (d.Poisson, (), (d.Bernoulli, d.Binomial)),
     (d.Beta, (d.ContinuousBernoulli, d.Exponential, d.Gamma, d.Normal, d.Uniform), (d.Pareto,)),
@@ -129,7 +131,9 @@ for _p, _finite, _never in [
     (d.Normal, (d.Gumbel, d.Laplace), (*_BOUNDED, d.Exponential, d.Gamma, d.Pareto)),
     (d.Pareto, (d.Exponential, d.Gamma, d.Normal), _BOUNDED),
     (d.Uniform, (*_BOUNDED[:2], d.Exponential, d.Gamma, d.Gumbel, d.Normal, d.Pareto), ()),
-]:
+]
+
+for _p, _finite, _never in _PAIRS:
     for _q in _finite:
         register_kl(_p, _q)(_divergence)
     for _q in _never:

@@ -1,6 +1,12 @@
 """Mixtures of distributions of one kind."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.families.classes import Categorical
@@ -14,7 +20,9 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, mixture_distribution, component_distribution, validate_args=None):
+    def __init__(
+        self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
+    ) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(
                 " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
@@ -40,11 +48,11 @@ class MixtureSameFamily(Distribution):
         super().__init__(batch, component_distribution.event_shape, validate_args)
 
     @property
-    def mixture_distribution(self):
+    def mixture_distribution(self) -> Any:
         return self._mixture_distribution
 
     @property
-    def component_distribution(self):
+    def component_distribution(self) -> Any:
         return self._component_distribution
 
     # What all components allow.
@@ -52,36 +60,36 @@ class MixtureSameFamily(Distribution):
         lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
     )
 
-    def _mixed(self, value):
+    def _mixed(self, value: Tensor) -> Any:
         """The mean over the components of (*batch, K, *event)."""
         dims = len(self._event_shape)
         weights = self._mixture_distribution.probs
         return (weights.reshape((*weights.shape, *[1] * dims)) * value).sum(-1 - dims)
 
-    def _for_each(self, value):
+    def _for_each(self, value: Tensor) -> Any:
         return value.unsqueeze(-1 - len(self._event_shape))
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._mixed(self._component_distribution.mean)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         """The components' mean variance and the variance of their means."""
         apart = (self._component_distribution.mean - self._for_each(self.mean)).pow(2)
         return self._mixed(self._component_distribution.variance) + self._mixed(apart)
 
-    def cdf(self, x):
+    def cdf(self, x: Tensor) -> Tensor:
         """The probability of what is not larger."""
         found = self._component_distribution.cdf(self._for_each(x))
         return (found * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, x):
+    def log_prob(self, x: Tensor) -> Tensor:
         """The logarithm of the density."""
         found = self._component_distribution.log_prob(self._for_each(self._checked(x)))
         return torch.logsumexp(found + torch.log_softmax(self._mixture_distribution.logits, -1), -1)
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         """Of each component, of which one is taken."""
         chosen = self._mixture_distribution.sample(sample_shape)
         drawn = self._component_distribution.sample(sample_shape)
@@ -90,5 +98,5 @@ class MixtureSameFamily(Distribution):
         places = places.expand((*chosen.shape, 1, *self._event_shape))
         return drawn.gather(dim, places).squeeze(dim)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"

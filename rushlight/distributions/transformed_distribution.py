@@ -1,6 +1,12 @@
 """Distributions of what transforms make of another distribution's values."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.independent import Independent
@@ -16,7 +22,7 @@ class TransformedDistribution(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, base_distribution, transforms, validate_args=None):
+    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
         if not isinstance(self.transforms, list):
             raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
@@ -39,14 +45,14 @@ class TransformedDistribution(Distribution):
         cut = len(made) - max(after, dims + after - before)
         super().__init__(made[:cut], made[cut:], validate_args=validate_args)
 
-    def _expanded(self, name, value, batch_shape):
+    def _expanded(self, name: str, value: Any, batch_shape: Sequence[int]) -> Any:
         if name != "base_dist":
             return super()._expanded(name, value, batch_shape)
         shape = torch.Size(ComposeTransform(self.transforms).inverse_shape(batch_shape + self._event_shape))
         return value.expand(shape[: len(shape) - len(value.event_shape)])
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self):
+    def support(self) -> Any:
         """The last transform's codomain."""
         if not self.transforms:
             return self.base_dist.support
@@ -58,21 +64,22 @@ class TransformedDistribution(Distribution):
     def has_rsample(self) -> bool:
         return self.base_dist.has_rsample
 
-    def _forward(self, value):
+    def _forward(self, value: Tensor) -> Any:
         for transform in self.transforms:
             value = transform(value)
         return value
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         return self._forward(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters of the base and of the transforms."""
         return self._forward(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
-        y, dims, found = self._checked(value), len(self._event_shape), 0.0
+        y, dims = self._checked(value), len(self._event_shape)
+        found: Any = 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             dims += transform.domain.event_dim - transform.codomain.event_dim
@@ -82,12 +89,12 @@ class TransformedDistribution(Distribution):
             y = x
         return found + sum_rightmost(self.base_dist.log_prob(y), dims - len(self.base_dist.event_shape))
 
-    def _turned(self, probability):
+    def _turned(self, probability: Any) -> Any:
         """A probability of what lies below, or above where the transforms decrease."""
         sign = ComposeTransform(self.transforms).sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         """The probability of what is not larger; the base distribution has to tell its own."""
         for transform in reversed(self.transforms):
             value = transform.inv(value)
@@ -95,5 +102,5 @@ class TransformedDistribution(Distribution):
             self.base_dist._validate_sample(value)
         return self._turned(self.base_dist.cdf(value))
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         return self._forward(self.base_dist.icdf(self._turned(value)))

@@ -1,8 +1,13 @@
 """torch.distributions.utils: parameters as tensors, probabilities and logits, lazy attributes."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.overrides import is_tensor_like
 
 euler_constant = 0.57721566490153286060
@@ -18,22 +23,22 @@ __all__ = [
 ]
 
 
-def absent(name):
+def absent(name: str) -> Any:
     """A method that raises NotImplementedError."""
 
-    def method(self, *args, **kwargs):
+    def method(self: Any, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(f"{type(self)} does not implement {name}")
 
     return method
 
 
-def demand(holds, text):
+def demand(holds: Any, text: str) -> None:
     """AssertionError unless something holds."""
     if not holds:
         raise AssertionError(text)
 
 
-def broadcast_all(*values):
+def broadcast_all(*values: Any) -> Any:
     """Numbers and tensors as tensors of one shape; numbers take the first tensor's dtype, or the default.
 
     ValueError for anything else.
@@ -43,7 +48,7 @@ def broadcast_all(*values):
             "Input arguments must all be instances of Number, torch.Tensor or objects "
             "implementing __torch_function__."
         )
-    like = next((v for v in values if isinstance(v, torch.Tensor)), torch.empty(()))
+    like = next((v for v in values if isinstance(v, Tensor)), torch.empty(()))
     number = partial(torch.tensor, dtype=like.dtype, device=like.device)
     found = [v if is_tensor_like(v) else number(v) for v in values]
     # Parameters stay what they are where they can: leaves, say.
@@ -52,36 +57,36 @@ def broadcast_all(*values):
     return tuple(found)
 
 
-def of_base(name):
+def of_base(name: str) -> Any:
     """A property that is the base distribution's."""
     return property(lambda self: getattr(self.base_dist, name))
 
 
-def one_of(probs, logits):
+def one_of(probs: Tensor | float | None, logits: Tensor | float | None) -> tuple[str, Any]:
     """The name and the value of the one that is given; ValueError unless exactly one is."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return ("probs", probs) if logits is None else ("logits", logits)
 
 
-def logits_to_probs(logits, is_binary=False):
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities of log-odds (is_binary), or of logarithms of probabilities along the last dim."""
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
 
 
-def clamp_probs(probs):
+def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities between eps and 1 - eps of their dtype, whose logarithms are finite."""
     eps = torch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
-def probs_to_logits(probs, is_binary=False):
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Log-odds of probabilities (is_binary), or their logarithms; 0 and 1 are moved inwards."""
     inner = clamp_probs(probs)
     return inner.log() - (-inner).log1p() if is_binary else inner.log()
 
 
-def sum_rightmost(value, dims):
+def sum_rightmost(value: Tensor, dims: int) -> Tensor:
     """The sum over the last `dims` dims."""
     return value.reshape((*value.shape[:-dims], -1)).sum(-1) if dims else value
 
@@ -89,21 +94,21 @@ def sum_rightmost(value, dims):
 _sum_rightmost = sum_rightmost  # PyTorch's name, which libraries of distributions import
 
 
-class lazy_property(cached_property):
+class lazy_property(cached_property[Any]):
     """A property that is computed when it is first read, with gradients, and is an attribute from then on."""
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The attribute's value; the property itself when asked of the class."""
         with torch.enable_grad():
             return super().__get__(instance, owner)
 
 
-def _below(n, diag, like):
+def _below(n: int, diag: int, like: Tensor) -> Any:
     places = torch.arange(n, device=like.device)
     return places < places.view(-1, 1) + (diag + 1)
 
 
-def tril_matrix_to_vec(mat, diag=0):
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The elements on and below a diagonal of matrices (..., n, n), row by row: (..., number of them)."""
     n = mat.shape[-1]
     if not -n <= diag < n:
@@ -111,7 +116,7 @@ def tril_matrix_to_vec(mat, diag=0):
     return mat[..., _below(n, diag, mat)]
 
 
-def vec_to_tril_matrix(vec, diag=0):
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Matrices (..., n, n) of elements on and below a diagonal, given row by row, and zeros elsewhere."""
     # Below diag there are (n + diag)(n + diag + 1) / 2 elements, less the triangle beyond the edge.
     shift = 1 + 2 * diag
@@ -126,6 +131,6 @@ def vec_to_tril_matrix(vec, diag=0):
     return found
 
 
-def _standard_normal(shape, dtype, device):
+def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Tensor:
     """Draws of the standard normal distribution."""
     return torch.randn(shape, dtype=dtype, device=device)

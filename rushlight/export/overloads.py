@@ -20,7 +20,7 @@ from rushlight._engine.dispatch.dispatcher import function, lookup
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
-from rushlight.export import spellings
+from rushlight.export import other_forms, spellings
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
 _ATEN = {
@@ -178,7 +178,7 @@ def recorded(name: str) -> dict[str, Overload]:
 @lru_cache(None)
 def schemas_in_order(name: str) -> list[Schema]:
     """All signatures of a name: those of TorchScript first, in PyTorch's order, then what has `out=`."""
-    from rushlight.jit.program.schema import lines
+    from rushlight.jit.program.schema import lines  # what it needs, jit.tracing.tracer, imports this file
 
     known = {schema.overload_name: schema for schema in (o._schema for o in recorded(name).values())}
     scripted = [parsed(line) for line in lines(f"aten::{name}") if "..." not in line and "Future" not in line]
@@ -227,7 +227,7 @@ class Overload:
     def function(self) -> Callable[..., Any]:
         """What runs."""
         if self._call is None:
-            from rushlight._torch_dispatch.translation import RUN
+            from rushlight._torch_dispatch.translation import RUN  # it imports this file
 
             self._call = special(self._schema) or RUN.get(self._schema.name) or self._of_row()
         return self._call
@@ -269,7 +269,7 @@ class Overload:
     @property
     def tags(self) -> list[Any]:
         """What PyTorch says of the op: torch.Tag.core, ..."""
-        from rushlight.library import Tag
+        from rushlight.library import Tag  # it imports this file
 
         return [Tag[name] for name in self._told[2] if name in Tag.__members__]
 
@@ -313,6 +313,9 @@ class Overload:
         try:
             row, matched = self.row()
         except NotImplementedError:
+            other = self._otherwise()
+            if other is not None:
+                return other
             method = lookup("Tensor", name) if self._schema.writes else None
             if method is None:
                 raise
@@ -324,6 +327,14 @@ class Overload:
             else function(row)
         )
         return _translated(call, {theirs: ours for ours, theirs in matched.items()})
+
+    def _otherwise(self) -> Callable[..., Any] | None:
+        """What computes an op that is no row: what it is with `out=`, or a method of tensors."""
+        if other_forms.outs(self._schema):
+            return other_forms.into(self._schema, recorded(self._schema.name))
+        if self._schema.writes and lookup("Tensor", self._schema.name):
+            return None
+        return other_forms.method(self._schema)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Every argument by its name; TypeError for what the signature lacks."""
@@ -391,6 +402,8 @@ def special(schema: Schema) -> Callable[..., Any] | None:
         "fill_": lambda self, value: self.fill_(value),
         "zero_": lambda self: self.zero_(),
         "lift_fresh_copy": lambda self: self.clone(),
+        "copy": lambda self, src, **_: src.to(self).expand(self.shape).clone(),
+        "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
         "detach_": lambda self: self,
         "detach": lambda self: self.detach(),
         "alias": lambda self: self.alias(),
@@ -484,7 +497,8 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     if told is not None:
         name, given = told
         name, _, kind = name.partition(".")
-        overload = overloads(name + "_" * writes).get(kind)
+        spelled = name + "_" * writes
+        overload = overloads(spelled).get(kind) or recorded(spelled).get(kind)
         found = None if overload is None else _arguments(overload._schema, given, name)
         if found is not None:
             return overload, *found
@@ -611,8 +625,7 @@ def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
     if (name.startswith("__") and not recorded(name)) or (found is None and not recorded(name)):
-        result: Packet = attribute("rushlight.ops.aten", name)
-        return result
+        return attribute("rushlight.ops.aten", name)
     return Packet(name, found)
 
 

@@ -292,8 +292,7 @@ class _Sizes:
         """The node of an expression, made before `before` if there is none."""
         import ast
 
-        result: Node = self._of(value.tree().body, before, ast)
-        return result
+        return self._of(value.tree().body, before, ast)
 
     def _of(self, tree: Any, before: Node, ast: Any) -> Any:
         if isinstance(tree, ast.Constant):

@@ -55,13 +55,13 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    return tuple(
-        {name: _stacked([s[name] for s in states]) for name in states[0]}
-        for states in (  # type: ignore
-            [dict(m.named_parameters()) for m in models],
-            [dict(m.named_buffers()) for m in models],
-        )
-    )
+    parameters: list[dict[str, Any]] = [dict(m.named_parameters()) for m in models]
+    buffers: list[dict[str, Any]] = [dict(m.named_buffers()) for m in models]
+    return _stacked_states(parameters), _stacked_states(buffers)
+
+
+def _stacked_states(states: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: _stacked([state[name] for state in states]) for name in states[0]}
 
 
 def _stacked(tensors: list[Any]) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.ops.signature import REQUIRED
-from rushlight._engine.ops.table import NAMES, ROWS
+from rushlight._engine.ops.table import ROWS
 from rushlight.fx import names
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
@@ -56,7 +56,7 @@ def _call(frame: FrameType | None) -> ast.expr | None:
 
 class Published:
     """A function by one of its public names, where PyTorch has a function for each: `torch.relu` and
-    `nn.functional.relu`, `torch.arctan` and `torch.atan` are one callable here. Equal to that callable.
+    `nn.functional.relu` are one callable here. Equal to that callable.
     """
 
     def __init__(self, function: Any, module: str, name: str) -> None:
@@ -86,16 +86,13 @@ def _looked_up(function: Any, call: ast.expr | None, frame: FrameType | None) ->
         return home, name
     first, *path = ast.unparse(call.func).split(".")
     if not path:
-        aliased = name != first and NAMES.get(("torch", first), (None,))[0] is function.table_row
-        return (home, first) if aliased else (home, name)
+        return home, name
     owner = frame.f_locals.get(first, frame.f_globals.get(first))
     for part in path[:-1]:
         owner = getattr(owner, part, None)
     if getattr(owner, path[-1], None) is not function:
         return home, name
-    if owner is torch.nn.functional:
-        return _FUNCTIONAL, path[-1]
-    return (home, path[-1]) if owner is torch else (home, name)
+    return (_FUNCTIONAL, path[-1]) if owner is torch.nn.functional else (home, name)
 
 
 def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:

@@ -155,14 +155,12 @@ class Node:
     @property
     def next(self) -> Node:
         """The node after this one in the graph's order."""
-        result: Node = self.graph._beside(self, 1)
-        return result
+        return self.graph._beside(self, 1)
 
     @property
     def prev(self) -> Node:
         """The node before this one in the graph's order."""
-        result: Node = self.graph._beside(self, -1)
-        return result
+        return self.graph._beside(self, -1)
 
     def prepend(self, x: Node) -> None:
         """Move `x` to right before this node."""
@@ -182,8 +180,7 @@ class Node:
         ):
             return True
         if self.op == "call_function" and hasattr(self.target, "_schema"):
-            result: bool = self.target._schema.writes or self.target._schema.name.startswith("_assert")
-            return result
+            return self.target._schema.writes or self.target._schema.name.startswith("_assert")
         if self.op == "call_function":
             return name in ("setitem", "_assert", *names.INPLACE)
         return self.op == "call_module" and bool(

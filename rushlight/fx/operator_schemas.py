@@ -70,7 +70,8 @@ def _type(text: str) -> Any:
         return typing.Optional[_type(text[:-1])]  # noqa: UP045
     listed = re.fullmatch(r"(.*)\[\d*\]", text)
     if listed:
-        return typing.List[_type(listed[1])]  # type: ignore[misc]  # noqa: UP006
+        lists: Any = typing.List  # noqa: UP006
+        return lists[_type(listed[1])]
     return _TYPES.get(text, Any)
 
 

@@ -39,24 +39,20 @@ class Proxy:
         return Attribute(self, k)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        result: Proxy = self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
-        return result
+        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self) -> Iterator[Any]:
         frame = sys._getframe(1)
         here = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
         if here is not None and here.opname == "UNPACK_SEQUENCE":
             return (operator.getitem(self, i) for i in range(here.argval))
-        result: Iterator[Any] = self.tracer.iter(self)
-        return result
+        return self.tracer.iter(self)
 
     def __abs__(self) -> Proxy:
-        result: Proxy = self.tracer.create_proxy("call_function", operator.abs, (self,), {})
-        return result
+        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def __bool__(self) -> bool:
-        result: bool = self.tracer.to_bool(self)
-        return result
+        return self.tracer.to_bool(self)
 
     def __len__(self) -> int:
         raise RuntimeError(
@@ -113,8 +109,7 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        result: Proxy = self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
-        return result
+        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
 class TracerBase:
@@ -214,8 +209,7 @@ def _operator(name: str, reflected: bool) -> None:
 
     def run(self: Proxy, *args: Any) -> Proxy:
         given = (*args, self) if reflected else (self, *args)
-        result: Proxy = self.tracer.create_proxy("call_function", target, given, {})
-        return result
+        return self.tracer.create_proxy("call_function", target, given, {})
 
     setattr(Proxy, f"__{'r' * reflected}{name.rstrip('_')}__", run)
 

@@ -149,7 +149,7 @@ def replace_pattern_with_filters(
     for match in _Matcher(wanted, ignore_literals).matches(graph):
         if not all(chosen(match, graph, wanted) for chosen in match_filters or ()):
             continue
-        put_there = replacement_callback(match, graph, wanted) if replacement_callback else fixed
+        put_there: Any = replacement_callback(match, graph, wanted) if replacement_callback else fixed
         # A value may have been a result that an earlier replacement gives now.
         match.placeholder_nodes = [
             changed.get(n, n) if isinstance(n, Node) else n for n in match.placeholder_nodes
@@ -157,7 +157,7 @@ def replace_pattern_with_filters(
         match.nodes_map = {
             pn: changed.get(n, n) if isinstance(n, Node) else n for pn, n in match.nodes_map.items()
         }
-        done.append(_replace(graph, wanted, put_there, match, changed))  # type: ignore[arg-type]
+        done.append(_replace(graph, wanted, put_there, match, changed))
     gm.recompile()
     if isinstance(replacement, torch.nn.Module):
         _bring_attributes(gm, replacement)

@@ -1,6 +1,6 @@
 """torch.jit: TorchScript. script compiles Python, trace records a call, save and load use PyTorch's files.
 
-All make one representation (program/ir.py), typed programs: compiler/ makes them of Python source, tracer.py
+All make one representation (program/ir.py), typed programs: compiler/ makes them of Python source, tracing/
 of a call, reader.py of archives. program/ writes them as TorchScript (codetext.py), as PyTorch's graphs
 (graphtext.py), and as Python functions over Rushlight's ops, which run (execute.py).
 """
@@ -41,12 +41,20 @@ from rushlight.jit.api import (
 from rushlight.jit.archive import load, save
 from rushlight.jit.frontend import Error
 from rushlight.jit.modules import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule
-from rushlight.jit.trace import TracerWarning, TracingCheckError, _get_trace_graph, trace, trace_module
+from rushlight.jit.tracing.trace import (
+    TracerWarning,
+    TracingCheckError,
+    _get_trace_graph,
+    trace,
+    trace_module,
+)
+from rushlight.jit.units import CompilationUnit
 
 _fork, _wait = fork, wait  # as PyTorch's own modules call them
 
 __all__ = [
     "Attribute",
+    "CompilationUnit",
     "Error",
     "Final",
     "Future",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler.names import class_type, script_function
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
-from rushlight.jit.program.runtime import ScriptDict, ScriptList
+from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.state import tracing
+from rushlight.jit.units import scope_of_frame
 from rushlight.nn.modules.module import Module
 
 
@@ -27,6 +30,7 @@ def script(
     """
     if isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
+    obj = prepared(obj, {})
     if isinstance(obj, Module):
         return script_module(obj)
     if isinstance(obj, type):
@@ -37,12 +41,23 @@ def script(
                 "instance instead"
             )
         if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, (tuple, Enum)):
-            class_type(obj)
+            if len(obj.__mro__) > 2:
+                raise RuntimeError(
+                    "TorchScript classes does not support inheritance yet. Please directly inherit from "
+                    f"'object', which {obj.__name__} does not."
+                )
+            class_type(obj, scope_of_frame(sys._getframe(1 + _frames_up)))
         return obj
     if isinstance(obj, (dict, list)):
         return ScriptList(obj) if isinstance(obj, list) else ScriptDict(obj)
     if not inspect.isfunction(obj) and not inspect.ismethod(obj):
         obj = getattr(obj, "__script_if_tracing_wrapper", obj)
+    if not callable(obj) and not is_ours(type(obj)) and type(obj).__module__ != "builtins":
+        class_type(type(obj))
+        return obj
+    if not inspect.isfunction(obj) and "__call__" in vars(type(obj)):
+        class_type(type(obj))
+        return obj
     if not inspect.isfunction(obj):
         raise TypeError(
             f"module, class, method, function, traceback, frame, or code object was expected, "
@@ -52,8 +67,22 @@ def script(
     return ScriptFunction(script_function(obj), obj)
 
 
+def prepared(obj: Any, known: dict[int, Any]) -> Any:
+    """What an object, and each module in it, asks to be compiled in its place (__prepare_scriptable__)."""
+    if isinstance(obj, (type, ScriptModule)):
+        return obj
+    if id(obj) not in known:
+        replaced = obj.__prepare_scriptable__() if hasattr(obj, "__prepare_scriptable__") else obj
+        known[id(obj)] = replaced
+        if isinstance(replaced, Module):
+            for name, child in replaced.__dict__.get("_modules", {}).items():
+                replaced._modules[name] = prepared(child, known)
+    return known[id(obj)]
+
+
 def script_method(fn: Any) -> Any:
-    """The decorator of methods of ScriptModule subclasses; they stay as they are."""
+    """The decorator of those methods of a ScriptModule's subclass that are compiled when it is made."""
+    fn._torchscript_modifier = "export"
     return fn
 
 
@@ -88,7 +117,7 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
             ".eval() on "
             "your module before freezing."
         )
-    from rushlight.jit.freezing import frozen
+    from rushlight.jit.freezing import frozen  # what it needs, jit, imports this file
 
     return frozen(mod, preserved_attrs or [])
 

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import textwrap
 from typing import Any
+
+from rushlight.jit.compiler import callstack
+
+_STATEMENTS = {
+    ast.FunctionDef: "function definitions",
+    ast.ClassDef: "class definitions",
+    ast.Try: "try blocks",
+    ast.Delete: "del statements",
+    ast.With: "with statements",
+    ast.Import: "import statements",
+    ast.ImportFrom: "import statements",
+    ast.Global: "global variables",
+}
 
 
 class FrontendError(Exception):
@@ -13,7 +27,8 @@ class FrontendError(Exception):
 
     def __init__(self, source: Source | None, node: ast.AST | None, message: str) -> None:
         self.msg = message
-        super().__init__(message + (f":\n{source.show(node)}" if source and node else ""))
+        place = f":\n{source.show(node)}{callstack.told()}" if source and node else ""
+        super().__init__(message + place)
 
 
 class NotSupportedError(FrontendError):
@@ -24,7 +39,7 @@ class UnsupportedNodeError(NotSupportedError):
     """A kind of statement or expression that TorchScript does not have."""
 
     def __init__(self, source: Source, node: ast.AST, reason: str = "") -> None:
-        name = {ast.Try: "try blocks", ast.Delete: "del statements"}.get(type(node), type(node).__name__)
+        name = _STATEMENTS.get(type(node), type(node).__name__)
         super().__init__(source, node, reason or f"{name} aren't supported")
 
 
@@ -35,16 +50,27 @@ class Error(Exception):
 Error.__module__ = "torch.jit"
 
 
+class Place(str):
+    """file:line:column, with the text around."""
+
+    source: Source
+    node: Any
+
+
 class Source:
     """The text of a function or file, and where it is from."""
 
-    def __init__(self, text: str, file: str = "<string>", first: int = 1) -> None:
+    def __init__(self, text: str, file: str = "<string>", first: int = 1, indent: str = "") -> None:
         self.lines, self.file, self.first = text.splitlines(), file, first
+        self.indent = indent  # what was taken from the beginning of each line
 
     def place(self, node: Any) -> str:
         """file:line:column."""
         line = getattr(node, "lineno", 1)
-        return f"{self.file}:{self.first + line - 1}:{getattr(node, 'col_offset', 0)}"
+        column = len(self.indent) + getattr(node, "col_offset", 0)
+        found = Place(f"{self.file}:{self.first + line - 1}:{column}")
+        found.source, found.node = self, node
+        return found
 
     def show(self, node: Any, function: str = "") -> str:
         """The lines around, with what is meant underlined."""
@@ -54,11 +80,13 @@ class Source:
         last = line if whole else last
         shown = [f'  File "{self.file}", line {self.first + line}' + (f", in {function}" if function else "")]
         for i in range(max(0, line - 3), min(len(self.lines), last + 4)):
-            shown.append(self.lines[i])
+            shown.append(self.indent + self.lines[i] if self.lines[i] else "")
             if line <= i <= last:
                 begin = node.col_offset if i == line else len(self.lines[i]) - len(self.lines[i].lstrip())
                 end = node.end_col_offset if i == node.end_lineno - 1 else len(self.lines[i])
-                shown.append(" " * begin + "~" * max(end - begin, 1) + " <--- HERE" * (i == last))
+                shown.append(
+                    self.indent + " " * begin + "~" * max(end - begin, 1) + " <--- HERE" * (i == last)
+                )
         return "\n".join(shown) + "\n"
 
 
@@ -73,11 +101,29 @@ def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
             "out compilation, make sure original .py files are available."
         ) from error
     text = textwrap.dedent("".join(lines))
-    source = Source(text, inspect.getsourcefile(function) or "<string>", first)
+    indent = " " * (len(lines[0]) - len(lines[0].lstrip()))
+    source = Source(text, inspect.getsourcefile(function) or "<string>", first, indent)
     found = ast.parse(text).body[0]
     if not isinstance(found, ast.FunctionDef):
         raise NotSupportedError(source, found, "Expected a single top-level function")
     return found, source
+
+
+def generated(function: Any) -> bool:
+    """Whether a dataclass has made the function, which then has no text."""
+    return bool(inspect.unwrap(function).__code__.co_filename == "<string>")
+
+
+def dataclass_init(cls: Any) -> tuple[Any, Source, dict[str, Any]]:
+    """The __init__ that a dataclass has made: its tree, text, and what the names in its annotations mean."""
+    taken = [field for field in dataclasses.fields(cls) if field.init]
+    notes = {f"_type_{field.name}": field.type for field in taken}
+    head = ", ".join(["self", *(f"{field.name}: _type_{field.name}" for field in taken)])
+    lines = [f"self.{field.name} = {field.name}" for field in taken] or ["pass"]
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    text = f"def __init__({head}):\n" + "".join(f"    {line}\n" for line in lines)
+    return ast.parse(text).body[0], Source(text, f"<{cls.__name__}.__init__>"), notes
 
 
 _DEEPEST = 200

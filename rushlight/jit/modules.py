@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import copy
+import dataclasses
+import functools
 import inspect
 import sys
 import types
@@ -10,9 +14,13 @@ from contextlib import suppress
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.lazy import is_ours
+from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
-from rushlight.jit.compiler.names import build, class_type, compile_method, unique
+from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
+from rushlight.jit.handles import ModuleHandle, method
+from rushlight.jit.hooks import CALL, compile_call
 from rushlight.jit.program import execute, schema as schemas
 from rushlight.jit.program.codetext import function_text
 from rushlight.jit.program.graphs import Graph
@@ -21,8 +29,10 @@ from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, fro
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 
-_INTERNAL = frozenset(Module().__dict__)
+_INTERNAL = frozenset((*Module().__dict__, "_texts"))
 _known: dict[Any, ClassType] = {}
+_TABLES = ("_parameters", "_buffers", "_modules")
+_with_texts: set[str] = set()  # names of types whose methods come from texts
 
 
 class ScriptFunction:
@@ -61,9 +71,13 @@ class ScriptFunction:
         """name(arguments) -> result."""
         return declaration(self._function)
 
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that such a call runs: all that it calls is in it."""
+        return Graph(self._function, True)
+
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write the function to a file for torch.jit.load."""
-        from rushlight.jit.archive import save
+        from rushlight.jit.archive import save  # it imports this file
 
         save(self, f, _extra_files)
 
@@ -83,9 +97,45 @@ class ScriptModule(Module):
 
     _type: ClassType
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """A program's own subclass: what __init__ leaves is compiled in place."""
+        super().__init_subclass__(**given)
+        if "_type" in vars(cls) or cls.__module__.startswith("rushlight.jit"):
+            return
+        initialize = cls.__init__
+
+        @functools.wraps(initialize)
+        def initialize_and_compile(self: Any, *args: Any, **kwargs: Any) -> None:
+            initialize(self, *args, **kwargs)
+            if type(self) is cls:
+                compile_in_place(self)
+
+        setattr(cls, "__init__", initialize_and_compile)
+
+    def define(self, src: str) -> None:
+        """Add the methods that a text defines; what they name are variables of the caller."""
+        from rushlight.jit.units import definitions, scope_of_frame  # it imports this file
+
+        trees, source = definitions(src)
+        look = scope_of_frame(sys._getframe(1))
+        texts = self.__dict__.setdefault("_texts", {})
+        texts.update({tree.name: (tree, source, look) for tree in trees})
+        owner = getattr(self, "_type", None)
+        if owner is not None:
+            owner = type(self)._type = dataclasses.replace(owner, methods=dict(owner.methods), form=None)
+            _take_texts(owner, texts)
+            for tree in trees:
+                owner.method(tree.name)
+            self.__class__ = form(owner, type(self).__mro__[1])
+
+    @property
+    def _c(self) -> Any:
+        """What PyTorch has in C++ of a module."""
+        return ModuleHandle(self)
+
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **given: Any) -> None:
         """Write the module to a file for torch.jit.load."""
-        from rushlight.jit.archive import save
+        from rushlight.jit.archive import save  # it imports this file
 
         save(self, f, _extra_files)
 
@@ -117,6 +167,10 @@ class ScriptModule(Module):
         """The graph with all that it calls in it."""
         return Graph(self._method("forward"), True)
 
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph that such a call runs: all that it calls is in it."""
+        return self.inlined_graph
+
     def _method(self, name: str) -> Function:
         found: Function = self._type.method(name)
         if found is None:
@@ -125,17 +179,38 @@ class ScriptModule(Module):
 
     def __getattr__(self, name: str) -> Any:
         if "_modules" in self.__dict__ and not name.startswith("__"):
-            own = type(self)._type
+            own = getattr(type(self), "_type", None)
             found = own.methods.get(name) if isinstance(own, ClassType) else None
             if found is not None:
-                setattr(type(self), name, execute.entry(found, declaration(found)))
+                setattr(type(self), name, method(found))
                 return getattr(self, name)
             if isinstance(own, ClassType) and name in own.constants:
                 return own.constants[name]
         return super().__getattr__(name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Module):
+            own = getattr(type(self), "_type", None)
+            if own is not None and own.kinds.get(name) == "module":
+                self._check_replacement(own.fields[name], name, value)
+        super().__setattr__(name, value)
+
+    def _check_replacement(self, wanted: Type, name: str, value: Module) -> None:
+        """Raise where a module is put in the place of one of another type, whose methods programs call."""
+        if not isinstance(value, ScriptModule):
+            raise RuntimeError(
+                "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace "
+                f"existing module '{name}': {value}"
+            )
+        if value._type is not wanted.cls:
+            raise RuntimeError(
+                f"Expected a value of type '{wanted}' for field '{name}', but found "
+                f"'{value._type.qualname}'; compile the module again with the other one in it"
+            )
+
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._type.methods]
+        own = getattr(type(self), "_type", None)
+        return sorted({*super().__dir__(), *(own.methods if own else ()), *dir(own.python if own else None)})
 
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
@@ -146,9 +221,12 @@ class ScriptModule(Module):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise _no_pickle("ScriptModule")
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        import copy
+    def __copy__(self) -> Any:
+        made = type(self).__new__(type(self))
+        made.__dict__.update({k: copy.copy(v) if k in _TABLES else v for k, v in self.__dict__.items()})
+        return made
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         made = memo[id(self)] = type(self).__new__(type(self))
         made.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
         return made
@@ -187,9 +265,8 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
         own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
-            setattr(own, name, execute.entry(function, declaration(function)))
-    result: type = own  # a class
-    return result
+            setattr(own, "__call__" if name == CALL else name, method(function))
+    return own  # a class
 
 
 def instance(owner: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:
@@ -215,9 +292,52 @@ def script_module(module: Module) -> Any:
     """The scripted form of a module, sharing its parameters and buffers."""
     if isinstance(module, ScriptModule):
         return module
+    if "_parameters" not in vars(module):
+        raise RuntimeError(
+            f"'{type(module).__name__}' has not been initialized, did you forget to call 'super()'?"
+        )
     owner = describe(module)
     compile_all(owner)
     return wrap(module, owner)
+
+
+def compile_in_place(module: Any) -> None:
+    """Make a module of a program's own subclass of ScriptModule, which is initialized, a scripted one."""
+    owner = describe(module)
+    texts = module.__dict__.get("_texts", {})
+    if texts:
+        name = unique(owner.qualname) if owner.qualname in _with_texts else owner.qualname
+        _with_texts.add(name)
+        owner = dataclasses.replace(owner, qualname=name, methods={}, form=None)
+        _take_texts(owner, texts)
+    for name, t in owner.fields.items():
+        if owner.kinds[name] == "module":
+            compile_all(t.cls)
+            module._modules[name] = wrap(module._modules[name], t.cls)
+    for name in [*texts, *dir(owner.python)]:
+        found = inspect.getattr_static(owner.python, name, None)
+        if name in texts or getattr(found, "_torchscript_modifier", "") == "export":
+            owner.method(name)
+    for name, value in vars(module).items():
+        if isinstance(value, Attribute):
+            module.__dict__[name] = value.value
+    module.__class__ = form(owner, type(module))
+
+
+def _take_texts(owner: ClassType, texts: dict[str, Any]) -> None:
+    """Let a type's methods come from texts, where there are such."""
+
+    def compiled(name: str) -> Function | None:
+        if name not in texts:
+            return compile_method(owner, name)
+        tree, source, look = texts[name]
+
+        def known(found: Function | None) -> None:
+            owner.methods[name] = found
+
+        return build(tree, source, Names(look), f"{owner.qualname}.{name}", owner, {}, known)
+
+    owner.compile = compiled
 
 
 def compile_all(owner: ClassType) -> None:
@@ -230,6 +350,8 @@ def compile_all(owner: ClassType) -> None:
     forward = inspect.getattr_static(owner.python, "forward", None)
     if getattr(forward, "_torchscript_modifier", "") not in ("ignore", "unused"):
         owner.method("forward")
+        if owner.pre_hooks or owner.hooks:
+            owner.method(CALL)
     for name in dir(owner.python):
         found = inspect.getattr_static(owner.python, name, None)
         if getattr(found, "_torchscript_modifier", "") == "export":
@@ -246,18 +368,27 @@ def wrap(module: Module, owner: ClassType) -> Any:
             values[name] = wrap(module._modules[name], owner.fields[name].cls)
         else:
             found = getattr(module, name)
+            found = found.value if isinstance(found, Attribute) else found
+            missing = execute.lacking(found, owner.fields[name])
+            if missing:
+                raise RuntimeError(f"Attribute '{name}' of {type(module).__name__}: {missing}")
             values[name] = (
                 list(found) if owner.fields[name].kind == "List" and isinstance(found, tuple) else found
             )
     made = instance(owner, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
+    for name in dir(type(module)):  # what stays Python, perhaps replaced in this one module
+        found = inspect.getattr_static(type(module), name, None)
+        if getattr(found, "_torchscript_modifier", "") == "ignore" and isinstance(found, types.FunctionType):
+            method_here = getattr(module, name)
+            made.__dict__[name] = types.MethodType(getattr(method_here, "__func__", method_here), made)
     return made
 
 
 def describe(module: Module) -> ClassType:
     """The type of a module; modules that differ in no type and no constant have the same one."""
-    if isinstance(module, ScriptModule):
+    if isinstance(module, ScriptModule) and hasattr(type(module), "_type"):
         return module._type
     cls = type(module)
     for kind, table in (("parameters", module._parameters), ("buffers", module._buffers)):
@@ -266,12 +397,15 @@ def describe(module: Module) -> ClassType:
                 raise RuntimeError(
                     f"'{cls.__name__}' has uninitialized {kind} {name}. Did you forget to run a forward pass?"
                 )
-    if any((module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)):
+    if module._backward_hooks:
         raise RuntimeError(
-            f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script"
+            f"backward hooks of {cls.__name__} are not compiled; remove them before torch.jit.script"
         )
     owner = ClassType("", True, python=cls)
-    notes = _annotations(cls)
+    owner.pre_hooks, owner.hooks = (
+        tuple(table.values()) for table in (module._forward_pre_hooks, module._forward_hooks)
+    )
+    notes = annotated(cls)
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
         for name, value in table.items():
             _field(owner, name, TENSOR if value is not None else notes.get(name, NONE), kind)
@@ -281,7 +415,7 @@ def describe(module: Module) -> ClassType:
         else:
             _field(owner, name, Type("Class", cls=describe(child)), "module")
     _field(owner, "training", BOOL, "attribute")
-    _attributes(module, owner, notes)
+    attributes(module, owner, notes)
     key = (
         cls,
         tuple(owner.fields.items()),
@@ -289,12 +423,14 @@ def describe(module: Module) -> ClassType:
         repr(owner.constants),
         tuple(map(str, owner.extras.items())),
         tuple(getattr(module, "_flat_weights_names", ())),
+        owner.pre_hooks,
+        owner.hooks,
     )
     if key not in _known:
         _known[key] = owner
         owner.qualname = unique(qualified(cls))
         _flat_weights(module, owner)
-        owner.compile = lambda name: compile_method(owner, name)
+        owner.compile = lambda name: compile_call(owner) if name == CALL else compile_method(owner, name)
     return _known[key]
 
 
@@ -302,11 +438,11 @@ def _field(owner: ClassType, name: str, t: Type, kind: str) -> None:
     owner.fields[name], owner.kinds[name] = t, kind
 
 
-def _annotations(cls: type) -> dict[str, Type]:
+def annotated(cls: type) -> dict[str, Type]:
     """The types that a user's class says of its attributes; of Final ones Type("Final")."""
     found: dict[str, Type] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("rushlight"):
+        if is_ours(base):
             continue
         for name, note in inspect.get_annotations(base, eval_str=True).items():
             if typing.Final in (note, typing.get_origin(note)):
@@ -317,7 +453,7 @@ def _annotations(cls: type) -> dict[str, Type]:
     return found
 
 
-def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None:
+def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None:
     """What else there is: constants, values with a type, functions, and the rest, which programs cannot
     use.
     """
@@ -326,7 +462,7 @@ def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> Non
     own = {
         n: v
         for base in reversed(cls.__mro__)
-        if not base.__module__.startswith("rushlight")
+        if not is_ours(base)
         for n, v in vars(base).items()
         if isinstance(v, (int, float, str)) and not n.startswith("__")
     }
@@ -335,6 +471,9 @@ def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> Non
         if name in owner.fields or not hasattr(module, name):
             continue
         value = getattr(module, name)
+        if isinstance(value, Attribute):
+            _field(owner, name, from_python(value.type), "attribute")
+            continue
         if name in constants and name not in module._modules:
             owner.constants[name] = value
             continue
@@ -361,13 +500,9 @@ def _class_of(cls: type) -> Type:
 
 def _flat_weights(module: Any, owner: ClassType) -> None:
     """A recurrence's weights as one list: a method whose text is its parameters' names."""
-    import ast
-
     names = getattr(module, "_flat_weights_names", None)
     if names:
         text = f"def _weights(self):\n    return [{', '.join(f'self.{n}' for n in names)}]\n"
-        from rushlight.jit.compiler.names import Names
-
         tree: Any = ast.parse(text).body[0]
         build(
             tree,

@@ -91,8 +91,7 @@ class _FileNames(Names):
             raise compiler.error(node, str(error)) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
-        result: Type = self.archive.as_type(found)  # the archive's own
-        return result
+        return self.archive.as_type(found)  # the archive's own
 
 
 class _New:
@@ -192,11 +191,11 @@ class Archive:
             raise RuntimeError(
                 f"expected a module in the file, got {type(root).__name__}; the file is damaged"
             )
-        for owner in [
-            k.object for k in self._found.values() if isinstance(k, Known) and isinstance(k.object, ClassType)
-        ]:
-            for name in [*owner.trees]:  # type: ignore[attr-defined]
-                owner.method(name)
+        for known in [*self._found.values()]:
+            owner = known.object if isinstance(known, Known) else None
+            if isinstance(owner, ClassType):
+                for name in [*getattr(owner, "trees")]:
+                    owner.method(name)
         return self.make(root)
 
     def _unpickle(self, name: str) -> Any:
@@ -257,10 +256,12 @@ class Archive:
             path = f"code/{space.replace('.', '/')}.py"
             text = self._reader.read(path).decode() if self._reader.has(path) else ""
             tree = parse_untrusted(text, path)
+            named: dict[str, ast.stmt] = {}
             for node in tree.body:
                 if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                     raise RuntimeError(f"{path}: expected classes and functions, got {type(node).__name__}")
-            self._trees[space] = {node.name: node for node in tree.body}  # type: ignore[attr-defined]
+                named[node.name] = node
+            self._trees[space] = named
             self._sources[space] = Source(text, path)
         return self._trees[space]
 
@@ -279,7 +280,7 @@ class Archive:
                 for n in tree.body
                 if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
             }
-            made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]
+            made = collections.namedtuple(tree.name, [*fields])  # type: ignore[misc]
             made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
             self._found[qualname] = Known(Type("Tuple", tuple(fields.values()), made))
             return

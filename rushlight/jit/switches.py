@@ -24,6 +24,7 @@ _SWITCHES = (
     ("_jit_set_autocast_mode", None, True),
     ("_jit_set_inline_everything_mode", "_jit_get_inline_everything_mode", False),
     ("_jit_set_tracer_state_warn", "_jit_get_tracer_state_warn", True),
+    ("_debug_only_display_vmap_fallback_warnings", "_debug_only_are_vmap_fallback_warnings_enabled", False),
     ("_debug_set_fusion_group_inlining", "_debug_get_fusion_group_inlining", True),
     ("_debug_set_autodiff_subgraph_inlining", None, None),
     ("_set_graph_executor_optimize", "_get_graph_executor_optimize", True),
@@ -61,6 +62,11 @@ def nothing(*given: Any) -> None:
     """What a check of PyTorch's own graphs, or the end of its registry of classes, has to do here."""
 
 
+def has_cpp_tests() -> bool:
+    """Whether tests in C++ were built in: False."""
+    return False
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {setter: _setter(setter) for setter, _, _ in _SWITCHES}
 FUNCTIONS |= {reader: _getter(setter) for setter, reader, _ in _SWITCHES if reader is not None}
 FUNCTIONS |= {
@@ -68,4 +74,5 @@ FUNCTIONS |= {
     "_jit_get_emit_hooks": get_emit_hooks,
     "_jit_clear_class_registry": nothing,
     "_jit_pass_lint": nothing,
+    "_jit_has_cpp_tests": has_cpp_tests,
 }

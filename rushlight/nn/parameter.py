@@ -32,8 +32,7 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         if data is None:
             data = torch.empty(0)
         if type(data) is torch.Tensor or type(data) is Parameter:
-            made: Self = torch.Tensor._make_subclass(cls, data, requires_grad)
-            return made
+            return torch.Tensor._make_subclass(cls, data, requires_grad)
         marked: Any = data.detach().requires_grad_(requires_grad)
         if type(marked) is not type(data):
             raise RuntimeError(
@@ -42,16 +41,14 @@ class Parameter(torch.Tensor, metaclass=_Marked):
                 f"instead. To use the type as a Parameter, correct its detach() semantics."
             )
         marked._is_param = True
-        result: Self = marked  # counts as one: see _Marked
-        return result
+        return marked  # counts as one: see _Marked
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(
                 self.data.clone(memory_format=torch.preserve_format), self.requires_grad
             )
-        copied: Parameter = memo[id(self)]
-        return copied
+        return memo[id(self)]
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -192,8 +189,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have 
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
-        copied: UninitializedParameter = memo[id(self)]
-        return copied
+        return memo[id(self)]
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # both have a repr

@@ -163,8 +163,7 @@ def _plain(given: Any, recipe: Any, swizzle: Any) -> Tensor:
             f"scales of kinds {[r.name for r in recipes]} with swizzles {swizzles} are not there in "
             "Rushlight; use ScalingType.TensorWise or RowWise without a swizzle"
         )
-    result: Tensor = scales[0]  # a tensor
-    return result
+    return scales[0]  # a tensor
 
 
 def scaled_mm(

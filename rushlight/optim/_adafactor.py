@@ -82,8 +82,7 @@ class Adafactor(Optimizer):
                 state["col_var"] = p.new_zeros((*p.shape[:-2], 1, p.shape[-1]))
             else:
                 state["variance"] = p.detach().new_zeros(p.shape)
-        result: dict[str, Any] = state  # the optimizer's own dict
-        return result
+        return state  # the optimizer's own dict
 
 
 def _step(p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:

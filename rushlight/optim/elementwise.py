@@ -130,8 +130,7 @@ class Elementwise(Optimizer):
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         """The arguments of the formula at the step numbered plan.step."""
-        switches: tuple[Any, ...] = plan.switches
-        return switches
+        return plan.switches
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         """The numbers in the formula, by name, that are no options of the group; may carry numbers on."""
@@ -193,7 +192,8 @@ class Elementwise(Optimizer):
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
                 made: Any = wrap(np.full_like(p._a, start), p._k)
-                state[name] = p._state(made)  # type: ignore[attr-defined] # of a subclass of Tensor
+                of_subclass: Any = p
+                state[name] = of_subclass._state(made)
         return state
 
     # --- stepping -----------------------------------------------------------------------------------
@@ -259,14 +259,16 @@ class Elementwise(Optimizer):
         """A step that is captured into a graph: each replay is the next one, with its own numbers."""
         if group.get("differentiable"):
             raise RuntimeError(f"{type(self).__name__}: a step with differentiable=True cannot be captured")
-        if self._counted and not group.get("capturable"):
+        live = backend.capture.live
+        if self._counted and not group.get("capturable") and not live:
             raise RuntimeError(
                 "Attempting CUDA graph capture of step() for an instance of "
                 f"{type(self).__name__} but param_groups' capturable is False."
             )
-        lr = number(group["lr"])
+        fixed = number(group["lr"])
 
         def advance() -> list[float]:
+            lr = number(group["lr"]) if live else fixed
             begun = int(plan.states[0]["step"]._a) if self._counted else plan.step
             plan.step = begun + 1
             return [*map(float, self._numbers(group, lr, plan, plan.kernel.scalars))]
@@ -287,7 +289,7 @@ class Elementwise(Optimizer):
             plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
         numbers = advance()
         plan.step = before
-        backend.run_step(plan.kernel, plan.arrays(), numbers, again if self._counted else None)
+        backend.run_step(plan.kernel, plan.arrays(), numbers, again if self._counted or live else None)
 
     def _key(self, group: dict[str, Any]) -> Any:
         """What a group's plans are made for; at 4 stands `fused`, from 5 on the switches."""

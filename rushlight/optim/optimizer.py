@@ -97,7 +97,7 @@ class Optimizer:
         """
         step = type(self).step
         if not getattr(step, "hooked", False):
-            type(self).step = _hooked(step)  # type: ignore[method-assign]
+            setattr(type(self), "step", _hooked(step))
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
@@ -346,7 +346,8 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
     if isinstance(value, dict):
         return {k: _cast(p, v, single, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return type(value)(_cast(p, v, single) for v in value)  # type: ignore[call-arg]
+        kind: Callable[[Iterable[Any]], Any] = type(value)
+        return kind(_cast(p, v, single) for v in value)
     return value
 
 

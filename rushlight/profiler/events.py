@@ -146,8 +146,7 @@ def _flops(name: str, result: Any, given: list[Any]) -> int:
     if op in _PRODUCTS and shapes:
         return int(2 * out * shapes[_PRODUCTS[op]][-1])
     if op.startswith("conv") and len(shapes) > 1:
-        answer: int = 2 * out * prod(shapes[1][1:])
-        return answer
+        return 2 * out * prod(shapes[1][1:])
     return out if op in ("add", "mul") else 0
 
 
@@ -162,8 +161,7 @@ def _place(place: Any) -> tuple[int, str, str]:
         return (USER, place, "") if isinstance(place, str) else (BACKWARD, place.__name__, "")
     if isinstance(place[0], type):
         return BACKWARD, named(*place), ""
-    result: tuple[int, str, str] = place
-    return result
+    return place
 
 
 def tree(log: Log, begin: float) -> EventList:
@@ -207,8 +205,7 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds, of all events together."""
-        result: float = sum(event.self_cpu_time_total for event in self)
-        return result
+        return sum(event.self_cpu_time_total for event in self)
 
     def table(
         self,

@@ -154,7 +154,8 @@ class profile(simple.Results):
 
     def _end(self, ready: bool) -> None:
         self._recording = False
-        self.profiler.__exit__()  # type: ignore[union-attr]
+        if self.profiler is not None:
+            self.profiler.__exit__()
         if ready and self.on_trace_ready is not None:
             self.on_trace_ready(self)
 

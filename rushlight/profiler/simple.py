@@ -109,8 +109,7 @@ class profile(Results):
             self._made.profile_memory, self._made.with_flops = self.profile_memory, self.with_flops
             for event in () if self.record_shapes else self._made:
                 event.input_shapes = []
-        made: EventList = self._made
-        return made
+        return self._made
 
     @property
     def function_events(self) -> Any:

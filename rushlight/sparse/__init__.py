@@ -34,8 +34,7 @@ def _compressing(layout: Any) -> Any:
 
 def _to_sparse_coo(self: Tensor) -> Tensor:
     """The same tensor as COO."""
-    result: Tensor = layouts.to_sparse(self)
-    return result
+    return layouts.to_sparse(self)
 
 
 def _sparse_dim(self: Tensor) -> int:
@@ -297,8 +296,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
 
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * mat + alpha * (mat1 @ mat2)."""
-    result: Tensor = products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
-    return result
+    return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sampled_addmm(
@@ -317,8 +315,7 @@ def sampled_addmm(
 
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax) along dim of the numbers that there are."""
-    result: Tensor = softmax(input, dim, dtype=dtype, log=True)
-    return result
+    return softmax(input, dim, dtype=dtype, log=True)
 
 
 def __getattr__(name: str) -> Any:

@@ -341,8 +341,7 @@ def to_sparse(
 def like(t: SparseTensor, found: Any) -> SparseTensor:
     """A tensor in the layout of a compressed one."""
     if t.is_sparse:
-        result: SparseTensor = to_coo(found)
-        return result
+        return to_coo(found)
     return compress(
         found,
         t.layout,

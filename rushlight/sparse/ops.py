@@ -186,8 +186,7 @@ def resize_as_sparse_(t: Any, template: Any) -> Tensor:
         and t.is_sparse
         and template.is_sparse
     ):
-        resized: Tensor = t.sparse_resize_(template.shape, template.sparse_dim(), template.dense_dim())
-        return resized
+        return t.sparse_resize_(template.shape, template.sparse_dim(), template.dense_dim())
     for name, given in (("src", template), ("self", t)):
         if not isinstance(given, SparseTensor) or given.is_sparse:
             raise RuntimeError(
@@ -201,13 +200,9 @@ def resize_as_sparse_(t: Any, template: Any) -> Tensor:
         )
     first, minor, values = template.parts
     if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
-        found: Tensor = t
-        return found
+        return t
     zeros = torch.zeros(values.shape, dtype=t.dtype)
-    result: SparseTensor = t._become(
-        make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout)
-    )
-    return result
+    return t._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout))
 
 
 @op("resize_")
@@ -285,12 +280,9 @@ def zeros_like(
 @op("empty_like")
 def empty_like(t: Tensor, *, dtype: Any = None, layout: Any = None, **options: Any) -> Tensor:
     """The same shape; of a compressed tensor the same places, too, with zeros."""
-    same = isinstance(t, SparseTensor) and not t.is_sparse and layout in (None, t.layout)
-    if not same:
-        result: Tensor = zeros_like(t, dtype=dtype, layout=layout, **options)
-        return result
-    answer: Tensor = t.map(lambda v: torch.zeros_like(v, dtype=dtype))  # type: ignore[attr-defined]
-    return answer
+    if isinstance(t, SparseTensor) and not t.is_sparse and layout in (None, t.layout):
+        return t.map(lambda v: torch.zeros_like(v, dtype=dtype))
+    return zeros_like(t, dtype=dtype, layout=layout, **options)
 
 
 def _filled_like(name: str) -> None:
@@ -389,8 +381,7 @@ def any(t: SparseTensor) -> Tensor:
 
 @op("softmax", "log_softmax")
 def _softmax_as_method(t: SparseTensor, dim: int, dtype: Any = None) -> SparseTensor:
-    result: SparseTensor = softmax(t, dim, dtype=dtype)
-    return result
+    return softmax(t, dim, dtype=dtype)
 
 
 @keeping_layout

@@ -166,8 +166,7 @@ def floor_divide(a: SparseTensor, b: Any) -> SparseTensor:
             "Sparse floor division requires a scalar or zero-dim dense tensor divisor (got shape "
             f"{list(b.shape)} for divisor)"
         )
-    result: SparseTensor = div(a, b, rounding_mode="floor")
-    return result
+    return div(a, b, rounding_mode="floor")
 
 
 @op()
@@ -239,8 +238,7 @@ def bmm(a: Any, b: Any) -> Tensor:
             f"{list(b.shape)}"
         )
     if not isinstance(a, SparseTensor):
-        result: Tensor = bmm(transpose(b, 1, 2), a.mT).mT
-        return result
+        return bmm(transpose(b, 1, 2), a.mT).mT
     (batch, row, col), values = to_coo(a).parts
     terms = values[:, None] * to_dense(b)[batch, col]
     found = torch.zeros((a.shape[0] * a.shape[1], b.shape[2]), dtype=terms.dtype)

@@ -107,21 +107,18 @@ def t(input: SparseTensor) -> SparseTensor:
             f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
             f"{input.sparse_dim()} sparse and {input.dense_dim()} dense dimensions"
         )
-    result: SparseTensor = transpose(input, 0, 0 if input.ndim < 2 else 1)
-    return result
+    return transpose(input, 0, 0 if input.ndim < 2 else 1)
 
 
 @op("adjoint")
 def adjoint(input: SparseTensor) -> SparseTensor:
     """The last two dims swapped, and conjugated."""
     found = transpose(input, -2, -1)
-    result: SparseTensor = found.map(torch.conj) if input.dtype.is_complex else found
-    return result
+    return found.map(torch.conj) if input.dtype.is_complex else found
 
 
 def _matrix_transpose(input: SparseTensor) -> SparseTensor:
-    result: SparseTensor = transpose(input, -2, -1)
-    return result
+    return transpose(input, -2, -1)
 
 
 setattr(SparseTensor, "T", property(t))
@@ -182,16 +179,14 @@ def getitem(t: SparseTensor, index: Any) -> Tensor:
             dim += 1
         elif isinstance(item, int) and not isinstance(item, bool):
             if not isinstance(found, SparseTensor):
-                result: Tensor = found[tuple(given[i:])]
-                return result
+                return found[tuple(given[i:])]
             found = select(found, dim, item)
         else:
             raise NotImplementedError(
                 f"an index of type {type(item).__name__} is not there for sparse tensors: take "
                 "index_select(), narrow_copy() or .to_dense() first"
             )
-    answer: Tensor = found
-    return answer
+    return found
 
 
 def _select_compressed(t: SparseTensor, dim: int, index: int, size: list[int]) -> Tensor:

@@ -110,16 +110,16 @@ class SparseTensor(Tensor):
         values, options = _spread(name, args, given)
         found = OPS.get(name)
         written = OPS.get(name[:-1]) if found is None and name.endswith("_") else None
-        if found is None and written is None:
-            raise NotImplementedError(
-                f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
-                "backend: it is not written for sparse tensors; use .to_dense() first"
-            )
         if written is not None:
             if not getattr(values[0], "coalesced", True) and written.__name__ == "on_coalesced":
                 raise RuntimeError(f"{name} requires coalesced input")
             return _write(values[0], written(*values, **options))
-        result = found(*values, **options)  # type: ignore[misc]
+        if found is None:
+            raise NotImplementedError(
+                f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
+                "backend: it is not written for sparse tensors; use .to_dense() first"
+            )
+        result = found(*values, **options)
         return result if out is None else _write(out, result)
 
     # --- what it is made of ---------------------------------------------------------------------

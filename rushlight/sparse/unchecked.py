@@ -61,9 +61,14 @@ def _unsafe_layout(
     return _sparse_compressed_tensor_unsafe(first, minor, values, size, layout=layout, **options)
 
 
-for _layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
-    globals()[f"_validate_{_layout.name}_tensor_args"] = partial(_check_layout, _layout)
-    globals()[f"_{_layout.name}_tensor_unsafe"] = partial(_unsafe_layout, _layout)
+_validate_sparse_csr_tensor_args = partial(_check_layout, torch.sparse_csr)
+_validate_sparse_csc_tensor_args = partial(_check_layout, torch.sparse_csc)
+_validate_sparse_bsr_tensor_args = partial(_check_layout, torch.sparse_bsr)
+_validate_sparse_bsc_tensor_args = partial(_check_layout, torch.sparse_bsc)
+_sparse_csr_tensor_unsafe = partial(_unsafe_layout, torch.sparse_csr)
+_sparse_csc_tensor_unsafe = partial(_unsafe_layout, torch.sparse_csc)
+_sparse_bsr_tensor_unsafe = partial(_unsafe_layout, torch.sparse_bsr)
+_sparse_bsc_tensor_unsafe = partial(_unsafe_layout, torch.sparse_bsc)
 
 
 def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:

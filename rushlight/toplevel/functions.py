@@ -107,14 +107,12 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse matrix."""
-    result: Tensor = torch.sparse.mm(input, mat).to_sparse()
-    return result
+    return torch.sparse.mm(input, mat).to_sparse()
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one."""
-    result: Tensor = torch.sparse.mm(input, mat2)
-    return result
+    return torch.sparse.mm(input, mat2)
 
 
 dsmm = hsmm = spmm

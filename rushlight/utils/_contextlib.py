@@ -48,8 +48,7 @@ class _DecoratorContextManager:
                 "can directly decorate the `__init__` method and nothing else.",
                 FutureWarning,
             )
-            result: F = context_decorator(self.clone, _maker(orig_func))
-            return result
+            return context_decorator(self.clone, _maker(orig_func))
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> None:

@@ -397,7 +397,8 @@ def register_constant(cls: type) -> None:
     """From now on instances of `cls` are containers without children, compared by their __eq__ and __hash__,
     which the class must define (TypeError).
     """
-    if cls.__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
+    equality: Any = cls.__eq__
+    if equality is object.__eq__:
         raise TypeError(
             f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation. {cls}"
         )
@@ -471,8 +472,7 @@ def _fitting(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, (type, tuple, UnionType)):
         return lambda leaf: isinstance(leaf, wanted)
     if callable(wanted):
-        result: Callable[[Any], bool] = wanted
-        return result
+        return wanted
     raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 

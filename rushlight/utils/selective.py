@@ -176,7 +176,5 @@ def create_selective_checkpoint_contexts(
     elif not callable(policy):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     kept: dict[Any, list[_Kept]] = {}
-    return tuple(
-        _Selector(policy, kept, again, allow_cache_entry_mutation)  # type: ignore[return-value]
-        for again in (False, True)
-    )
+    first = _Selector(policy, kept, False, allow_cache_entry_mutation)
+    return first, _Selector(policy, kept, True, allow_cache_entry_mutation)

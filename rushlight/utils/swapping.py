@@ -41,7 +41,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _slots(cls: type) -> set[str]:
-    return {*copyreg._slotnames(cls)} | {"_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden"}  # type: ignore[attr-defined]
+    names: list[str] = getattr(copyreg, "_slotnames")(cls)
+    return {*names, "_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden"}
 
 
 def _state(t: Tensor) -> dict[str, Any]:

@@ -14,7 +14,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 WeakRef = ref
 
 
-class WeakIdRef(ref):  # type: ignore[type-arg]
+class WeakIdRef(ref[Any]):
     """A weak reference that is equal to another of the same object, and to itself when that is gone."""
 
     __slots__ = ["_id"]

@@ -92,8 +92,7 @@ def get_model_builder(name: str) -> Callable[..., Any]:
     if found not in _BUILDERS:
         raise ValueError(f"Unknown model {found}")
     home = import_module(f"rushlight_vision.models.{HOMES[found]}")
-    result: Callable[..., Any] = getattr(home, found)
-    return result
+    return getattr(home, found)
 
 
 def get_model(name: str, **config: Any) -> Any:

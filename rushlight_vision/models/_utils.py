@@ -27,8 +27,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
             x = module(x)
             if name in self.return_layers:
                 found[self.return_layers[name]] = x
-        result: dict[str, Tensor] = found
-        return result
+        return found
 
 
 def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int:

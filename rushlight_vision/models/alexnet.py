@@ -41,8 +41,7 @@ class AlexNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W), at least 63 pixels high and wide; gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        result: Tensor = self.classifier(x)
-        return result
+        return self.classifier(x)
 
 
 alexnet = builder(AlexNet, "alexnet")

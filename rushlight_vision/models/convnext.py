@@ -46,8 +46,7 @@ class CNBlock(nn.Module):
         """input: (N, dim, H, W)."""
         result = self.stochastic_depth(self.layer_scale * self.block(input))
         result += input
-        answer: Tensor = result
-        return answer
+        return result
 
 
 class ConvNeXt(nn.Module):
@@ -103,8 +102,7 @@ class ConvNeXt(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
-        result: Tensor = self.classifier(self.avgpool(self.features(x)))
-        return result
+        return self.classifier(self.avgpool(self.features(x)))
 
 
 def _convnext(name: str, width: int, third: int, drop: float) -> Any:

@@ -67,8 +67,7 @@ class MBConv(nn.Module):
         if self.use_res_connect:
             result = self.stochastic_depth(result)
             result += input
-        answer: Tensor = result
-        return answer
+        return result
 
 
 class FusedMBConv(MBConv):
@@ -127,8 +126,7 @@ class EfficientNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        result: Tensor = self.classifier(x)
-        return result
+        return self.classifier(x)
 
 
 _B0 = (

@@ -45,8 +45,7 @@ class _InvertedResidual(nn.Module):
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, inputs, H, W)."""
         found = self.layers(input)
-        result: Tensor = found + input if self.apply_residual else found
-        return result
+        return found + input if self.apply_residual else found
 
 
 class MNASNet(nn.Module):
@@ -83,8 +82,7 @@ class MNASNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
-        result: Tensor = self.classifier(self.layers(x).mean([2, 3]))
-        return result
+        return self.classifier(self.layers(x).mean([2, 3]))
 
 
 mnasnet0_5 = builder(MNASNet, "mnasnet0_5", alpha=0.5)

@@ -47,8 +47,7 @@ class InvertedResidual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, inp, H, W)."""
-        result: Tensor = x + self.conv(x) if self.use_res_connect else self.conv(x)
-        return result
+        return x + self.conv(x) if self.use_res_connect else self.conv(x)
 
 
 class MobileNetV2(nn.Module):
@@ -93,8 +92,7 @@ class MobileNetV2(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = F.adaptive_avg_pool2d(self.features(x), (1, 1))
-        result: Tensor = self.classifier(torch.flatten(x, 1))
-        return result
+        return self.classifier(torch.flatten(x, 1))
 
 
 mobilenet_v2 = builder(MobileNetV2, "mobilenet_v2")

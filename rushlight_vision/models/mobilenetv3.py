@@ -74,8 +74,7 @@ class InvertedResidual(nn.Module):
         result = self.block(input)
         if self.use_res_connect:
             result += input
-        answer: Tensor = result
-        return answer
+        return result
 
 
 class MobileNetV3(nn.Module):
@@ -114,8 +113,7 @@ class MobileNetV3(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        result: Tensor = self.classifier(x)
-        return result
+        return self.classifier(x)
 
 
 _T, _F = True, False

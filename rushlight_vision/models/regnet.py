@@ -82,8 +82,7 @@ class ResBottleneckBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, width_in, H, W)."""
         before = x if self.proj is None else self.proj(x)
-        result: Tensor = self.activation(before + self.f(x))
-        return result
+        return self.activation(before + self.f(x))
 
 
 class BottleneckTransform(nn.Sequential):

@@ -154,8 +154,7 @@ class SwinTransformerBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, H, W, dim)."""
         x = x + self.stochastic_depth(self.attn(self.norm1(x)))
-        result: Tensor = x + self.stochastic_depth(self.mlp(self.norm2(x)))
-        return result
+        return x + self.stochastic_depth(self.mlp(self.norm2(x)))
 
 
 class SwinTransformer(nn.Module):

@@ -44,8 +44,7 @@ class VGG(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        result: Tensor = self.classifier(x)
-        return result
+        return self.classifier(x)
 
 
 def make_layers(depth: int, batch_norm: bool) -> nn.Sequential:

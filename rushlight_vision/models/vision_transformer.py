@@ -52,8 +52,7 @@ class EncoderBlock(nn.Module):
         x = self.ln_1(input)
         x, _ = self.self_attention(x, x, x, need_weights=False)
         x = self.dropout(x) + input
-        result: Tensor = x + self.mlp(self.ln_2(x))
-        return result
+        return x + self.mlp(self.ln_2(x))
 
 
 class Encoder(nn.Module):
@@ -87,8 +86,7 @@ class Encoder(nn.Module):
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, seq_length, hidden_dim)."""
         torch._assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
-        result: Tensor = self.ln(self.layers(self.dropout(input + self.pos_embedding)))
-        return result
+        return self.ln(self.layers(self.dropout(input + self.pos_embedding)))
 
 
 class VisionTransformer(nn.Module):
@@ -151,8 +149,7 @@ class VisionTransformer(nn.Module):
         torch._assert(w == self.image_size, f"Wrong image width! Expected {self.image_size} but got {w}!")
         x = self.conv_proj(x).reshape(n, self.hidden_dim, self.seq_length - 1).permute(0, 2, 1)
         x = self.encoder(torch.cat([self.class_token.expand(n, -1, -1), x], dim=1))
-        result: Tensor = self.heads(x[:, 0])
-        return result
+        return self.heads(x[:, 0])
 
 
 def _vit(name: str, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int) -> Any:

@@ -59,8 +59,7 @@ class WeightsEnum(Enum):
     @property
     def meta(self) -> dict[str, Any]:
         """What is known of these weights."""
-        result: dict[str, Any] = self.value.meta
-        return result
+        return self.value.meta
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}.{self._name_}"

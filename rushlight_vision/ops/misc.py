@@ -145,8 +145,7 @@ class SqueezeExcitation(nn.Module):
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, C, H, W)."""
         scale = self.activation(self.fc1(self.avgpool(input)))
-        result: Tensor = self.scale_activation(self.fc2(scale)) * input
-        return result
+        return self.scale_activation(self.fc2(scale)) * input
 
 
 class MLP(nn.Sequential):

@@ -38,8 +38,7 @@ class SemanticSegmentation(nn.Module):
         """img: an image of Pillow, or a tensor (..., C, H, W)."""
         img = self.resized(img)
         img = img if isinstance(img, Tensor) else F.pil_to_tensor(img)
-        result: Tensor = F.normalize(F.convert_image_dtype(img, torch.float), mean=self.mean, std=self.std)
-        return result
+        return F.normalize(F.convert_image_dtype(img, torch.float), mean=self.mean, std=self.std)
 
     def __repr__(self) -> str:
         return (

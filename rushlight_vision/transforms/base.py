@@ -62,9 +62,9 @@ def interpolation_for(img: Any, interpolation: Any) -> Any:
     return InterpolationMode.NEAREST if type(img).__name__ == "Mask" else interpolation
 
 
-def _options(cls: type) -> list[str]:
+def _options(cls: Any) -> list[str]:
     """The names of what __init__ takes."""
-    taken = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc] # it is looked at only
+    taken = inspect.signature(cls.__init__).parameters.values()
     return [p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD][1:]
 
 

@@ -48,8 +48,7 @@ class Compose(Plain):
         self.transforms = transforms
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
-        chosen: Iterable[Callable[..., Any]] = self.transforms
-        return chosen
+        return self.transforms
 
     def forward(self, *sample: Any) -> Any:
         """The image through those chosen."""

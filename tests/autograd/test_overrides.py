@@ -183,3 +183,26 @@ def test_lists_of_what_can_be_taken_over():
         return a
 
     assert own(1, torch.ones(1).as_subclass(Said)) == ("own", (Said,)) and own(1, 2) == 1
+
+
+def test_methods_that_are_no_ops_give_plain_tensors_to_a_class_that_answers() -> None:
+    names: list[str] = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            with torch._C.DisableTorchFunctionSubclass():
+                found = func(*args, **(kwargs or {}))
+            names.append(func.__name__)
+            return found
+
+    told = torch.ones(2).as_subclass(Told)
+    plain = [told.detach(), told.data, told.view(torch.int32), told.new_tensor([1.0]), told.clone()]
+    assert [type(t) for t in plain] == [torch.Tensor] * 5
+    assert names == ["detach", "__get__", "view", "new_tensor", "clone"]
+
+    class Quiet(torch.Tensor):
+        pass
+
+    quiet = torch.ones(2).as_subclass(Quiet)
+    assert {type(t) for t in (quiet.detach(), quiet.view(torch.int32), quiet.new_tensor([1]))} == {Quiet}

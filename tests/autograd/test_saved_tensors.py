@@ -226,3 +226,18 @@ def test_numbers_that_are_tensors_to_pytorch_are_freed(x):
     y.sum().backward()
     with pytest.raises(RuntimeError, match="second time"):
         y.sum().backward()
+
+
+def test_an_operand_that_no_gradient_needs_may_be_written_to() -> None:
+    weights, steps = torch.tensor([2.0, 3.0]), torch.zeros(3, 2)
+    w = torch.ones(2, requires_grad=True)
+    steps[0] = w * 2
+    part = torch.einsum("j,jf->f", weights, steps[:2])
+    steps[1] = w * 3  # after it was summed
+    (part.sum() + steps.sum()).backward()
+    assert w.grad is not None and w.grad.tolist() == [9.0, 9.0]
+    held = steps.detach().clone().requires_grad_() * 1
+    part = torch.einsum("jf,jf->", held, held)
+    held.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        part.backward()

@@ -25,7 +25,8 @@ def test_all_operands_are_told() -> None:
 def test_a_function_keeps_the_name_it_was_called_by() -> None:
     traced = torch.fx.symbolic_trace(lambda x: torch.arctan(torch.absolute(x)))
     assert [n.name for n in traced.graph.nodes] == ["x", "absolute", "arctan", "output"]
-    assert traced.graph.find_nodes(op="call_function", target=torch.atan)
+    assert traced.graph.find_nodes(op="call_function", target=torch.arctan)
+    assert "torch.arctan(" in traced.code and torch.arctan is not torch.atan
     assert torch.equal(traced(torch.tensor([-1.0])), torch.tensor([1.0]).atan())
 
 

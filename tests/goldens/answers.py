@@ -1,4 +1,5 @@
 """Behaviours as functions of the package: asked of PyTorch by recorders, of Rushlight by tests."""
+
 from __future__ import annotations
 
 import json
@@ -10,8 +11,14 @@ from typing import Any
 
 Behaviour = Callable[[Any], Any]
 # Relative error that an optimizer's or an op's result may have, by dtype.
-_PRECISION = {"torch.float64": 1e-10, "torch.complex128": 1e-10, "torch.float32": 4e-6,
-              "torch.complex64": 4e-6, "torch.float16": 4e-3, "torch.bfloat16": 3.2e-2}
+_PRECISION = {
+    "torch.float64": 1e-10,
+    "torch.complex128": 1e-10,
+    "torch.float32": 4e-6,
+    "torch.complex64": 4e-6,
+    "torch.float16": 4e-3,
+    "torch.bfloat16": 3.2e-2,
+}
 
 
 class Table(dict[str, Behaviour]):
@@ -40,8 +47,10 @@ class Table(dict[str, Behaviour]):
 
     def record(self, torch: Any) -> None:
         """Write the package's answers, a line for each."""
-        lines = [f"{json.dumps(name)}:{json.dumps(found, separators=(',', ':'))}"
-                 for name, found in self.answers(torch).items()]
+        lines = [
+            f"{json.dumps(name)}:{json.dumps(found, separators=(',', ':'))}"
+            for name, found in self.answers(torch).items()
+        ]
         self._path.write_text("{" + ",\n".join(lines) + "}\n")
 
     def recorded(self) -> dict[str, Any]:
@@ -59,14 +68,18 @@ class Table(dict[str, Behaviour]):
         def test(name: str) -> None:
             got = self.answer(name, torch)
             assert same(got, wanted[name], *how), difference(got, wanted[name])
+
         return test
 
 
 def plain(value: Any) -> Any:
     """A result as JSON can hold it."""
     if hasattr(value, "detach"):
-        return {"tensor": _numbers(value.detach().tolist()), "dtype": str(value.dtype),
-                "shape": list(value.shape)}
+        return {
+            "tensor": _numbers(value.detach().tolist()),
+            "dtype": str(value.dtype),
+            "shape": list(value.shape),
+        }
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     if isinstance(value, dict):
@@ -93,8 +106,10 @@ def attempt(function: Callable[[], Any]) -> Any:
 
 def attempts(texts: str, names: dict[str, Any]) -> dict[str, Any]:
     """Each expression's result or error."""
-    return {text: attempt(lambda text=text: eval(text, names))  # noqa: S307 - our own texts
-            for text in split(texts)}
+    return {
+        text: attempt(lambda text=text: eval(text, names))  # noqa: S307 - our own texts
+        for text in split(texts)
+    }
 
 
 def split(texts: str) -> list[str]:
@@ -106,14 +121,21 @@ def same(got: Any, wanted: Any, precision: float = 1e-9) -> bool:
     """Equal, tensors up to their dtype's rounding; an error may say more than PyTorch's."""
     if isinstance(wanted, dict):
         precision = _PRECISION.get(wanted.get("dtype", ""), precision)
-        return isinstance(got, dict) and list(got) == list(wanted) and all(
-            same(got[k], wanted[k], precision) for k in wanted)
+        return (
+            isinstance(got, dict)
+            and list(got) == list(wanted)
+            and all(same(got[k], wanted[k], precision) for k in wanted)
+        )
     if isinstance(wanted, list):
-        return isinstance(got, list) and len(got) == len(wanted) and all(
-            same(g, w, precision) for g, w in zip(got, wanted))
+        return (
+            isinstance(got, list)
+            and len(got) == len(wanted)
+            and all(same(g, w, precision) for g, w in zip(got, wanted))
+        )
     if isinstance(wanted, float) and isinstance(got, (int, float)):
         return math.isclose(got, wanted, rel_tol=precision, abs_tol=precision / 2) or (
-            math.isnan(got) and math.isnan(wanted))
+            math.isnan(got) and math.isnan(wanted)
+        )
     if isinstance(wanted, str) and isinstance(got, str):
         return got == wanted or ("Error: " in wanted and got.startswith(_head(wanted)))
     return type(got) is type(wanted) and got == wanted
@@ -133,6 +155,7 @@ def difference(got: Any, wanted: Any, path: str = "") -> str:
     if isinstance(wanted, list) and isinstance(got, list) and len(got) == len(wanted):
         for i, (g, w) in enumerate(zip(got, wanted)):
             if not same(g, w):
-                return difference(g, w, f"{path}[{i}]" if not (i == 1 and isinstance(got[0], str))
-                                  else f"{path}<{got[0]}>")
+                return difference(
+                    g, w, f"{path}[{i}]" if not (i == 1 and isinstance(got[0], str)) else f"{path}<{got[0]}>"
+                )
     return f"at {path}:\n got    {got}\n wanted {wanted}"

@@ -1,4 +1,5 @@
 """What torch.optim.swa_utils does, as functions of the package; PyTorch's answers are in the JSON file."""
+
 from __future__ import annotations
 
 import copy
@@ -45,10 +46,17 @@ def _followed(torch: Any, dtype: str = "float64", **options: Any) -> Any:
 @AVERAGING
 def averages(torch: Any) -> Any:
     m, found = _module(torch), []
-    for options in ({}, {"use_buffers": True}, {"avg_fn": m.get_swa_avg_fn()}, {"avg_fn": m.get_ema_avg_fn(0.7)},
-                    {"multi_avg_fn": m.get_ema_multi_avg_fn(0.7)}, {"multi_avg_fn": m.get_swa_multi_avg_fn()},
-                    {"multi_avg_fn": m.get_ema_multi_avg_fn(0.3), "use_buffers": True},
-                    {"avg_fn": lambda a, c, n: torch.maximum(a, c) / n}, {"device": "cpu"}):
+    for options in (
+        {},
+        {"use_buffers": True},
+        {"avg_fn": m.get_swa_avg_fn()},
+        {"avg_fn": m.get_ema_avg_fn(0.7)},
+        {"multi_avg_fn": m.get_ema_multi_avg_fn(0.7)},
+        {"multi_avg_fn": m.get_swa_multi_avg_fn()},
+        {"multi_avg_fn": m.get_ema_multi_avg_fn(0.3), "use_buffers": True},
+        {"avg_fn": lambda a, c, n: torch.maximum(a, c) / n},
+        {"device": "cpu"},
+    ):
         for dtype in ("float64", "float32"):
             averaged = _followed(torch, dtype, **options)
             found.append([_values(averaged), averaged(torch.ones(2, 3, dtype=getattr(torch, dtype)))])
@@ -61,8 +69,13 @@ def copies(torch: Any) -> Any:
     other = _module(torch).AveragedModel(_net(torch))
     other.load_state_dict(averaged.state_dict())
     same = [_values(x) for x in (other, copy.deepcopy(averaged), pickle.loads(pickle.dumps(averaged)))]
-    return [same, repr(averaged), list(averaged.state_dict()), averaged.training,
-            [p.requires_grad for p in averaged.parameters()]]
+    return [
+        same,
+        repr(averaged),
+        list(averaged.state_dict()),
+        averaged.training,
+        [p.requires_grad for p in averaged.parameters()],
+    ]
 
 
 @AVERAGING
@@ -81,8 +94,13 @@ def statistics(torch: Any) -> Any:
 @AVERAGING
 def rates(torch: Any) -> Any:
     found = {}
-    for text in ("SWALR(o, 0.05)", "SWALR(o, [0.05, 0.2], anneal_epochs=4)", "SWALR(o, 0.3, 3, 'linear')",
-                 "SWALR(o, 0.05, anneal_epochs=0)", "SWALR(o, (0.5, 0.1), anneal_strategy='linear')"):
+    for text in (
+        "SWALR(o, 0.05)",
+        "SWALR(o, [0.05, 0.2], anneal_epochs=4)",
+        "SWALR(o, 0.3, 3, 'linear')",
+        "SWALR(o, 0.05, anneal_epochs=0)",
+        "SWALR(o, (0.5, 0.1), anneal_strategy='linear')",
+    ):
         ps = [torch.zeros(1, requires_grad=True) for _ in range(2)]
         o = torch.optim.SGD([{"params": ps[:1]}, {"params": ps[1:], "lr": 0.05}], lr=0.1)
         s = eval(text, {**vars(_module(torch)), "o": o})  # noqa: S307 - our own texts
@@ -102,7 +120,8 @@ def rates(torch: Any) -> Any:
 def mistakes(torch: Any) -> Any:
     m = _module(torch)
     o = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-    return attempts("""
+    return attempts(
+        """
         get_ema_avg_fn(2)
         get_ema_avg_fn(-0.1)
         get_ema_multi_avg_fn(1.5)
@@ -113,4 +132,6 @@ def mistakes(torch: Any) -> Any:
         SWALR(o, 0.1, anneal_epochs=1.5)
         get_ema_avg_fn(0.5)(torch.tensor([3]), torch.tensor([4]), 1)
         get_swa_avg_fn()(torch.ones(2), torch.zeros(2), torch.tensor(3))
-    """, {**{n: getattr(m, n) for n in m.__all__}, "torch": torch, "o": o, "net": torch.nn.Linear(2, 2)})
+    """,
+        {**{n: getattr(m, n) for n in m.__all__}, "torch": torch, "o": o, "net": torch.nn.Linear(2, 2)},
+    )

@@ -7,6 +7,7 @@ The package imports `torch` by that name, so it is asked by a program of its own
     python bridge_behaviours.py --save FOLDER             models in folders, as their own package's files and PyTorch's
     python bridge_behaviours.py --load FOLDER FILE        what those compute, as JSON
 """
+
 from __future__ import annotations
 
 import json
@@ -19,18 +20,59 @@ from typing import Any
 from answers import Table, attempt
 
 BRIDGE = Table("bridge_behaviours.json")
-SMALL = dict(vocab_size=96, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
-             max_position_embeddings=64, initializer_range=0.3)
-LLAMA = dict(SMALL, num_key_value_heads=2, tie_word_embeddings=False, pad_token_id=0, bos_token_id=1, eos_token_id=2)
-GPT2 = dict(vocab_size=96, n_embd=32, n_layer=2, n_head=4, n_positions=64, initializer_range=0.3, bos_token_id=1,
-            eos_token_id=2)
+SMALL = dict(
+    vocab_size=96,
+    hidden_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    intermediate_size=48,
+    max_position_embeddings=64,
+    initializer_range=0.3,
+)
+LLAMA = dict(
+    SMALL, num_key_value_heads=2, tie_word_embeddings=False, pad_token_id=0, bos_token_id=1, eos_token_id=2
+)
+GPT2 = dict(
+    vocab_size=96,
+    n_embd=32,
+    n_layer=2,
+    n_head=4,
+    n_positions=64,
+    initializer_range=0.3,
+    bos_token_id=1,
+    eos_token_id=2,
+)
 T5 = dict(vocab_size=96, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, decoder_start_token_id=0)
-WHISPER = dict(vocab_size=96, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-               decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, num_mel_bins=8,
-               max_source_positions=12, max_target_positions=32, pad_token_id=0, bos_token_id=1, eos_token_id=2,
-               decoder_start_token_id=3, init_std=0.3, suppress_tokens=None, begin_suppress_tokens=None)
-VIT = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48, image_size=16,
-           patch_size=4, num_labels=5, initializer_range=0.3)
+WHISPER = dict(
+    vocab_size=96,
+    d_model=32,
+    encoder_layers=2,
+    decoder_layers=2,
+    encoder_attention_heads=4,
+    decoder_attention_heads=4,
+    encoder_ffn_dim=48,
+    decoder_ffn_dim=48,
+    num_mel_bins=8,
+    max_source_positions=12,
+    max_target_positions=32,
+    pad_token_id=0,
+    bos_token_id=1,
+    eos_token_id=2,
+    decoder_start_token_id=3,
+    init_std=0.3,
+    suppress_tokens=None,
+    begin_suppress_tokens=None,
+)
+VIT = dict(
+    hidden_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    intermediate_size=48,
+    image_size=16,
+    patch_size=4,
+    num_labels=5,
+    initializer_range=0.3,
+)
 # Name: class, its config, what is given; the config's class is the same name in part.
 MODELS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2, "text"),
@@ -40,9 +82,21 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "mixtral": ("MixtralForCausalLM", "MixtralConfig", dict(LLAMA, num_local_experts=4), "text"),
     "bert": ("BertForMaskedLM", "BertConfig", SMALL, "text"),
     "bert_classifier": ("BertForSequenceClassification", "BertConfig", dict(SMALL, num_labels=5), "classes"),
-    "distilbert": ("DistilBertForSequenceClassification", "DistilBertConfig",
-                   dict(vocab_size=96, dim=32, n_layers=2, n_heads=4, hidden_dim=48, max_position_embeddings=64,
-                        initializer_range=0.3, num_labels=5), "classes"),
+    "distilbert": (
+        "DistilBertForSequenceClassification",
+        "DistilBertConfig",
+        dict(
+            vocab_size=96,
+            dim=32,
+            n_layers=2,
+            n_heads=4,
+            hidden_dim=48,
+            max_position_embeddings=64,
+            initializer_range=0.3,
+            num_labels=5,
+        ),
+        "classes",
+    ),
     "roberta": ("RobertaForMaskedLM", "RobertaConfig", SMALL, "text"),
     "t5": ("T5ForConditionalGeneration", "T5Config", T5, "text"),
     "vit": ("ViTForImageClassification", "ViTConfig", VIT, "image"),
@@ -97,8 +151,10 @@ def numbers(tensor: Any, digits: int = 7) -> Any:
 
 def behaviour(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Add one; what it raises is its answer."""
+
     def answer(torch: Any) -> Any:
         return attempt(lambda: function(torch))
+
     answer.__name__ = function.__name__
     return BRIDGE(answer)
 
@@ -112,20 +168,25 @@ def _model(name: str) -> Callable[[Any], Any]:
         out.loss.backward()
         grads = digest((n, p.grad) for n, p in model.named_parameters() if p.grad is not None)
         return [type(model).__name__, weights, numbers(out.logits), float(out.loss), grads]
+
     answer.__name__ = name
     return answer
 
 
 # How generate() chooses: a number draws alike in both packages.
 CHOICES = {
-    "greedy": dict(do_sample=False), "sampling": dict(do_sample=True, temperature=0.7, top_p=0.9,
-                                                      repetition_penalty=1.05),
-    "top_k": dict(do_sample=True, top_k=5), "beams": dict(num_beams=3, do_sample=False),
-    "beams_drawn": dict(num_beams=3, do_sample=True), "no_cache": dict(do_sample=False, use_cache=False),
+    "greedy": dict(do_sample=False),
+    "sampling": dict(do_sample=True, temperature=0.7, top_p=0.9, repetition_penalty=1.05),
+    "top_k": dict(do_sample=True, top_k=5),
+    "beams": dict(num_beams=3, do_sample=False),
+    "beams_drawn": dict(num_beams=3, do_sample=True),
+    "no_cache": dict(do_sample=False, use_cache=False),
     "static_cache": dict(do_sample=False, cache_implementation="static"),
     "beams_many": dict(num_beams=4, num_return_sequences=2, length_penalty=0.5, early_stopping=True),
-    "typical": dict(do_sample=True, typical_p=0.8), "eta": dict(do_sample=True, eta_cutoff=3e-4),
-    "rules": dict(do_sample=False, no_repeat_ngram_size=2, bad_words_ids=[[5], [6, 7]], min_new_tokens=8)}
+    "typical": dict(do_sample=True, typical_p=0.8),
+    "eta": dict(do_sample=True, eta_cutoff=3e-4),
+    "rules": dict(do_sample=False, no_repeat_ngram_size=2, bad_words_ids=[[5], [6, 7]], min_new_tokens=8),
+}
 _SOME = ("greedy", "sampling", "beams", "static_cache")
 
 
@@ -140,6 +201,7 @@ def _generated(name: str, choices: Any) -> Callable[[Any], Any]:
             torch.manual_seed(SEED + 5)
             found[choice] = model.generate(**given, max_new_tokens=12, **CHOICES[choice]).tolist()
         return found
+
     answer.__name__ = f"{name}_generates"
     return answer
 
@@ -187,9 +249,12 @@ def attention(torch: Any) -> Any:
     for name in ("gpt2", "llama", "bert", "t5", "vit"):
         for way in ("eager", "sdpa"):
             model = build(name, attn_implementation=way).eval()
-            found.append([name, model.config._attn_implementation, numbers(model(**inputs(name)).logits)[:30]])
+            found.append(
+                [name, model.config._attn_implementation, numbers(model(**inputs(name)).logits)[:30]]
+            )
         out = build(name, attn_implementation="eager").eval()(
-            **inputs(name), output_attentions=True, output_hidden_states=True)
+            **inputs(name), output_attentions=True, output_hidden_states=True
+        )
         weights = out.get("attentions") or out.get("encoder_attentions")
         found.append([list(out.keys()), numbers(weights[0])[:30]])
     return found
@@ -243,15 +308,28 @@ def saved(torch: Any) -> Any:
         build("gpt2").save_pretrained(folder)
         causal = transformers.AutoModelForCausalLM
         model = causal.from_pretrained(folder, dtype=torch.bfloat16)
-        found.append([type(model).__name__, str(model.dtype), str(causal.from_pretrained(folder).dtype),
-                      model.num_parameters(), model.get_memory_footprint(), model.training])
+        found.append(
+            [
+                type(model).__name__,
+                str(model.dtype),
+                str(causal.from_pretrained(folder).dtype),
+                model.num_parameters(),
+                model.get_memory_footprint(),
+                model.training,
+            ]
+        )
         out = model(**inputs("gpt2"))
         away = out.logits.float() - model.float()(**inputs("gpt2")).logits
         # Last bits of bfloat16 depend on the order of sums: both packages are 0.016 away from float32.
         found.append([str(out.logits.dtype), bool(away.pow(2).mean().sqrt() < 0.02)])
         torch.manual_seed(SEED)
-        found.append(digest(transformers.AutoModelForSequenceClassification.from_pretrained(
-            folder, num_labels=3).state_dict().items()))
+        found.append(
+            digest(
+                transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_labels=3)
+                .state_dict()
+                .items()
+            )
+        )
     return found
 
 
@@ -272,16 +350,26 @@ def tokenizer(folder: str) -> Any:
     bare = Tokenizer(models.BPE())
     bare.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bare.decoder = decoders.ByteLevel()
-    bare.train_from_iterator(TEXTS * 4, trainers.BpeTrainer(
-        vocab_size=320, special_tokens=["<|endoftext|>"], show_progress=False,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    bare.train_from_iterator(
+        TEXTS * 4,
+        trainers.BpeTrainer(
+            vocab_size=320,
+            special_tokens=["<|endoftext|>"],
+            show_progress=False,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        ),
+    )
     PreTrainedTokenizerFast(tokenizer_object=bare, eos_token="<|endoftext|>").save_pretrained(folder)
     return AutoTokenizer.from_pretrained(folder)
 
 
-TEXTS = ["The optimizer takes a step against the gradient.", "A model maps tokens to logits, one row each.",
-         "Write a haiku about Adam vs SGD: momentum rolls on.", "Padding is not attended to.",
-         "Seeds make runs repeat."]
+TEXTS = [
+    "The optimizer takes a step against the gradient.",
+    "A model maps tokens to logits, one row each.",
+    "Write a haiku about Adam vs SGD: momentum rolls on.",
+    "Padding is not attended to.",
+    "Seeds make runs repeat.",
+]
 
 
 @behaviour
@@ -292,22 +380,32 @@ def bridge(torch: Any) -> Any:
     with tempfile.TemporaryDirectory() as name:
         tok = tokenizer(name)
         torch.manual_seed(SEED)
-        GPT2LMHeadModel(GPT2Config(**{**GPT2, "vocab_size": len(tok), "bos_token_id": 0,
-                                      "eos_token_id": 0})).save_pretrained(name)
+        GPT2LMHeadModel(
+            GPT2Config(**{**GPT2, "vocab_size": len(tok), "bos_token_id": 0, "eos_token_id": 0})
+        ).save_pretrained(name)
         model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float32)
     model.eval()
     given = tok("Write a haiku about Adam vs SGD:", return_tensors="pt").to(model.device)
     torch.manual_seed(SEED + 7)
     with torch.inference_mode():
-        out = model.generate(**given, max_new_tokens=24, do_sample=True, temperature=0.7, top_p=0.9,
-                             repetition_penalty=1.05, pad_token_id=tok.eos_token_id)
+        out = model.generate(
+            **given,
+            max_new_tokens=24,
+            do_sample=True,
+            temperature=0.7,
+            top_p=0.9,
+            repetition_penalty=1.05,
+            pad_token_id=tok.eos_token_id,
+        )
     text = tok.decode(out[0], skip_special_tokens=True)
     tok.pad_token = tok.eos_token
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-5)
     losses = []
     for batch in torch.utils.data.DataLoader(TEXTS, batch_size=2):
         batch = tok(batch, padding=True, return_tensors="pt")
-        out = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=batch["input_ids"])
+        out = model(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=batch["input_ids"]
+        )
         out.loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
@@ -338,8 +436,13 @@ def exercise_2(torch: Any) -> Any:
             with open(self.path, "rb") as f:
                 f.seek(self.offsets[idx])
                 obj = json.loads(f.readline())
-            enc = self.tok(obj["text"], max_length=self.max_len, truncation=True, padding="max_length",
-                           return_tensors="pt")
+            enc = self.tok(
+                obj["text"],
+                max_length=self.max_len,
+                truncation=True,
+                padding="max_length",
+                return_tensors="pt",
+            )
             input_ids, attn = enc["input_ids"].squeeze(0), enc["attention_mask"].squeeze(0)
             labels = input_ids.clone()
             labels[attn == 0] = -100
@@ -348,8 +451,9 @@ def exercise_2(torch: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.jsonl"
         path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
-        loader = torch.utils.data.DataLoader(TextJsonlDataset(str(path), tokenizer(folder)), batch_size=2,
-                                             shuffle=True)
+        loader = torch.utils.data.DataLoader(
+            TextJsonlDataset(str(path), tokenizer(folder)), batch_size=2, shuffle=True
+        )
         torch.manual_seed(SEED)
         return [{key: value.tolist() for key, value in batch.items()} for batch in loader]
 
@@ -362,8 +466,12 @@ def versions(torch: Any) -> Any:
 
     from transformers.utils import is_torch_available
 
-    return [is_torch_available(), find_spec("torch") is not None, version("torch") == torch.__version__,
-            distribution("torch").metadata["Name"]]
+    return [
+        is_torch_available(),
+        find_spec("torch") is not None,
+        version("torch") == torch.__version__,
+        distribution("torch").metadata["Name"],
+    ]
 
 
 def save(folder: str) -> None:
@@ -408,8 +516,14 @@ def main() -> None:
         file, SEED = sys.argv[1], int((sys.argv[2:] or ["0"])[0])
         found = {name: BRIDGE.answer(name, torch) for name in sys.argv[3:] or BRIDGE}
     with open(file, "w", encoding="utf-8") as out:
-        out.write("{" + ",\n".join(f"{json.dumps(name)}:{json.dumps(answer, separators=(',', ':'))}"
-                                   for name, answer in found.items()) + "}\n")
+        out.write(
+            "{"
+            + ",\n".join(
+                f"{json.dumps(name)}:{json.dumps(answer, separators=(',', ':'))}"
+                for name, answer in found.items()
+            )
+            + "}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """What torch.utils.data does, as functions of the package; PyTorch's answers: data_behaviours.json."""
+
 from __future__ import annotations
 
 import collections
@@ -15,20 +16,24 @@ Point = collections.namedtuple("Point", ["x", "y"])
 
 def numbers(torch: Any, n: int = 10) -> Any:
     """A map-style dataset of ints and their halves."""
+
     class Numbers(torch.utils.data.Dataset):  # type: ignore[misc]
         def __len__(self) -> int:
             return n
 
         def __getitem__(self, i: int) -> Any:
             return i, i / 2
+
     return Numbers()
 
 
 def stream(torch: Any, n: int = 10, sized: bool = False) -> Any:
     """An iterable dataset of ints."""
+
     class Stream(torch.utils.data.IterableDataset):  # type: ignore[misc]
         def __iter__(self) -> Any:
             return iter(range(n))
+
     if sized:
         Stream.__len__ = lambda self: n  # type: ignore[attr-defined]
     return Stream()
@@ -38,22 +43,56 @@ def names(torch: Any) -> dict[str, Any]:
     """What the expressions below mention."""
     data = torch.utils.data
     t = torch.arange(20.0).reshape(10, 2)
-    found = {n: getattr(data, n) for n in (
-        "DataLoader", "Dataset", "IterableDataset", "TensorDataset", "ConcatDataset", "ChainDataset",
-        "StackDataset", "Subset", "random_split", "Sampler", "SequentialSampler", "RandomSampler",
-        "SubsetRandomSampler", "WeightedRandomSampler", "BatchSampler", "default_collate",
-        "default_convert", "get_worker_info", "DistributedSampler")}
-    return {**found, "torch": torch, "np": np, "T": torch.tensor, "t": t, "Point": Point, "OD":
-            collections.OrderedDict, "DD": collections.defaultdict, "ten": numbers(torch),
-            "td": data.TensorDataset(t, torch.arange(10)), "three": numbers(torch, 3),
-            "stream": stream(torch), "sized": stream(torch, 10, True), "short": stream(torch, 3, True),
-            "G": lambda seed: torch.Generator().manual_seed(seed), "count": collections.Counter,
-            "seed": lambda s, v: (torch.manual_seed(s), v())[1], "drop": lambda batch: len(batch)}
+    found = {
+        n: getattr(data, n)
+        for n in (
+            "DataLoader",
+            "Dataset",
+            "IterableDataset",
+            "TensorDataset",
+            "ConcatDataset",
+            "ChainDataset",
+            "StackDataset",
+            "Subset",
+            "random_split",
+            "Sampler",
+            "SequentialSampler",
+            "RandomSampler",
+            "SubsetRandomSampler",
+            "WeightedRandomSampler",
+            "BatchSampler",
+            "default_collate",
+            "default_convert",
+            "get_worker_info",
+            "DistributedSampler",
+        )
+    }
+    return {
+        **found,
+        "torch": torch,
+        "np": np,
+        "T": torch.tensor,
+        "t": t,
+        "Point": Point,
+        "OD": collections.OrderedDict,
+        "DD": collections.defaultdict,
+        "ten": numbers(torch),
+        "td": data.TensorDataset(t, torch.arange(10)),
+        "three": numbers(torch, 3),
+        "stream": stream(torch),
+        "sized": stream(torch, 10, True),
+        "short": stream(torch, 3, True),
+        "G": lambda seed: torch.Generator().manual_seed(seed),
+        "count": collections.Counter,
+        "seed": lambda s, v: (torch.manual_seed(s), v())[1],
+        "drop": lambda batch: len(batch),
+    }
 
 
 @DATA
 def datasets(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         len(td)
         td[3]
         td[-1]
@@ -96,12 +135,15 @@ def datasets(torch: Any) -> Any:
         len(Subset(ten, range(0, 10, 3)))
         Subset(ten, [3])[5]
         Subset(Subset(ten, [5, 6, 7]), [2, 0])[0]
-    """, names(torch))
+    """,
+        names(torch),
+    )
 
 
 @DATA
 def splits(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         [list(s.indices) for s in random_split(ten, [7, 3], G(1))]
         [list(s.indices) for s in random_split(range(10), [0.5, 0.25, 0.25], generator=G(2))]
         [list(s.indices) for s in random_split(range(11), [0.5, 0.5], generator=G(2))]
@@ -118,7 +160,9 @@ def splits(torch: Any) -> Any:
         random_split(ten, [0.5, 0.5], generator=G(3))[1][2]
         random_split(stream, [0.5, 0.5])
         torch.initial_seed()
-    """, names(torch))
+    """,
+        names(torch),
+    )
 
 
 @DATA
@@ -131,7 +175,8 @@ def empty_splits_warn(torch: Any) -> Any:
 
 @DATA
 def samplers(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         list(SequentialSampler(ten))
         len(SequentialSampler(ten))
         list(RandomSampler(ten, generator=G(0)))
@@ -189,12 +234,15 @@ def samplers(torch: Any) -> Any:
         BatchSampler(range(3), 2)
         iter(Sampler())
         len(Sampler())
-    """, names(torch))
+    """,
+        names(torch),
+    )
 
 
 @DATA
 def collating(torch: Any) -> Any:
-    found = attempts("""
+    found = attempts(
+        """
         default_collate([0, 1, 2])
         default_collate([True, False])
         default_collate([0.5, 1.5])
@@ -251,13 +299,16 @@ def collating(torch: Any) -> Any:
         type(default_collate([OD(a=1), OD(a=3)])).__name__
         type(default_collate([[1, 2], [3, 4]])).__name__
         type(default_collate([(1, 2), (3, 4)])).__name__
-    """, names(torch))
+    """,
+        names(torch),
+    )
     return found
 
 
 @DATA
 def loaders(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         list(DataLoader(ten))[:3]
         list(DataLoader(ten, 4))
         list(DataLoader(ten, 4, drop_last=True))
@@ -311,12 +362,15 @@ def loaders(torch: Any) -> Any:
         [next(iter(DataLoader(ten, 2))) for _ in range(2)]
         len(iter(DataLoader(ten, 3)))
         get_worker_info()
-    """, names(torch))
+    """,
+        names(torch),
+    )
 
 
 @DATA
 def mistakes(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         DataLoader()
         DataLoader(ten, 0)
         DataLoader(ten, -1)
@@ -353,7 +407,9 @@ def mistakes(torch: Any) -> Any:
         list(DataLoader({'a': 1}))
         DataLoader(ten, unknown=1)
         DataLoader(ten, 2, False, None, None, 0, None, False, False, 0, None, None, None, 2)
-    """, names(torch))
+    """,
+        names(torch),
+    )
 
 
 @DATA
@@ -362,8 +418,20 @@ def attributes_that_stay(torch: Any) -> Any:
 
     def put(name: str) -> Any:
         return attempt(lambda: setattr(loader, name, 3))
-    return [put(n) for n in ("batch_size", "sampler", "drop_last", "dataset", "batch_sampler",
-                             "persistent_workers", "collate_fn", "anything")]
+
+    return [
+        put(n)
+        for n in (
+            "batch_size",
+            "sampler",
+            "drop_last",
+            "dataset",
+            "batch_sampler",
+            "persistent_workers",
+            "collate_fn",
+            "anything",
+        )
+    ]
 
 
 @DATA
@@ -381,6 +449,7 @@ def datasets_that_fetch_many(torch: Any) -> Any:
         def __getitems__(self, indices: list[int]) -> list[int]:
             self.asked.append(indices)
             return [10 * i for i in indices]
+
     many = Many()
     found = list(torch.utils.data.DataLoader(many, 2))
     subset = list(torch.utils.data.DataLoader(torch.utils.data.Subset(many, [4, 3, 0]), 2))
@@ -389,7 +458,9 @@ def datasets_that_fetch_many(torch: Any) -> Any:
 
 @DATA
 def iterations_side_by_side(torch: Any) -> Any:
-    loader = torch.utils.data.DataLoader(range(6), 2, shuffle=True, generator=torch.Generator().manual_seed(1))
+    loader = torch.utils.data.DataLoader(
+        range(6), 2, shuffle=True, generator=torch.Generator().manual_seed(1)
+    )
     pairs = [[a, b] for a, b in zip(loader, loader)]
     nested = [int(a.sum()) * int(b.sum()) for a in loader for b in loader]
     iterator = iter(loader)
@@ -400,12 +471,14 @@ def iterations_side_by_side(torch: Any) -> Any:
 @DATA
 def worker_seeds(torch: Any) -> Any:
     """Random augmentations draw from the same generators, in the same order."""
+
     class Noisy(torch.utils.data.Dataset):  # type: ignore[misc]
         def __len__(self) -> int:
             return 4
 
         def __getitem__(self, i: int) -> Any:
             return torch.rand(2) + i, random.random()
+
     random.seed(3)
     return [list(torch.utils.data.DataLoader(Noisy(), 2, shuffle=True)) for _ in range(2)]
 
@@ -416,10 +489,16 @@ def a_subclass_of_the_loader(torch: Any) -> Any:
         def __iter__(self) -> Any:
             for batch in super().__iter__():
                 yield batch * 2
+
     loader = Doubled(range(4), batch_size=3)
-    return [list(loader), len(loader), type(loader).__mro__[1].__name__,
-            isinstance(loader, torch.utils.data.DataLoader),
-            torch.utils.data.Dataset[int] is not None, torch.utils.data.DataLoader[int] is not None]
+    return [
+        list(loader),
+        len(loader),
+        type(loader).__mro__[1].__name__,
+        isinstance(loader, torch.utils.data.DataLoader),
+        torch.utils.data.Dataset[int] is not None,
+        torch.utils.data.DataLoader[int] is not None,
+    ]
 
 
 @DATA
@@ -430,4 +509,5 @@ def errors_in_datasets_pass(torch: Any) -> Any:
 
         def __getitem__(self, i: int) -> Any:
             raise KeyError(f"item {i}")
+
     return attempt(lambda: list(torch.utils.data.DataLoader(Odd(), 2)))

@@ -1,4 +1,5 @@
 """What distributions draw, weigh and refuse; PyTorch's answers: distribution_behaviours.json."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +16,8 @@ def _names(torch: Any) -> dict[str, Any]:
 
 @DISTRIBUTIONS
 def normal(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         D.Normal(a,p)
         D.Normal(0.,1.)
         D.Normal(a,p).sample((2,))
@@ -29,12 +31,15 @@ def normal(torch: Any) -> Any:
         D.Normal(a,p).log_prob(3)
         D.Normal(a,p).log_prob(torch.tensor(float('nan')))
         D.Normal(a,p).stddev, D.Normal(a,p).variance
-    """, _names(torch))
+    """,
+        _names(torch),
+    )
 
 
 @DISTRIBUTIONS
 def bernoulli(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         D.Bernoulli(p).sample((2,))
         D.Bernoulli(logits=a).sample()
         D.Bernoulli(logits=a).log_prob((a>0).float())
@@ -44,12 +49,15 @@ def bernoulli(torch: Any) -> Any:
         D.Bernoulli(p+1)
         D.Bernoulli(p).log_prob(a)
         D.Bernoulli(p).mean
-    """, _names(torch))
+    """,
+        _names(torch),
+    )
 
 
 @DISTRIBUTIONS
 def categorical(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         D.Categorical(p).sample((2,))
         D.Categorical(p).sample()
         D.Categorical(p[0]).sample()
@@ -61,12 +69,15 @@ def categorical(torch: Any) -> Any:
         D.Categorical(-p)
         D.Categorical(p).mode
         D.Categorical(p)
-    """, _names(torch))
+    """,
+        _names(torch),
+    )
 
 
 @DISTRIBUTIONS
 def multivariate(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         D.MultivariateNormal(v,C).sample((2,))
         D.MultivariateNormal(v[0],C).sample((2,3))
         D.MultivariateNormal(v[0],scale_tril=torch.linalg.cholesky(C)).log_prob(v)
@@ -79,18 +90,23 @@ def multivariate(torch: Any) -> Any:
         D.MultivariateNormal(v)
         D.MultivariateNormal(v,C)
         D.MultivariateNormal(v,C).log_prob(a)
-    """, _names(torch))
+    """,
+        _names(torch),
+    )
 
 
 @DISTRIBUTIONS
 def constraints(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         D.constraints.positive_definite.check(C)
         D.constraints.positive_definite.check(-C)
         D.constraints.positive_definite.check(a)
         D.constraints.positive_definite, D.constraints.positive, D.constraints.simplex,D.constraints.real_vector, D.constraints.unit_interval
         D.constraints.lower_cholesky.check(torch.linalg.cholesky(C))
-    """, _names(torch))
+    """,
+        _names(torch),
+    )
 
 
 @DISTRIBUTIONS
@@ -104,4 +120,5 @@ def gradients(torch: Any) -> Any:
 
 if __name__ == "__main__":
     import torch
+
     DISTRIBUTIONS.record(torch)

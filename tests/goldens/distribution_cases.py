@@ -3,6 +3,7 @@
 What a distribution says is the same list of questions for all of them, `facts`. The recorded table asks it of
 one batch in single precision and of one in double; tests/live asks it of all rows, in both.
 """
+
 from __future__ import annotations
 
 import math
@@ -59,8 +60,10 @@ ROWS = """
     D.Weibull(p(3), p(3)) | D.Weibull(1., 2.) | D.Weibull(p(2, 1), p(3))
     D.Wishart(4.5, M(3)) | D.Wishart(const([4., 6.]), precision_matrix=M(2)) | D.Wishart(3 + p(2), scale_tril=L(2, 3))
 """
-ROWS_BY_NAME = {line.split("(")[0].removeprefix("D."): [text.strip() for text in line.split(" | ")]
-                for line in split(ROWS)}
+ROWS_BY_NAME = {
+    line.split("(")[0].removeprefix("D."): [text.strip() for text in line.split(" | ")]
+    for line in split(ROWS)
+}
 
 # Gradients of these samples by their parameters are PyTorch's up to its own approximation of them.
 IMPLICIT = {"Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT", "Wishart"}
@@ -104,15 +107,20 @@ class Leaves:
     def grads(self, value: Any, *more: Any) -> Any:
         """Of the sum of squares, so that what sums to a constant has one too."""
         by = [*self.leaves, *more]
-        return list(self.torch.autograd.grad((value * value).sum(), by, allow_unused=True,
-                                             retain_graph=True)) if by else None
+        return (
+            list(self.torch.autograd.grad((value * value).sum(), by, allow_unused=True, retain_graph=True))
+            if by
+            else None
+        )
 
 
 def _said(answer: Any) -> Any:
     """Texts without what tells which op made a tensor, and runs of blanks."""
     if not isinstance(answer, str):
         return answer
-    text = re.sub(r",\s+(grad_fn=<\w+>|requires_grad=True)|(?<=<class 'torch.distributions)[.\w]+(?=[.])", "", answer)
+    text = re.sub(
+        r",\s+(grad_fn=<\w+>|requires_grad=True)|(?<=<class 'torch.distributions)[.\w]+(?=[.])", "", answer
+    )
     return " ".join(text.split()) + " " * text.endswith("Error: ")
 
 
@@ -129,30 +137,47 @@ def facts(torch: Any, text: str, dtype: str) -> dict[str, Any]:
 
     def gradient(ask: Callable[[], Any], *more: Any) -> Callable[[], Any]:
         # Squares of sums that cancel: in single precision only what the gradients look like.
-        return lambda: [g if g is None or dtype == "float64" else [g.dtype, g.shape]
-                        for g in leaves.grads(ask(), *more) or []]
+        return lambda: [
+            g if g is None or dtype == "float64" else [g.dtype, g.shape]
+            for g in leaves.grads(ask(), *more) or []
+        ]
+
     questions: dict[str, Callable[[], Any]] = {
-        "text": lambda: repr(d), "shapes": lambda: [d.batch_shape, d.event_shape],
+        "text": lambda: repr(d),
+        "shapes": lambda: [d.batch_shape, d.event_shape],
         "support": lambda: repr(d.support) if "GeneralizedPareto" not in text else None,
         "has": lambda: [bool(d.has_rsample), bool(d.has_enumerate_support)],
-        "sample": lambda: [x, d.sample()], "rsample": lambda: d.rsample((2,)),
+        "sample": lambda: [x, d.sample()],
+        "rsample": lambda: d.rsample((2,)),
         "rsample's gradient": gradient(lambda: d.rsample((2,))) if not implicit else lambda: None,
         "log_prob": lambda: d.log_prob(x),
-        "log_prob's gradient": gradient(lambda: d.log_prob(y), *[y] * (x.dtype.is_floating_point and "Poisson" not in text)),
-        "cdf": lambda: d.cdf(x), "cdf's gradient": gradient(lambda: d.cdf(x)) if "Gamma" not in text
-        and "Chi2" not in text else lambda: None,
-        "icdf": lambda: d.icdf(levels), "icdf's gradient": gradient(lambda: d.icdf(levels)),
+        "log_prob's gradient": gradient(
+            lambda: d.log_prob(y), *[y] * (x.dtype.is_floating_point and "Poisson" not in text)
+        ),
+        "cdf": lambda: d.cdf(x),
+        "cdf's gradient": gradient(lambda: d.cdf(x))
+        if "Gamma" not in text and "Chi2" not in text
+        else lambda: None,
+        "icdf": lambda: d.icdf(levels),
+        "icdf's gradient": gradient(lambda: d.icdf(levels)),
         # PyTorch's trigamma is good to 1e-9.
-        "entropy": d.entropy, "entropy's gradient": lambda: [
-            g if g is None or isinstance(g, list) else g.float() for g in gradient(d.entropy)()], "perplexity": d.perplexity,
-        "mean": lambda: d.mean, "variance": lambda: d.variance, "stddev": lambda: d.stddev,
+        "entropy": d.entropy,
+        "entropy's gradient": lambda: [
+            g if g is None or isinstance(g, list) else g.float() for g in gradient(d.entropy)()
+        ],
+        "perplexity": d.perplexity,
+        "mean": lambda: d.mean,
+        "variance": lambda: d.variance,
+        "stddev": lambda: d.stddev,
         "variance's gradient": gradient(lambda: d.variance),
         "mode": lambda: d.mode if "Kumaraswamy" not in text else None,
         "values": lambda: [d.enumerate_support(), d.enumerate_support(expand=False).shape],
         "expanded": lambda: [repr(wide), wide.batch_shape, wide.sample(), wide.log_prob(x[:1])],
-        "a wrong value": lambda: d.log_prob(x.double() * math.nan), "no tensor": lambda: d.log_prob("1"),
+        "a wrong value": lambda: d.log_prob(x.double() * math.nan),
+        "no tensor": lambda: d.log_prob("1"),
         "a wrong shape": lambda: d.log_prob(torch.zeros(7, 5)),
-        "unchecked": lambda: [setattr(d, "_validate_args", False), d.log_prob(x * 1)][1:]}
+        "unchecked": lambda: [setattr(d, "_validate_args", False), d.log_prob(x * 1)][1:],
+    }
     return {question: _said(attempt(ask)) for question, ask in questions.items()}
 
 
@@ -167,8 +192,11 @@ def _recorded(name: str) -> None:
     def answer(torch: Any) -> Any:
         rows = ROWS_BY_NAME[name]
         # PyTorch's GeneralizedPareto refuses double precision.
-        return [facts(torch, rows[0], "float32"),
-                facts(torch, rows[-1], "float64" if name != "GeneralizedPareto" else "float32")]
+        return [
+            facts(torch, rows[0], "float32"),
+            facts(torch, rows[-1], "float64" if name != "GeneralizedPareto" else "float32"),
+        ]
+
     answer.__name__ = name
     CASES(answer)
 
@@ -223,8 +251,13 @@ def divergence(torch: Any, p: str, q: str, dtype: str) -> Any:
     def ask() -> Any:
         found = torch.distributions.kl_divergence(leaves(p), leaves(q))
         finite = found[found.isfinite()]
-        return [found, [g if g is None else g.float() for g in leaves.grads(finite)]
-                if dtype == "float64" and finite.requires_grad and len(finite) == found.numel() else None]
+        return [
+            found,
+            [g if g is None else g.float() for g in leaves.grads(finite)]
+            if dtype == "float64" and finite.requires_grad and len(finite) == found.numel()
+            else None,
+        ]
+
     return _said(attempt(ask))
 
 
@@ -238,7 +271,7 @@ def _two(line: str) -> tuple[str, str]:
     cut = line.index(", D.") if ", D." in line else line.rindex(", ")
     while line[:cut].count("(") != line[:cut].count(")"):
         cut = line.index(", D.", cut + 1)
-    return line[:cut], line[cut + 2:]
+    return line[:cut], line[cut + 2 :]
 
 
 @CASES
@@ -296,18 +329,28 @@ def transform_facts(torch: Any, text: str, dtype: str) -> Any:
     x = leaves(given)
     y = attempt(lambda: t(x))
     questions: dict[str, Callable[[], Any]] = {
-        "text": lambda: [repr(t), repr(t.inv)], "y": lambda: y, "x": lambda: t.inv(y),
-        "gradient": lambda: leaves.grads(t(x)), "jacobian": lambda: t.log_abs_det_jacobian(x, y),
+        "text": lambda: [repr(t), repr(t.inv)],
+        "y": lambda: y,
+        "x": lambda: t.inv(y),
+        "gradient": lambda: leaves.grads(t(x)),
+        "jacobian": lambda: t.log_abs_det_jacobian(x, y),
         "jacobian's gradient": lambda: leaves.grads(t.log_abs_det_jacobian(x, t(x))),
         "inverse's": lambda: t.inv.log_abs_det_jacobian(y, x),
         "domain": lambda: [repr(t.domain), t.domain.event_dim],
-        "codomain": lambda: [repr(t.codomain), t.codomain.event_dim], "event_dim": lambda: t.event_dim,
-        "bijective": lambda: t.bijective, "sign": lambda: t.sign,
+        "codomain": lambda: [repr(t.codomain), t.codomain.event_dim],
+        "event_dim": lambda: t.event_dim,
+        "bijective": lambda: t.bijective,
+        "sign": lambda: t.sign,
         "shapes": lambda: [tuple(t.forward_shape(x.shape)), tuple(t.inverse_shape(t(x).shape))],
         "too few": lambda: tuple(t.forward_shape(torch.Size([]))),
-        "equal": lambda: [t == t, t == leaves(made.replace("v(3)", "1.").replace("p(3)", "2.")), t.inv.inv is t,
-                          t.inv == t],
-        "cached": lambda: (lambda c: [c is t, c.inv(c(x)) is x, c._cache_size])(t.with_cache())}
+        "equal": lambda: [
+            t == t,
+            t == leaves(made.replace("v(3)", "1.").replace("p(3)", "2.")),
+            t.inv.inv is t,
+            t.inv == t,
+        ],
+        "cached": lambda: (lambda c: [c is t, c.inv(c(x)) is x, c._cache_size])(t.with_cache()),
+    }
     return {question: attempt(ask) for question, ask in questions.items()}
 
 
@@ -352,8 +395,16 @@ CONSTRAINTS = """
     C.dependent(is_discrete=True, event_dim=1)
     D.Uniform.support
 """
-_VALUES = ["[[0., 1.], [1., 0.]]", "[[1., 0.], [.5, 2.]]", "[[2., 1.], [1., 2.]]", "[[-1., float('nan')], [3., 1.]]",
-           "[[1., 0.], [.6, .8]]", "[[.25, .75], [.5, .5]]", "[[1., 2., 3.], [0., 0., 1.]]", "1."]
+_VALUES = [
+    "[[0., 1.], [1., 0.]]",
+    "[[1., 0.], [.5, 2.]]",
+    "[[2., 1.], [1., 2.]]",
+    "[[-1., float('nan')], [3., 1.]]",
+    "[[1., 0.], [.6, .8]]",
+    "[[.25, .75], [.5, .5]]",
+    "[[1., 2., 3.], [0., 0., 1.]]",
+    "1.",
+]
 
 
 def constraint_facts(torch: Any, text: str) -> Any:
@@ -365,11 +416,16 @@ def constraint_facts(torch: Any, text: str) -> Any:
     points = torch.tensor([[0.3, -0.7], [1.2, 0.1]], dtype=torch.float64)
     found = {value: attempt(lambda value=value: c.check(torch.tensor(eval(value)))) for value in _VALUES}  # noqa: S307
     for name in ("biject_to", "transform_to"):
-        found[name] = attempt(lambda name=name: (lambda t: [repr(t), t(points), t.inv(t(points))])(
-            getattr(D, name)(c)))
-    return {**found, "text": repr(c) if "support" not in text else None,
-            "event_dim": attempt(lambda: c.event_dim), "discrete": attempt(lambda: c.is_discrete),
-            "dependent": D.constraints.is_dependent(c)}
+        found[name] = attempt(
+            lambda name=name: (lambda t: [repr(t), t(points), t.inv(t(points))])(getattr(D, name)(c))
+        )
+    return {
+        **found,
+        "text": repr(c) if "support" not in text else None,
+        "event_dim": attempt(lambda: c.event_dim),
+        "discrete": attempt(lambda: c.is_discrete),
+        "dependent": D.constraints.is_dependent(c),
+    }
 
 
 @CASES
@@ -489,4 +545,5 @@ def refused(torch: Any) -> Any:
 
 if __name__ == "__main__":
     import torch
+
     CASES.record(torch)

@@ -1,4 +1,5 @@
 """What PyTorch's docstrings show: layouts, files, futures, ops of one's own. Its answers: docstring_behaviours.json."""
+
 from __future__ import annotations
 
 import tempfile
@@ -17,12 +18,29 @@ LAYOUTS = {"csr": (), "csc": (), "bsr": ((2, 2),), "bsc": ((2, 1),)}
 def dims(torch: Any) -> Any:
     """dim_order, with what leaves the order open; einsum of sublists."""
     x = torch.ones(2, 3, 4, 5)
-    texts = ("x", "x.permute(0, 2, 3, 1)", "x[:, :1]", "x.transpose(0, 3)", "x.permute(3, 0, 1, 2)[:, :, :, :1]",
-             "x.contiguous(memory_format=torch.channels_last)", "torch.ones(())", "torch.ones(0, 3)")
-    orders = "\n".join(f"{text}.dim_order({how})" for text in texts for how in (
-        "", "ambiguity_check=True", "ambiguity_check=[torch.channels_last]",
-        "ambiguity_check=[torch.contiguous_format, torch.channels_last]"))
-    return attempts(orders + """
+    texts = (
+        "x",
+        "x.permute(0, 2, 3, 1)",
+        "x[:, :1]",
+        "x.transpose(0, 3)",
+        "x.permute(3, 0, 1, 2)[:, :, :, :1]",
+        "x.contiguous(memory_format=torch.channels_last)",
+        "torch.ones(())",
+        "torch.ones(0, 3)",
+    )
+    orders = "\n".join(
+        f"{text}.dim_order({how})"
+        for text in texts
+        for how in (
+            "",
+            "ambiguity_check=True",
+            "ambiguity_check=[torch.channels_last]",
+            "ambiguity_check=[torch.contiguous_format, torch.channels_last]",
+        )
+    )
+    return attempts(
+        orders
+        + """
         x.dim_order(ambiguity_check="ILLEGAL")
         x.dim_order(ambiguity_check=[1])
         torch.einsum(x, [..., 0, 1], x, [..., 2, 1], [..., 0, 2])
@@ -34,7 +52,9 @@ def dims(torch: Any) -> Any:
         torch.einsum(torch.ones(2, 2), [0, 0])
         torch.einsum(torch.ones(2, 2), [0, 52])
         torch.einsum("ij->ji", [torch.ones(2, 3)])
-    """, {"x": x, "torch": torch})
+    """,
+        {"x": x, "torch": torch},
+    )
 
 
 @DOCSTRINGS
@@ -54,7 +74,8 @@ def memory(torch: Any) -> Any:
             with torch.no_grad():
                 return torch.ones(2, requires_grad=True).numpy().tolist()
 
-        return attempts("""
+        return attempts(
+            """
             torch.from_file(path, size=3).tolist()
             torch.from_file(path, size=2, dtype=torch.bfloat16).fill_(1).tolist()
             torch.from_file(path, size=2, dtype=torch.bfloat16).tolist()
@@ -66,7 +87,9 @@ def memory(torch: Any) -> Any:
             capsule()
             unrecorded()
             torch.ones(2, requires_grad=True).numpy()
-        """, {"torch": torch, "path": path, "new": new, "capsule": capsule, "unrecorded": unrecorded})
+        """,
+            {"torch": torch, "path": path, "new": new, "capsule": capsule, "unrecorded": unrecorded},
+        )
 
 
 @DOCSTRINGS
@@ -88,7 +111,8 @@ def programs(torch: Any) -> Any:
         torch.compiler.set_default_backend(None)
         return found, torch.compiler.get_default_backend()
 
-    return attempts("""
+    return attempts(
+        """
         made(1, 2)
         made()
         made(1, ValueError("x"))
@@ -101,7 +125,9 @@ def programs(torch: Any) -> Any:
         torch.typename(torch.nn.Linear(1, 1)).rpartition(".")[2]
         torch.typename(torch.float32).rpartition(".")[2]
         torch.accelerator.device_index(None).__enter__()
-    """, {"torch": torch, "made": made, "backend": backend})
+    """,
+        {"torch": torch, "made": made, "backend": backend},
+    )
 
 
 @DOCSTRINGS
@@ -113,7 +139,8 @@ def compressed(torch: Any) -> Any:
     for name, sizes in LAYOUTS.items():
         s = getattr(d, f"to_sparse_{name}")(*sizes)
         h = getattr(hybrid, f"to_sparse_{name}")(*sizes, dense_dim=1)
-        texts = """
+        texts = (
+            """
             s.layout, s.is_sparse, s.is_sparse_csr, s._nnz(), s.sparse_dim(), s.dense_dim(), s.shape, s.dtype
             s.crow_indices()
             s.col_indices()
@@ -132,11 +159,16 @@ def compressed(torch: Any) -> Any:
             repr(s.to(torch.float64))
             h.layout, h._nnz(), h.dense_dim(), h.values(), h.to_dense()
             repr(h.to_sparse())
-        """ + ("s @ d\ns @ d[0]\nd @ s\n(s @ s).to_dense()\nrepr(s + s)\nrepr(torch.zeros_like(s))\ns.sum()\n"
-               "repr(s.to_sparse_csr())\nrepr(s.to_sparse_csc())\nrepr(s.to_sparse_bsr((1, 2)))"
-               ) * (name in ("csr", "csc"))
+        """
+            + (
+                "s @ d\ns @ d[0]\nd @ s\n(s @ s).to_dense()\nrepr(s + s)\nrepr(torch.zeros_like(s))\ns.sum()\n"
+                "repr(s.to_sparse_csr())\nrepr(s.to_sparse_csc())\nrepr(s.to_sparse_bsr((1, 2)))"
+            )
+            * (name in ("csr", "csc"))
+        )
         found[name] = attempts(texts, {"s": s, "h": h, "d": d, "torch": torch})
-    made = attempts("""
+    made = attempts(
+        """
         repr(torch.sparse_csr_tensor([0, 2, 4], [0, 1, 0, 1], [1, 2, 3, 4]))
         repr(torch.sparse_csc_tensor([0, 2, 4], [0, 1, 0, 1], [1.0, 2, 3, 4], (3, 2), dtype=torch.float64))
         repr(torch.sparse_bsr_tensor([0, 1, 2], [0, 1], [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]))
@@ -158,7 +190,9 @@ def compressed(torch: Any) -> Any:
         torch.sparse.spdiags(n, torch.tensor([0, -1]), (3, 3))
         torch.sparse.spdiags(n, torch.tensor([0, -1, 1.0]), (3, 3))
         torch.sparse.spdiags(n, torch.tensor([0, -1, 1]), (3, 3, 1))
-    """, {"torch": torch, "d": d, "n": torch.arange(9).reshape(3, 3)})
+    """,
+        {"torch": torch, "d": d, "n": torch.arange(9).reshape(3, 3)},
+    )
     return found, made
 
 
@@ -182,9 +216,14 @@ def library(torch: Any) -> Any:
     lib.impl("square", lambda x: x * x)
     m.define(f"{space}::numpys", "(Tensor x, float by=1.) -> Tensor")
     m.impl(f"{space}::numpys", "cpu", lambda x, by=1.0: torch.from_numpy(x.numpy() * by))
-    m.register_autograd(f"{space}::numpys", lambda ctx, grad: (grad * ctx.by, None),
-                        setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[1]))
-    m.register_vmap(f"{space}::numpys", lambda info, in_dims, x, by=1.0: (x * by + info.batch_size, in_dims[0]))
+    m.register_autograd(
+        f"{space}::numpys",
+        lambda ctx, grad: (grad * ctx.by, None),
+        setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[1]),
+    )
+    m.register_vmap(
+        f"{space}::numpys", lambda info, in_dims, x, by=1.0: (x * by + info.batch_size, in_dims[0])
+    )
     ops, x = getattr(torch.ops, space), torch.ones(2)
 
     def grad(f: Any) -> Any:
@@ -197,7 +236,9 @@ def library(torch: Any) -> Any:
             return f()
         except Exception as error:  # noqa: BLE001 - the answer
             return type(error).__name__
-    return attempts("""
+
+    return attempts(
+        """
         ops.scaled(x)
         ops.scaled(x, 3.0, dims=[4])
         ops.scaled(x=x, flag=True)
@@ -220,5 +261,15 @@ def library(torch: Any) -> Any:
         kind(lambda: m.Library(lib.ns, "DEF"))
         kind(lambda: m.Library("another", "OTHER"))
         kind(lambda: m.define("noname", "(Tensor x) -> Tensor"))
-    """, {"torch": torch, "m": m, "lib": lib, "ops": ops, "x": x, "grad": grad, "kind": kind,
-          "keys": torch._C.DispatchKeySet(torch._C.DispatchKey.CPU) if torch.__name__ == "torch" else None})
+    """,
+        {
+            "torch": torch,
+            "m": m,
+            "lib": lib,
+            "ops": ops,
+            "x": x,
+            "grad": grad,
+            "kind": kind,
+            "keys": torch._C.DispatchKeySet(torch._C.DispatchKey.CPU) if torch.__name__ == "torch" else None,
+        },
+    )

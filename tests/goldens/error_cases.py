@@ -2,6 +2,7 @@
 
 A line is `expression  #  key words`; the type is PyTorch's, recorded in errors.json.
 """
+
 from __future__ import annotations
 
 import copy
@@ -398,11 +399,25 @@ def namespace(torch: Any) -> dict[str, Any]:
         b = a * a
         a.add_(1)
         b.sum().backward()
-    return {"torch": torch, "F": import_module(f"{torch.__name__}.nn.functional"), "nn": torch.nn,
-            "np": np, "io": io, "copy": copy, "put": put, "twice": twice, "changed": changed,
-            "x": torch.arange(6.0).reshape(2, 3), "v": torch.ones(3), "b3": torch.ones(2, 4, 3),
-            "i": torch.arange(6).reshape(2, 3), "m": torch.ones(2, dtype=torch.bool),
-            "c": torch.ones(2, dtype=torch.complex64), "g": torch.ones(3, requires_grad=True)}
+
+    return {
+        "torch": torch,
+        "F": import_module(f"{torch.__name__}.nn.functional"),
+        "nn": torch.nn,
+        "np": np,
+        "io": io,
+        "copy": copy,
+        "put": put,
+        "twice": twice,
+        "changed": changed,
+        "x": torch.arange(6.0).reshape(2, 3),
+        "v": torch.ones(3),
+        "b3": torch.ones(2, 4, 3),
+        "i": torch.arange(6).reshape(2, 3),
+        "m": torch.ones(2, dtype=torch.bool),
+        "c": torch.ones(2, dtype=torch.complex64),
+        "g": torch.ones(3, requires_grad=True),
+    }
 
 
 def raised(torch: Any, text: str) -> tuple[str, str]:

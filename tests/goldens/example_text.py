@@ -1,4 +1,5 @@
 """A text for the character-level GPT that is the same on every machine: made by a small grammar."""
+
 from __future__ import annotations
 
 import random
@@ -24,7 +25,17 @@ def example_text(lines: int = 3000, seed: int = 7) -> str:
     def pick(options: tuple[str, ...] | list[str]) -> str:
         return options[int(draw() * len(options))]
 
-    return "\n".join(
-        pick(LINES).format(a=pick(NOUNS), b=pick(NOUNS), c=pick(NOUNS), v=pick(VERBS),
-                           n=int(draw() * 10), m=int(draw() * 90) + 10)
-        for _ in range(lines)) + "\n"
+    return (
+        "\n".join(
+            pick(LINES).format(
+                a=pick(NOUNS),
+                b=pick(NOUNS),
+                c=pick(NOUNS),
+                v=pick(VERBS),
+                n=int(draw() * 10),
+                m=int(draw() * 90) + 10,
+            )
+            for _ in range(lines)
+        )
+        + "\n"
+    )

@@ -1,4 +1,5 @@
 """x[...] cases as expressions over a small namespace, run alike by the recorder and the tests."""
+
 from __future__ import annotations
 
 import re
@@ -71,25 +72,48 @@ def split(text: str) -> list[str]:
 
 def read_namespace(torch: Any) -> dict[str, Any]:
     """The tensors that READS mention."""
+
     def numbers(*sizes: int) -> Any:
         return torch.arange(float(np.prod(sizes))).reshape(sizes)
 
     m2 = torch.tensor([[True, False, True], [True, False, False]])
     m34 = numbers(3, 4) > 3
-    return {"torch": torch, "np": np, "T": torch.tensor, "I": torch.tensor, "Idx": Idx,
-            "x": numbers(2, 3, 4), "z": numbers(2, 3, 4, 5).permute(3, 1, 0, 2),
-            "e": numbers(3).expand(2, 4, 3), "s": torch.tensor(3.0), "empty": torch.zeros(0, 3),
-            "m2": m2, "m34": m34, "m234": numbers(2, 3, 4) > 7, "m2234": numbers(2, 2, 3, 4) > 7}
+    return {
+        "torch": torch,
+        "np": np,
+        "T": torch.tensor,
+        "I": torch.tensor,
+        "Idx": Idx,
+        "x": numbers(2, 3, 4),
+        "z": numbers(2, 3, 4, 5).permute(3, 1, 0, 2),
+        "e": numbers(3).expand(2, 4, 3),
+        "s": torch.tensor(3.0),
+        "empty": torch.zeros(0, 3),
+        "m2": m2,
+        "m34": m34,
+        "m234": numbers(2, 3, 4) > 7,
+        "m2234": numbers(2, 2, 3, 4) > 7,
+    }
 
 
 def write_namespace(torch: Any) -> dict[str, Any]:
     """Fresh tensors for one of WRITES."""
     x = torch.arange(12.0).reshape(3, 4)
-    return {"torch": torch, "np": np, "T": torch.tensor, "I": torch.tensor, "x": x,
-            "y": torch.zeros(2, 3, 4), "e": torch.zeros(3).expand(2, 3), "s": torch.tensor(1.0),
-            "i": torch.zeros(3, dtype=torch.int64), "b": torch.zeros(3, dtype=torch.bool),
-            "u": torch.zeros(2, dtype=torch.uint8), "m3": torch.tensor([True, False, True]),
-            "m2": torch.tensor([[True, False, True], [True, False, False]])}
+    return {
+        "torch": torch,
+        "np": np,
+        "T": torch.tensor,
+        "I": torch.tensor,
+        "x": x,
+        "y": torch.zeros(2, 3, 4),
+        "e": torch.zeros(3).expand(2, 3),
+        "s": torch.tensor(1.0),
+        "i": torch.zeros(3, dtype=torch.int64),
+        "b": torch.zeros(3, dtype=torch.bool),
+        "u": torch.zeros(2, dtype=torch.uint8),
+        "m3": torch.tensor([True, False, True]),
+        "m2": torch.tensor([[True, False, True], [True, False, False]]),
+    }
 
 
 def outcome(run: Callable[[], Any]) -> dict[str, Any]:
@@ -105,21 +129,33 @@ def outcome(run: Callable[[], Any]) -> dict[str, Any]:
 
 def read_outcome(expression: str, names: dict[str, Any]) -> dict[str, Any]:
     """The result of a read: geometry, values, and whether it is a view."""
+
     def run() -> dict[str, Any]:
         found = eval(expression, names)  # noqa: S307 - the tables above are all it sees
         owner = names.get(expression.split("[")[0].split(".")[0])
-        shared = owner is not None and hasattr(owner, "untyped_storage") and found.numel() > 0 and (
-            found.untyped_storage().data_ptr() == owner.untyped_storage().data_ptr())
-        return {"shape": list(found.shape), "stride": list(found.stride()), "view": shared,
-                "values": found.tolist()}
+        shared = (
+            owner is not None
+            and hasattr(owner, "untyped_storage")
+            and found.numel() > 0
+            and (found.untyped_storage().data_ptr() == owner.untyped_storage().data_ptr())
+        )
+        return {
+            "shape": list(found.shape),
+            "stride": list(found.stride()),
+            "view": shared,
+            "values": found.tolist(),
+        }
+
     return outcome(run)
 
 
 def write_outcome(statement: str, names: dict[str, Any]) -> dict[str, Any]:
     """What a write leaves in the tensor that it writes to."""
+
     def run() -> dict[str, Any]:
         exec(statement, names)  # noqa: S102
         return {"values": names[statement[0]].tolist()}
+
     return outcome(run)
 
 

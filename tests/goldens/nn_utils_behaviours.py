@@ -1,4 +1,5 @@
 """What nn.utils does, as functions of (torch, nn): see nn_behaviours.py."""
+
 from __future__ import annotations
 
 import copy
@@ -22,14 +23,19 @@ def _grads(m: Any) -> list[Any]:
 def clipping(torch: Any, nn: Any) -> Any:
     m, utils = nn.Linear(4, 3), nn.utils
     (m(_ramp(torch, 5, 4)) ** 2).sum().backward()
-    found = [utils.clip_grad_norm_(m.parameters(), 1.0), [g.clone() for g in _grads(m)],
-             utils.clip_grad_norm_(m.parameters(), 0.3, norm_type=float("inf"))]
+    found = [
+        utils.clip_grad_norm_(m.parameters(), 1.0),
+        [g.clone() for g in _grads(m)],
+        utils.clip_grad_norm_(m.parameters(), 0.3, norm_type=float("inf")),
+    ]
     utils.clip_grad_value_(m.parameters(), 0.1)
     found += [_grads(m), utils.get_total_norm(_grads(m)), utils.get_total_norm(_grads(m), 1.0)]
     m.weight.grad[0, 0] = float("nan")
-    return [*found, attempt(lambda: utils.clip_grad_norm_(m.parameters(), 1.0,
-                                                          error_if_nonfinite=True)),
-            utils.clip_grad_norm_([torch.ones(2)], 1.0)]
+    return [
+        *found,
+        attempt(lambda: utils.clip_grad_norm_(m.parameters(), 1.0, error_if_nonfinite=True)),
+        utils.clip_grad_norm_([torch.ones(2)], 1.0),
+    ]
 
 
 @behaviour
@@ -57,8 +63,12 @@ def weight_norms(torch: Any, nn: Any) -> Any:
     other = nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 3, 2))
     other.load_state_dict(m.state_dict())
     nn.utils.remove_weight_norm(m)
-    return [*found, dict(other.state_dict()), dict(m.state_dict()),
-            attempt(lambda: nn.utils.remove_weight_norm(m)).splitlines()[0]]
+    return [
+        *found,
+        dict(other.state_dict()),
+        dict(m.state_dict()),
+        attempt(lambda: nn.utils.remove_weight_norm(m)).splitlines()[0],
+    ]
 
 
 @behaviour
@@ -79,7 +89,7 @@ def spectral_norms(torch: Any, nn: Any) -> Any:
 def _orthogonal(torch: Any, nn: Any, how: str, shape: tuple[int, int]) -> Any:
     m = nn.utils.parametrizations.orthogonal(nn.Linear(*shape), orthogonal_map=how)
     y = m(_ramp(torch, 2, shape[0]))
-    (y ** 2).sum().backward()
+    (y**2).sum().backward()
     return [y, dict(m.state_dict()), _grads(m), m.weight]
 
 
@@ -119,16 +129,26 @@ def parametrizations(torch: Any, nn: Any) -> Any:
     p = m.weight
     P.register_parametrization(m, "weight", Symmetric())
     P.register_parametrization(m, "weight", Doubled())
-    found = [m.weight, m.parametrizations.weight.original is p, repr(m),
-             P.is_parametrized(m, "weight"), P.is_parametrized(m, "bias"),
-             P.type_before_parametrizations(m).__name__]
+    found = [
+        m.weight,
+        m.parametrizations.weight.original is p,
+        repr(m),
+        P.is_parametrized(m, "weight"),
+        P.is_parametrized(m, "bias"),
+        P.type_before_parametrizations(m).__name__,
+    ]
     m.weight = torch.ones(3, 3)
     found += [m.weight, m.parametrizations.weight.original, m.weight is m.weight]
     with P.cached():
         found.append(m.weight is m.weight)
     P.remove_parametrizations(m, "weight", leave_parametrized=False)
-    return [*found, m.weight, m.weight is p, type(m).__name__,
-            attempt(lambda: P.register_parametrization(nn.Linear(2, 2), "foo", nn.Identity()))]
+    return [
+        *found,
+        m.weight,
+        m.weight is p,
+        type(m).__name__,
+        attempt(lambda: P.register_parametrization(nn.Linear(2, 2), "foo", nn.Identity())),
+    ]
 
 
 @behaviour
@@ -150,13 +170,18 @@ def stateless_calls(torch: Any, nn: Any) -> Any:
     given = {"a.weight": torch.zeros(2, 2), "n": torch.zeros(1)}
     both = {"a.weight": torch.zeros(2, 2), "b.weight": torch.ones(2, 2)}
     zero = {"weight": torch.zeros(2, 2)}
-    return [call(m, given, (x,)), m(x), given,
-            call(m, {"a.bias": torch.ones(2)}, x, tie_weights=False),
-            attempt(lambda: call(m, both, x)), call(m, both, x, tie_weights=False),
-            attempt(lambda: call(nn.Linear(2, 2), zero, (x,), strict=True)),
-            attempt(lambda: call(nn.Linear(2, 2), {**zero, "q": x}, (x,), strict=True)),
-            attempt(lambda: call(nn.Linear(2, 2), {"weight": 3}, (x,))),
-            attempt(lambda: call(nn.Linear(2, 2), {"a.weight": x}, (x,)))]
+    return [
+        call(m, given, (x,)),
+        m(x),
+        given,
+        call(m, {"a.bias": torch.ones(2)}, x, tie_weights=False),
+        attempt(lambda: call(m, both, x)),
+        call(m, both, x, tie_weights=False),
+        attempt(lambda: call(nn.Linear(2, 2), zero, (x,), strict=True)),
+        attempt(lambda: call(nn.Linear(2, 2), {**zero, "q": x}, (x,), strict=True)),
+        attempt(lambda: call(nn.Linear(2, 2), {"weight": 3}, (x,))),
+        attempt(lambda: call(nn.Linear(2, 2), {"a.weight": x}, (x,))),
+    ]
 
 
 @behaviour
@@ -164,14 +189,24 @@ def packed_sequences(torch: Any, nn: Any) -> Any:
     U = nn.utils.rnn
     s = [_ramp(torch, 3, 2), _ramp(torch, 5, 2) + 1, _ramp(torch, 1, 2)]
     p = U.pack_sequence(s, enforce_sorted=False)
-    return [U.pad_sequence(s), U.pad_sequence(s, True, -1.0, "left"), p.data, p.batch_sizes,
-            p.sorted_indices, p.unsorted_indices, U.pad_packed_sequence(p),
-            U.pad_packed_sequence(p, True, -2.0, 7), U.unpack_sequence(p), type(p).__name__,
-            isinstance(p, tuple), str(p.double().data.dtype),
-            attempt(lambda: U.pack_sequence([torch.zeros(1), torch.zeros(3)])),
-            attempt(lambda: U.pack_padded_sequence(torch.zeros(3, 2, 1), [3, 0])),
-            attempt(lambda: U.pack_padded_sequence(torch.zeros(3, 2, 1), [3, 1, 1])),
-            attempt(lambda: U.pad_packed_sequence(p, total_length=2))]
+    return [
+        U.pad_sequence(s),
+        U.pad_sequence(s, True, -1.0, "left"),
+        p.data,
+        p.batch_sizes,
+        p.sorted_indices,
+        p.unsorted_indices,
+        U.pad_packed_sequence(p),
+        U.pad_packed_sequence(p, True, -2.0, 7),
+        U.unpack_sequence(p),
+        type(p).__name__,
+        isinstance(p, tuple),
+        str(p.double().data.dtype),
+        attempt(lambda: U.pack_sequence([torch.zeros(1), torch.zeros(3)])),
+        attempt(lambda: U.pack_padded_sequence(torch.zeros(3, 2, 1), [3, 0])),
+        attempt(lambda: U.pack_padded_sequence(torch.zeros(3, 2, 1), [3, 1, 1])),
+        attempt(lambda: U.pad_packed_sequence(p, total_length=2)),
+    ]
 
 
 @behaviour
@@ -185,7 +220,7 @@ def packed_recurrences(torch: Any, nn: Any) -> Any:
             t.requires_grad_()
         out, state = m(U.pack_sequence(s, enforce_sorted=False))
         padded, lengths = U.pad_packed_sequence(out)
-        (padded ** 2).sum().backward()
+        (padded**2).sum().backward()
         found += [padded, lengths, state, [t.grad for t in s], _grads(m)]
     return found
 
@@ -199,13 +234,28 @@ def recurrence_errors(torch: Any, nn: Any) -> Any:
     h, small = torch.zeros(1, 2, 4), torch.zeros(1, 4)
     found = []
     for name in ("RNN", "GRU"):
-        found += [run(name, torch.zeros(5, 2, 2)), run(name, x, small), run(name, unbatched, h), run(name, x, torch.zeros(1, 2, 3))]
-    return [*found, run("GRU", torch.zeros(3)), run("LSTM", x, (h, small)), run("LSTM", x, (h, torch.zeros(1, 2, 3))),
-            run("LSTM", unbatched, (h, h)), run("RNN", x, num_layers=0), run("RNN", x, dropout=2.0),
-            run("GRU", x, proj_size=2), run("LSTM", x, proj_size=4),
-            run("RNN", x, nonlinearity="foo"), run("RNNCell", torch.zeros(1, 2, 3)),
-            run("GRUCell", torch.zeros(2, 2)), run("GRUCell", torch.zeros(2, 3), torch.zeros(2, 3)),
-            run("LSTMCell", torch.zeros(2, 3), (torch.zeros(3, 4), torch.zeros(3, 4)))]
+        found += [
+            run(name, torch.zeros(5, 2, 2)),
+            run(name, x, small),
+            run(name, unbatched, h),
+            run(name, x, torch.zeros(1, 2, 3)),
+        ]
+    return [
+        *found,
+        run("GRU", torch.zeros(3)),
+        run("LSTM", x, (h, small)),
+        run("LSTM", x, (h, torch.zeros(1, 2, 3))),
+        run("LSTM", unbatched, (h, h)),
+        run("RNN", x, num_layers=0),
+        run("RNN", x, dropout=2.0),
+        run("GRU", x, proj_size=2),
+        run("LSTM", x, proj_size=4),
+        run("RNN", x, nonlinearity="foo"),
+        run("RNNCell", torch.zeros(1, 2, 3)),
+        run("GRUCell", torch.zeros(2, 2)),
+        run("GRUCell", torch.zeros(2, 3), torch.zeros(2, 3)),
+        run("LSTMCell", torch.zeros(2, 3), (torch.zeros(3, 4), torch.zeros(3, 4))),
+    ]
 
 
 @behaviour
@@ -220,19 +270,31 @@ def fused_batch_norms(torch: Any, nn: Any) -> Any:
 
 @behaviour
 def constructor_errors(torch: Any, nn: Any) -> Any:
-    return [attempt(lambda name=name, args=args, kwargs=kwargs: getattr(nn, name)(*args, **kwargs))
-            for name, args, kwargs in (
-        ("Conv2d", (3, 4, 2), {"groups": 2}), ("Conv2d", (4, 3, 2), {"groups": 2}),
-        ("Conv2d", (4, 4, 2), {"groups": 0}), ("Conv2d", (4, 4, 2, 2), {"padding": "same"}),
-        ("ConvTranspose1d", (4, 4, 2), {"padding_mode": "reflect"}),
-        ("FractionalMaxPool2d", (2,), {}), ("FractionalMaxPool2d", (2, 3, 0.5), {}),
-        ("FractionalMaxPool3d", (2,), {"output_ratio": 2.0}), ("Dropout", (1.5,), {}),
-        ("GroupNorm", (3, 4), {}), ("Embedding", (3, 4, 7), {}), ("EmbeddingBag", (3, 4), {
-            "padding_idx": -7}), ("MultiheadAttention", (5, 2), {}),
-        ("MultiheadAttention", (0, 2), {}), ("Bilinear", (0, 2, 3), {}),
-        ("MultiMarginLoss", (3,), {}), ("TripletMarginLoss", (0.0,), {}), ("Unflatten", (1, 3), {}),
-        ("AdaptiveLogSoftmaxWithLoss", (8, 20, [3, 20]), {}),
-        ("TransformerEncoderLayer", (4, 2), {"activation": "tanh"}))]
+    return [
+        attempt(lambda name=name, args=args, kwargs=kwargs: getattr(nn, name)(*args, **kwargs))
+        for name, args, kwargs in (
+            ("Conv2d", (3, 4, 2), {"groups": 2}),
+            ("Conv2d", (4, 3, 2), {"groups": 2}),
+            ("Conv2d", (4, 4, 2), {"groups": 0}),
+            ("Conv2d", (4, 4, 2, 2), {"padding": "same"}),
+            ("ConvTranspose1d", (4, 4, 2), {"padding_mode": "reflect"}),
+            ("FractionalMaxPool2d", (2,), {}),
+            ("FractionalMaxPool2d", (2, 3, 0.5), {}),
+            ("FractionalMaxPool3d", (2,), {"output_ratio": 2.0}),
+            ("Dropout", (1.5,), {}),
+            ("GroupNorm", (3, 4), {}),
+            ("Embedding", (3, 4, 7), {}),
+            ("EmbeddingBag", (3, 4), {"padding_idx": -7}),
+            ("MultiheadAttention", (5, 2), {}),
+            ("MultiheadAttention", (0, 2), {}),
+            ("Bilinear", (0, 2, 3), {}),
+            ("MultiMarginLoss", (3,), {}),
+            ("TripletMarginLoss", (0.0,), {}),
+            ("Unflatten", (1, 3), {}),
+            ("AdaptiveLogSoftmaxWithLoss", (8, 20, [3, 20]), {}),
+            ("TransformerEncoderLayer", (4, 2), {"activation": "tanh"}),
+        )
+    ]
 
 
 @behaviour
@@ -240,14 +302,19 @@ def input_errors(torch: Any, nn: Any) -> Any:
     def run(name: str, args: tuple[Any, ...], *shapes: tuple[int, ...]) -> Any:
         return attempt(lambda: getattr(nn, name)(*args)(*[torch.zeros(s) for s in shapes]))
 
-    return [run("BatchNorm1d", (3,), (3,)), run("BatchNorm2d", (3,), (3, 4)),
-            run("BatchNorm3d", (3,), (3,)), run("SyncBatchNorm", (3,), (3,)),
-            run("InstanceNorm2d", (3,), (3,)),
-            run("InstanceNorm1d", (3, 1e-5, 0.1, True), (4, 4, 4)),
-            run("Softmax2d", (), (2, 3)), run("CircularPad1d", (1,), (3,)),
-            run("LazyConv2d", (3, 2), (4, 4)),
-            attempt(lambda: nn.ConvTranspose2d(1, 1, 2, 2)(torch.zeros(1, 1, 3, 3), [9, 9])),
-            attempt(lambda: nn.ConvTranspose2d(1, 1, 2, 2)(torch.zeros(1, 1, 3, 3), [9]))]
+    return [
+        run("BatchNorm1d", (3,), (3,)),
+        run("BatchNorm2d", (3,), (3, 4)),
+        run("BatchNorm3d", (3,), (3,)),
+        run("SyncBatchNorm", (3,), (3,)),
+        run("InstanceNorm2d", (3,), (3,)),
+        run("InstanceNorm1d", (3, 1e-5, 0.1, True), (4, 4, 4)),
+        run("Softmax2d", (), (2, 3)),
+        run("CircularPad1d", (1,), (3,)),
+        run("LazyConv2d", (3, 2), (4, 4)),
+        attempt(lambda: nn.ConvTranspose2d(1, 1, 2, 2)(torch.zeros(1, 1, 3, 3), [9, 9])),
+        attempt(lambda: nn.ConvTranspose2d(1, 1, 2, 2)(torch.zeros(1, 1, 3, 3), [9])),
+    ]
 
 
 @behaviour
@@ -265,8 +332,12 @@ def padded_encoders(torch: Any, nn: Any) -> Any:
 def adaptive_softmaxes(torch: Any, nn: Any) -> Any:
     m = nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 7], div_value=2.0)
     x = _ramp(torch, 5, 8) * 3
-    return [m.log_prob(x), m.predict(x), attempt(lambda: m(x, torch.tensor([0, 1, 2, 3, 12]))),
-            attempt(lambda: m(x, torch.tensor([0, 1])))]
+    return [
+        m.log_prob(x),
+        m.predict(x),
+        attempt(lambda: m(x, torch.tensor([0, 1, 2, 3, 12]))),
+        attempt(lambda: m(x, torch.tensor([0, 1]))),
+    ]
 
 
 @behaviour
@@ -293,11 +364,13 @@ def pruning(torch: Any, nn: Any) -> Any:
     P.l1_unstructured(m, "weight", 3, importance_scores=_ramp(torch, 3, 4))
     found.append(m.weight_mask)
     for amount in (-1, 1.5, "a", 100):
-        found.append(attempt(lambda amount=amount: P.l1_unstructured(nn.Linear(4, 3), "weight",
-                                                                     amount)))
-    return [*found, attempt(lambda: P.ln_structured(nn.Linear(4, 3), "bias", 1, 2, 0)),
-            attempt(lambda: P.ln_structured(nn.Linear(4, 3), "weight", 1, 2, 5)),
-            attempt(lambda: P.global_unstructured(3, P.L1Unstructured, amount=0.4))]
+        found.append(attempt(lambda amount=amount: P.l1_unstructured(nn.Linear(4, 3), "weight", amount)))
+    return [
+        *found,
+        attempt(lambda: P.ln_structured(nn.Linear(4, 3), "bias", 1, 2, 0)),
+        attempt(lambda: P.ln_structured(nn.Linear(4, 3), "weight", 1, 2, 5)),
+        attempt(lambda: P.global_unstructured(3, P.L1Unstructured, amount=0.4)),
+    ]
 
 
 @behaviour
@@ -306,8 +379,11 @@ def temporal_classification(torch: Any, nn: Any) -> Any:
     for reduction in ("mean", "sum", "none"):
         logits = (_ramp(torch, 6, 2, 4) * 3).requires_grad_()
         loss = nn.CTCLoss(reduction=reduction, zero_infinity=True)(
-            logits.log_softmax(-1), torch.tensor([[1, 2, 2], [3, 1, 0]]), torch.tensor([6, 5]),
-            torch.tensor([3, 2]))
+            logits.log_softmax(-1),
+            torch.tensor([[1, 2, 2], [3, 1, 0]]),
+            torch.tensor([6, 5]),
+            torch.tensor([3, 2]),
+        )
         loss.sum().backward()
         found += [loss, logits.grad]
     return found

@@ -2,6 +2,7 @@
 
 Expressions over the operands of ops_cases.py; what PyTorch gives is in numerics.json.
 """
+
 from __future__ import annotations
 
 _TRANSFORMS = """

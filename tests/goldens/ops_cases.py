@@ -1,4 +1,5 @@
 """Calls of ops, as expressions over the operands below; what PyTorch gives is in ops.json."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,16 +15,29 @@ def _wave(*shape: int, step: float = 1.0, low: float = -1.5, high: float = 1.5) 
 
 # Floating operands are float64 and require grad, but for those whose names end in a size.
 OPERANDS: dict[str, np.ndarray] = {
-    "x": _wave(2, 3), "y": _wave(2, 3, step=0.7), "v": _wave(3, step=1.3), "u": _wave(4, step=0.4),
-    "p": _wave(2, 3, step=0.9, low=0.2, high=0.8), "w": _wave(4, 3, step=0.6), "s": _wave(2, 3, 4),
-    "r": _wave(2, 4, 3, step=0.5), "z": _wave(3, 3, step=0.8), "o": np.array(0.7),
-    "signal": _wave(1, 2, 8), "image": _wave(1, 2, 6, 6, step=0.3), "volume": _wave(1, 1, 4, 4, 4),
-    "kernel": _wave(3, 2, 3, 3, step=0.2), "taps": _wave(3, 2, 3, step=0.2),
-    "i": np.array([[0, 2, 1], [1, 1, 0]]), "j": np.array([[3, -7, 5], [2, 4, -1]]),
-    "k": np.array([[True, False, True], [False, True, True]]), "classes": np.array([2, 0]),
+    "x": _wave(2, 3),
+    "y": _wave(2, 3, step=0.7),
+    "v": _wave(3, step=1.3),
+    "u": _wave(4, step=0.4),
+    "p": _wave(2, 3, step=0.9, low=0.2, high=0.8),
+    "w": _wave(4, 3, step=0.6),
+    "s": _wave(2, 3, 4),
+    "r": _wave(2, 4, 3, step=0.5),
+    "z": _wave(3, 3, step=0.8),
+    "o": np.array(0.7),
+    "signal": _wave(1, 2, 8),
+    "image": _wave(1, 2, 6, 6, step=0.3),
+    "volume": _wave(1, 1, 4, 4, 4),
+    "kernel": _wave(3, 2, 3, 3, step=0.2),
+    "taps": _wave(3, 2, 3, step=0.2),
+    "i": np.array([[0, 2, 1], [1, 1, 0]]),
+    "j": np.array([[3, -7, 5], [2, 4, -1]]),
+    "k": np.array([[True, False, True], [False, True, True]]),
+    "classes": np.array([2, 0]),
     "h32": _wave(2, 3, step=0.7).astype(np.float32),
     # Well-conditioned, square and tall.
-    "m": _wave(3, 3, step=0.8) + 2 * np.eye(3), "t": _wave(4, 3, step=2.9) + np.eye(4, 3),
+    "m": _wave(3, 3, step=0.8) + 2 * np.eye(3),
+    "t": _wave(4, 3, step=2.9) + np.eye(4, 3),
     "c64": (_wave(2, 3) + 1j * _wave(2, 3, step=0.4)).astype(np.complex64),
 }
 
@@ -172,8 +186,7 @@ torch.linalg.inv(torch.stack([m, m.T])); torch.linalg.det(m * torch.tensor([1., 
 def cases() -> list[str]:
     """All expressions."""
     texts = (_POINTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _NETWORKS, _LINEAR_ALGEBRA)
-    return [c.strip() for text in texts for line in text.splitlines() for c in line.split(";")
-            if c.strip()]
+    return [c.strip() for text in texts for line in text.splitlines() for c in line.split(";") if c.strip()]
 
 
 def _flat(found: Any) -> list[Any]:
@@ -198,16 +211,19 @@ def run(torch: Any, text: str) -> dict[str, Any]:
     scope = {"torch": torch, "F": torch.nn.functional, **names}
     outs = _flat(eval(text, scope))  # noqa: S307 - our own texts above
     answer: dict[str, Any] = {
-        "dtypes": [str(t.dtype)[6:] for t in outs], "shapes": [list(t.shape) for t in outs],
+        "dtypes": [str(t.dtype)[6:] for t in outs],
+        "shapes": [list(t.shape) for t in outs],
         "nodes": [t.grad_fn.name().rpartition("::")[2] if t.grad_fn is not None else "" for t in outs],
-        "values": [_digits(t) for t in outs], "gradients": {}}
+        "values": [_digits(t) for t in outs],
+        "gradients": {},
+    }
     tracked = [t for t in outs if t.requires_grad]
     if tracked:
         leaves = {n: t for n, t in names.items() if t.requires_grad}
-        grads = torch.autograd.grad(sum(weighted(torch, t) for t in tracked), list(leaves.values()),
-                                    allow_unused=True)
-        answer["gradients"] = {n: _digits(g) for n, g in zip(leaves, grads, strict=True)
-                               if g is not None}
+        grads = torch.autograd.grad(
+            sum(weighted(torch, t) for t in tracked), list(leaves.values()), allow_unused=True
+        )
+        answer["gradients"] = {n: _digits(g) for n, g in zip(leaves, grads, strict=True) if g is not None}
     return answer
 
 
@@ -218,30 +234,45 @@ def weighted(torch: Any, t: Any) -> Any:
     return (plain.double() * weights).sum()
 
 
-_PRECISION = {"float64": 1e-7, "float32": 2e-6, "complex128": 1e-8, "complex64": 2e-6,
-              "float16": 1e-3, "bfloat16": 8e-3}
+_PRECISION = {
+    "float64": 1e-7,
+    "float32": 2e-6,
+    "complex128": 1e-8,
+    "complex64": 2e-6,
+    "float16": 1e-3,
+    "bfloat16": 8e-3,
+}
 
 
 def close(got: list[Any], wanted: list[Any], dtype: str = "float64") -> bool:
     """Whether elements agree: exactly, or up to the dtype's rounding."""
     if dtype not in _PRECISION:
         return got == wanted
-    return len(got) == len(wanted) and bool(np.allclose(
-        got, wanted, rtol=_PRECISION[dtype], atol=_PRECISION[dtype], equal_nan=True))
+    return len(got) == len(wanted) and bool(
+        np.allclose(got, wanted, rtol=_PRECISION[dtype], atol=_PRECISION[dtype], equal_nan=True)
+    )
 
 
 def differences(got: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """What is not as it was recorded, in words."""
-    found = [f"{key}: got {got[key]}, wanted {wanted[key]}" for key in ("dtypes", "shapes", "nodes")
-             if got[key] != wanted[key]]
+    found = [
+        f"{key}: got {got[key]}, wanted {wanted[key]}"
+        for key in ("dtypes", "shapes", "nodes")
+        if got[key] != wanted[key]
+    ]
     if not found:
-        found = [f"value: got {g}, wanted {w}" for g, w, d in zip(
-            got["values"], wanted["values"], wanted["dtypes"]) if not close(g, w, d)]
+        found = [
+            f"value: got {g}, wanted {w}"
+            for g, w, d in zip(got["values"], wanted["values"], wanted["dtypes"])
+            if not close(g, w, d)
+        ]
         if list(got["gradients"]) != list(wanted["gradients"]):
             found.append(f"gradients of {list(got['gradients'])}, wanted {list(wanted['gradients'])}")
     low = min(wanted["dtypes"], key=lambda d: -_PRECISION.get(d, 0.0))
-    found += [f"gradient of {name}: got {got['gradients'][name]}, wanted {w}"
-              for name, w in wanted["gradients"].items()
-              if name in got["gradients"] and not close(got["gradients"][name], w, low if (
-                  low in _PRECISION) else "float64")]
+    found += [
+        f"gradient of {name}: got {got['gradients'][name]}, wanted {w}"
+        for name, w in wanted["gradients"].items()
+        if name in got["gradients"]
+        and not close(got["gradients"][name], w, low if (low in _PRECISION) else "float64")
+    ]
     return found

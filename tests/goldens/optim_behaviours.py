@@ -1,4 +1,5 @@
 """What optimizers do, as functions of the package; PyTorch's answers are in optim_behaviours.json."""
+
 from __future__ import annotations
 
 import copy
@@ -15,8 +16,23 @@ OPTIM = Table("optim_behaviours.json")
 
 # --- numbers: a few steps on parameters of several shapes, gradients a function of step and value ---
 
-ALL = ("ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
-       "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam")
+ALL = (
+    "ASGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "LBFGS",
+    "Muon",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+    "SparseAdam",
+)
 SHAPES = [(3,), (2, 3), ()]
 CONFIGURATIONS = """
 SGD(ps, lr=0.1)
@@ -102,8 +118,10 @@ def wave(*shape: int, phase: float = 0.0) -> np.ndarray:
 
 def parameters(torch: Any, dtype: str = "float64") -> list[Any]:
     """Leaves of SHAPES."""
-    return [torch.from_numpy(wave(*s, phase=i)).to(getattr(torch, dtype)).requires_grad_()
-            for i, s in enumerate(SHAPES)]
+    return [
+        torch.from_numpy(wave(*s, phase=i)).to(getattr(torch, dtype)).requires_grad_()
+        for i, s in enumerate(SHAPES)
+    ]
 
 
 def give_grads(torch: Any, ps: list[Any], step: int) -> None:
@@ -120,8 +138,12 @@ def built(torch: Any, text: str, ps: list[Any]) -> Any:
 
 def runs() -> list[tuple[str, str]]:
     """(configuration, dtype) of all runs."""
-    return [(text.strip(), dtype) for dtype, word in DTYPES.items()
-            for text in CONFIGURATIONS.strip().splitlines() if word in text]
+    return [
+        (text.strip(), dtype)
+        for dtype, word in DTYPES.items()
+        for text in CONFIGURATIONS.strip().splitlines()
+        if word in text
+    ]
 
 
 def run(torch: Any, text: str, dtype: str, steps: int = 5) -> dict[str, Any]:
@@ -152,13 +174,21 @@ def _names(torch: Any) -> dict[str, Any]:
             for x in group["params"]:
                 x.grad = torch.ones_like(x)
         return o.step()
-    return {"torch": torch, "p": p, "q": q, "m": m, "stepped": stepped,
-            **{n: getattr(torch.optim, n) for n in (*ALL, "Optimizer")}}
+
+    return {
+        "torch": torch,
+        "p": p,
+        "q": q,
+        "m": m,
+        "stepped": stepped,
+        **{n: getattr(torch.optim, n) for n in (*ALL, "Optimizer")},
+    }
 
 
 @OPTIM
 def mistakes(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         SGD([p], lr=-0.1)
         SGD([p], momentum=-1)
         SGD([p], weight_decay=-1)
@@ -262,7 +292,9 @@ def mistakes(torch: Any) -> Any:
         stepped(Adadelta([p], capturable=True))
         stepped(RMSprop([p], foreach=True, differentiable=True))
         stepped(Rprop([p], differentiable=True))
-    """, _names(torch))
+    """,
+        _names(torch),
+    )
 
 
 @OPTIM
@@ -276,7 +308,8 @@ def duplicates_warn(torch: Any) -> Any:
 
 @OPTIM
 def texts(torch: Any) -> Any:
-    return attempts("""
+    return attempts(
+        """
         repr(SGD([p], lr=0.5))
         repr(Adam([{'params': [p]}, {'params': q, 'lr': 1.0}], lr=0.5))
         repr(AdamW([p], lr=0.5))
@@ -297,7 +330,9 @@ def texts(torch: Any) -> Any:
         Adam({'params': [p]}.values()).state_dict()
         isinstance(AdamW([p]), Adam)
         SGD(({'params': x} for x in [p, q])).state_dict()
-    """, _names(torch))
+    """,
+        _names(torch),
+    )
 
 
 @OPTIM
@@ -337,13 +372,22 @@ def closures(torch: Any) -> Any:
     def closure() -> Any:
         seen.append(torch.is_grad_enabled())
         o.zero_grad()
-        loss = (p ** 2).sum()
+        loss = (p**2).sum()
         loss.backward()
         return loss
+
     with torch.no_grad():
         first = o.step(closure)
-    return [first, first.requires_grad, o.step(closure=closure), o.step(), p, seen,
-            torch.is_grad_enabled(), o.step(lambda: 5)]
+    return [
+        first,
+        first.requires_grad,
+        o.step(closure=closure),
+        o.step(),
+        p,
+        seen,
+        torch.is_grad_enabled(),
+        o.step(lambda: 5),
+    ]
 
 
 @OPTIM
@@ -368,7 +412,8 @@ def hooks(torch: Any) -> Any:
         o.register_state_dict_post_hook(lambda opt, d: {**d, "more": 1}),
         o.register_state_dict_post_hook(lambda opt, d: log.append(sorted(d)), prepend=True),
         o.register_load_state_dict_pre_hook(lambda opt, d: log.append("loading")),
-        o.register_load_state_dict_post_hook(lambda opt: log.append("loaded"))]
+        o.register_load_state_dict_post_hook(lambda opt: log.append("loaded")),
+    ]
     p.grad = torch.ones(1)
     o.step()
     o.step(closure=None)
@@ -414,8 +459,11 @@ def copies(torch: Any) -> Any:
 def resumed(torch: Any) -> Any:
     """Load a state dict into a fresh optimizer, through a file, and go on."""
     found = []
-    for text in ("SGD(ps, lr=0.1, momentum=0.9)", "Adam(ps, lr=0.1, amsgrad=True)",
-                 "AdamW([{'params': ps[:1]}, {'params': ps[1:], 'lr': 0.2}])"):
+    for text in (
+        "SGD(ps, lr=0.1, momentum=0.9)",
+        "Adam(ps, lr=0.1, amsgrad=True)",
+        "AdamW([{'params': ps[:1]}, {'params': ps[1:], 'lr': 0.2}])",
+    ):
         ps = parameters(torch)
         o = built(torch, text, ps)
         give_grads(torch, ps, 1)
@@ -486,8 +534,12 @@ def strided_parameters(torch: Any) -> Any:
 @OPTIM
 def complex_parameters(torch: Any) -> Any:
     found = []
-    for text in ("SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)", "Adam([p], lr=0.1)",
-                 "AdamW([p], lr=0.1)", "Adam([p], lr=0.1, amsgrad=True)"):
+    for text in (
+        "SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)",
+        "Adam([p], lr=0.1)",
+        "AdamW([p], lr=0.1)",
+        "Adam([p], lr=0.1, amsgrad=True)",
+    ):
         p = torch.from_numpy(wave(4) + 1j * wave(4, phase=1.0)).requires_grad_()
         o = eval(f"torch.optim.{text}", {"torch": torch, "p": p})  # noqa: S307
         for step in range(3):
@@ -501,7 +553,7 @@ def complex_parameters(torch: Any) -> Any:
 def versions_and_graph(torch: Any) -> Any:
     """A step is an in-place write: a graph that saved the old value refuses to run backward."""
     p = torch.tensor([1.0, 2.0], requires_grad=True)
-    loss = (p ** 2).sum()
+    loss = (p**2).sum()
     loss.backward(retain_graph=True)
     o = torch.optim.SGD([p], lr=0.1)
     before = p._version
@@ -512,6 +564,7 @@ def versions_and_graph(torch: Any) -> Any:
 @OPTIM
 def base_class(torch: Any) -> Any:
     """An optimizer written by a user, with `required` settings and a closure."""
+
     class Sign(torch.optim.Optimizer):
         def __init__(self, params: Any, lr: float) -> None:
             super().__init__(params, {"lr": lr})
@@ -524,6 +577,7 @@ def base_class(torch: Any) -> Any:
                         self.state[p]["seen"] = self.state[p].get("seen", 0) + 1
                         p.add_(p.grad.sign(), alpha=-group["lr"])
             return None if closure is None else closure()
+
     ps = parameters(torch)
     o = Sign(ps, 0.25)
     log: list[Any] = []
@@ -559,10 +613,17 @@ def training(torch: Any) -> Any:
 def two_byte_steps(torch: Any) -> Any:
     """To the last bit: every op of a step rounds (sizes that PyTorch takes in whole vectors)."""
     found = {}
-    for text in ("SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)", "SGD([p], lr=0.1, momentum=0.9, "
-                 "nesterov=True)", "Adam([p], lr=0.1, weight_decay=0.1)", "AdamW([p], lr=0.1)",
-                 "RMSprop([p], lr=0.1, momentum=0.9)", "Adamax([p], lr=0.1)", "Adagrad([p], lr=0.1)",
-                 "Rprop([p], lr=0.1)", "ASGD([p], lr=0.1, t0=2)"):
+    for text in (
+        "SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)",
+        "SGD([p], lr=0.1, momentum=0.9, nesterov=True)",
+        "Adam([p], lr=0.1, weight_decay=0.1)",
+        "AdamW([p], lr=0.1)",
+        "RMSprop([p], lr=0.1, momentum=0.9)",
+        "Adamax([p], lr=0.1)",
+        "Adagrad([p], lr=0.1)",
+        "Rprop([p], lr=0.1)",
+        "ASGD([p], lr=0.1, t0=2)",
+    ):
         for dtype in (torch.bfloat16, torch.float16):
             p = torch.from_numpy(wave(64)).to(dtype).requires_grad_()
             o = eval(f"torch.optim.{text}", {"torch": torch, "p": p})  # noqa: S307
@@ -584,6 +645,7 @@ def _fit(torch: Any, steps: int, **options: Any) -> Any:
         loss.backward()
         calls.append(torch.is_grad_enabled())
         return loss
+
     losses = [o.step(closure).item() for _ in range(steps)]
     return o, closure, calls, torch.tensor(losses, dtype=torch.float64)
 
@@ -591,18 +653,25 @@ def _fit(torch: Any, steps: int, **options: Any) -> Any:
 def _kind_of(value: Any) -> Any:
     if hasattr(value, "shape"):
         return [str(value.dtype), list(value.shape)]
-    return [len(value), sum(v is None for v in value)] if isinstance(value, list) else (
-        value if isinstance(value, int) else type(value).__name__)
+    return (
+        [len(value), sum(v is None for v in value)]
+        if isinstance(value, list)
+        else (value if isinstance(value, int) else type(value).__name__)
+    )
 
 
 @OPTIM
 def quasi_newton(torch: Any) -> Any:
     found: list[Any] = []
-    for options in ({"lr": 0.3, "max_iter": 4}, {"lr": 0.2, "max_iter": 4, "history_size": 3},
-                    {"line_search_fn": "strong_wolfe", "max_iter": 3},
-                    {"line_search_fn": "strong_wolfe", "max_iter": 6, "history_size": 2, "max_eval": 5},
-                    {"line_search_fn": "strong_wolfe", "lr": 30.0, "max_iter": 3},
-                    {"lr": 0.1, "tolerance_grad": 0.2}, {"lr": 0.1, "tolerance_change": 1e-3}):
+    for options in (
+        {"lr": 0.3, "max_iter": 4},
+        {"lr": 0.2, "max_iter": 4, "history_size": 3},
+        {"line_search_fn": "strong_wolfe", "max_iter": 3},
+        {"line_search_fn": "strong_wolfe", "max_iter": 6, "history_size": 2, "max_eval": 5},
+        {"line_search_fn": "strong_wolfe", "lr": 30.0, "max_iter": 3},
+        {"lr": 0.1, "tolerance_grad": 0.2},
+        {"lr": 0.1, "tolerance_change": 1e-3},
+    ):
         o, _, calls, losses = _fit(torch, 3, **options)
         state = sorted(o.state_dict()["state"][0].items())
         found += [losses, len(calls), all(calls), [[k, _kind_of(v)] for k, v in state]]
@@ -645,9 +714,15 @@ def all_copies(torch: Any) -> Any:
 def through_the_step(torch: Any) -> Any:
     """differentiable=True: gradients of what steps lead to, by the first value and by the rate."""
     found = {}
-    for text in ("SGD([p], lr=lr)", "SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)", "Adadelta([p], lr=0.1)",
-                 "SGD([p], lr=0.1, momentum=0.9, nesterov=True, maximize=True)", "Adagrad([p], lr=0.1)",
-                 "RAdam([p], lr=0.1, betas=(0.8, 0.9))", "ASGD([p], lr=0.1, t0=2)"):
+    for text in (
+        "SGD([p], lr=lr)",
+        "SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)",
+        "Adadelta([p], lr=0.1)",
+        "SGD([p], lr=0.1, momentum=0.9, nesterov=True, maximize=True)",
+        "Adagrad([p], lr=0.1)",
+        "RAdam([p], lr=0.1, betas=(0.8, 0.9))",
+        "ASGD([p], lr=0.1, t0=2)",
+    ):
         leaf = torch.from_numpy(wave(2, 3)).requires_grad_()
         lr = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
         p = leaf.clone()
@@ -656,7 +731,7 @@ def through_the_step(torch: Any) -> Any:
         for step in range(4):
             p.grad = leaf * torch.from_numpy(wave(2, 3, phase=step + 1.0)) + 1.0
             o.step()
-        found[text] = torch.autograd.grad((p ** 2).sum(), [leaf, lr], allow_unused=True)
+        found[text] = torch.autograd.grad((p**2).sum(), [leaf, lr], allow_unused=True)
     return found
 
 
@@ -687,6 +762,7 @@ def swapped_in(torch: Any) -> Any:
     def enter(parameters: Any, state: Any) -> Any:
         with swap(o, parameters, state):
             return None
+
     found = [attempt(lambda: enter({"a": p}, o.state_dict()))]
     p.grad = torch.ones(2)
     o.step()
@@ -698,5 +774,12 @@ def swapped_in(torch: Any) -> Any:
             group["lr"] = 7.0
         o.step()
     o.step()
-    return [*found, attempt(lambda: enter({}, state)), attempt(lambda: enter(other, {**state,
-            "param_groups": []})), other, state, p, o.state_dict()]
+    return [
+        *found,
+        attempt(lambda: enter({}, state)),
+        attempt(lambda: enter(other, {**state, "param_groups": []})),
+        other,
+        state,
+        p,
+        o.state_dict(),
+    ]

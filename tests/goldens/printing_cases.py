@@ -1,4 +1,5 @@
 """The arrays and options of the printing goldens; NumPy only, so that test and recorder agree."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -7,9 +8,22 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-_SCALARS = (np.float32, np.float64, np.float16, np.int64, np.int32, np.int8, np.uint8, np.uint16,
-            np.bool_, np.complex64, np.complex128, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn,
-            ml_dtypes.float8_e5m2)
+_SCALARS = (
+    np.float32,
+    np.float64,
+    np.float16,
+    np.int64,
+    np.int32,
+    np.int8,
+    np.uint8,
+    np.uint16,
+    np.bool_,
+    np.complex64,
+    np.complex128,
+    ml_dtypes.bfloat16,
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.float8_e5m2,
+)
 DTYPES = {np.dtype(kind).name: np.dtype(kind) for kind in _SCALARS}
 
 
@@ -22,20 +36,66 @@ class Case(NamedTuple):
 
 
 _HAND = [
-    [], [[], []], 0.0, 1.0, -1.5, 1e-5, 1e9, float("nan"), float("inf"), [float("nan"), 1.0],
-    [float("inf"), 1.5], [-0.0, 0.0], [[float("nan"), -0.0]], [1.0, 2.0, 3.0],
-    [1.0, 1000.0, 1001.0], [1.0, 1001.5], [0.0001, 0.1], [0.00009, 0.0001], [1e8, 1.0], [1.0001e8], [1e8, 1e8 + 8],
-    [1e-38, 1e38], [1e-300, 1e300], [123456.789, 0.001], [99999.99999, 1.5], [-1.0, 10.0],
-    [-1000.0, 1.0], [0.5, float("nan"), float("-inf")], [1e10, float("inf")], [3.0, -12.0],
-    [[1.0, 2.0], [3.0, 4.5]], [[[1.0]]], [[[[1.0, -2.0]]], [[[3.0, 4.0]]]], [2.0**31, 5.0],
-    [1 + 2j, -3.5 - 4j], [0j, 1j], [1e-5 + 1j, 1 + 1e5j], [complex(float("nan"), float("-inf"))],
-    True, [True, False], [[True], [False]], [0, 255, 7], [-128, 127], [10**9, -(10**9)],
+    [],
+    [[], []],
+    0.0,
+    1.0,
+    -1.5,
+    1e-5,
+    1e9,
+    float("nan"),
+    float("inf"),
+    [float("nan"), 1.0],
+    [float("inf"), 1.5],
+    [-0.0, 0.0],
+    [[float("nan"), -0.0]],
+    [1.0, 2.0, 3.0],
+    [1.0, 1000.0, 1001.0],
+    [1.0, 1001.5],
+    [0.0001, 0.1],
+    [0.00009, 0.0001],
+    [1e8, 1.0],
+    [1.0001e8],
+    [1e8, 1e8 + 8],
+    [1e-38, 1e38],
+    [1e-300, 1e300],
+    [123456.789, 0.001],
+    [99999.99999, 1.5],
+    [-1.0, 10.0],
+    [-1000.0, 1.0],
+    [0.5, float("nan"), float("-inf")],
+    [1e10, float("inf")],
+    [3.0, -12.0],
+    [[1.0, 2.0], [3.0, 4.5]],
+    [[[1.0]]],
+    [[[[1.0, -2.0]]], [[[3.0, 4.0]]]],
+    [2.0**31, 5.0],
+    [1 + 2j, -3.5 - 4j],
+    [0j, 1j],
+    [1e-5 + 1j, 1 + 1e5j],
+    [complex(float("nan"), float("-inf"))],
+    True,
+    [True, False],
+    [[True], [False]],
+    [0, 255, 7],
+    [-128, 127],
+    [10**9, -(10**9)],
 ]
 _OPTIONS: list[dict[str, Any]] = [
-    {}, {"precision": 2}, {"precision": 0}, {"precision": 8}, {"sci_mode": True},
-    {"sci_mode": False}, {"linewidth": 30}, {"linewidth": 120}, {"threshold": 5, "edgeitems": 1},
-    {"threshold": 0, "edgeitems": 2}, {"edgeitems": 0, "threshold": 1}, {"profile": "short"},
-    {"profile": "full"}, {"profile": "default", "linewidth": 50},
+    {},
+    {"precision": 2},
+    {"precision": 0},
+    {"precision": 8},
+    {"sci_mode": True},
+    {"sci_mode": False},
+    {"linewidth": 30},
+    {"linewidth": 120},
+    {"threshold": 5, "edgeitems": 1},
+    {"threshold": 0, "edgeitems": 2},
+    {"edgeitems": 0, "threshold": 1},
+    {"profile": "short"},
+    {"profile": "full"},
+    {"profile": "default", "linewidth": 50},
 ]
 
 
@@ -88,8 +148,17 @@ def _random(count: int) -> Iterator[Case]:
 
 
 def _large() -> Iterator[Case]:
-    for shape in ((1001,), (1000,), (40, 50), (6, 7, 30), (7, 6, 30), (2, 2, 400), (11, 2, 2, 40),
-                  (2000, 1), (1, 2000)):
+    for shape in (
+        (1001,),
+        (1000,),
+        (40, 50),
+        (6, 7, 30),
+        (7, 6, 30),
+        (2, 2, 400),
+        (11, 2, 2, 40),
+        (2000, 1),
+        (1, 2000),
+    ):
         data = np.arange(int(np.prod(shape))).reshape(shape)
         for options in ({}, {"edgeitems": 1}, {"edgeitems": 5, "linewidth": 60}):
             yield Case(data, "int64", options)

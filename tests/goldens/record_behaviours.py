@@ -1,4 +1,5 @@
 """Record what PyTorch's optimizers, schedulers and loaders do: run this where torch is installed."""
+
 from __future__ import annotations
 
 import torch

@@ -3,6 +3,7 @@
 A line: the signature; "c" where it is made of other ops before a dispatcher's listeners hear of it ("-" otherwise);
 its tags.
 """
+
 import torch
 
 

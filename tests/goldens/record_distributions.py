@@ -1,7 +1,8 @@
 """Record what PyTorch's distributions of tests/distributions/members.py draw, weigh and tell:
 
-    python -m tests.goldens.record_distributions
+python -m tests.goldens.record_distributions
 """
+
 import json
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Record the types of PyTorch's exceptions: run this where torch is installed."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """Record what the examples print under PyTorch: python tests/goldens/record_examples.py"""
+
 from __future__ import annotations
 
 import json
@@ -14,8 +15,24 @@ from example_text import example_text
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 # Small enough for a test, with every feature of the program: dropout, clipping, tied weights.
-CHAR_GPT = ["--steps", "50", "--print-every", "1", "--sample", "40", "--batch", "4",
-            "--context", "32", "--width", "64", "--layers", "2", "--seed", "3"]
+CHAR_GPT = [
+    "--steps",
+    "50",
+    "--print-every",
+    "1",
+    "--sample",
+    "40",
+    "--batch",
+    "4",
+    "--context",
+    "32",
+    "--width",
+    "64",
+    "--layers",
+    "2",
+    "--seed",
+    "3",
+]
 DIGITS = ["--epochs", "3"]
 
 
@@ -29,13 +46,23 @@ def sample(printed: str) -> str:
     return printed.split("-" * 72)[1]
 
 
-def run_char_gpt(command: list[str], folder: Path, threads: int = 2, extra: tuple[str, ...] = ()
-                 ) -> str:
+def run_char_gpt(command: list[str], folder: Path, threads: int = 2, extra: tuple[str, ...] = ()) -> str:
     """What char_gpt.py prints on the made text, run by `command`; its files go to `folder`."""
     text = folder / "text.txt"
     text.write_text(example_text(), encoding="utf-8")
-    return run([*command, str(EXAMPLES / "char_gpt.py"), *CHAR_GPT, "--text", str(text), "--out",
-                str(folder), *extra], threads)
+    return run(
+        [
+            *command,
+            str(EXAMPLES / "char_gpt.py"),
+            *CHAR_GPT,
+            "--text",
+            str(text),
+            "--out",
+            str(folder),
+            *extra,
+        ],
+        threads,
+    )
 
 
 def run_digits(command: list[str], folder: Path) -> str:
@@ -46,8 +73,7 @@ def run_digits(command: list[str], folder: Path) -> str:
 def run(command: list[str], threads: int = 2) -> str:
     """What a command prints; its failure is an error that shows what it wrote to stderr."""
     number = str(threads)
-    environment = {**os.environ, "OMP_NUM_THREADS": number, "OPENBLAS_NUM_THREADS": number,
-                   "PYTHONUTF8": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": number, "OPENBLAS_NUM_THREADS": number, "PYTHONUTF8": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     if done.returncode:
         raise RuntimeError(f"{command} exited with {done.returncode}:\n{done.stderr[-3000:]}")

@@ -1,7 +1,8 @@
 """Record what PyTorch counts of the programs in tests/utils/flop_programs.py:
 
-    python -m tests.goldens.record_flops
+python -m tests.goldens.record_flops
 """
+
 import json
 from pathlib import Path
 

@@ -1,7 +1,8 @@
 """Records what PyTorch prints of traces and exported programs.
 
-    python tests/goldens/record_graphs.py        writes graphs.json; needs PyTorch
+python tests/goldens/record_graphs.py        writes graphs.json; needs PyTorch
 """
+
 from __future__ import annotations
 
 import json

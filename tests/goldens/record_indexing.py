@@ -1,4 +1,5 @@
 """Record what PyTorch does with x[...]: run this file where torch is installed."""
+
 from __future__ import annotations
 
 import json

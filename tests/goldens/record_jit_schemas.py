@@ -16,6 +16,7 @@ from rushlight.jit.templates import of_tensors, plain
 TABLE = Path(__file__).resolve().parents[2] / "rushlight" / "jit" / "program"
 # Ops of `prim` that programs name; the others are what compilers make.
 PRIM = {
+    *(f"is_{kind}" for kind in "cpu mps xla xpu ipu mkldnn quantized sparse_csr vulkan mtia maia".split()),
     "RaiseException",
     "NumToTensor",
     "dtype",

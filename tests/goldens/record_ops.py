@@ -1,4 +1,5 @@
 """Record values, dtypes, gradients and node names of PyTorch's ops: run this where torch is installed."""
+
 from __future__ import annotations
 
 import json

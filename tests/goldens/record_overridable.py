@@ -3,6 +3,7 @@
 A line: the space, the name ("shape.__get__" of a property), and the parameters of PyTorch's stand-in for tests ("-"
 where it has none). Names of the space "ignored" are never taken over.
 """
+
 import inspect
 
 import torch
@@ -12,9 +13,16 @@ from torch import overrides
 def main():
     stand_ins, seen = overrides.get_testing_overrides(), set()
     rows = []
-    spaces = {"torch": torch, "torch.functional": torch.functional, "torch.nn.functional": torch.nn.functional,
-              "torch.nn.init": torch.nn.init, "torch.Tensor": torch.Tensor, "torch.linalg": torch.linalg,
-              "torch.fft": torch.fft, "torch.special": torch.special}
+    spaces = {
+        "torch": torch,
+        "torch.functional": torch.functional,
+        "torch.nn.functional": torch.nn.functional,
+        "torch.nn.init": torch.nn.init,
+        "torch.Tensor": torch.Tensor,
+        "torch.linalg": torch.linalg,
+        "torch.fft": torch.fft,
+        "torch.special": torch.special,
+    }
     for space, held in spaces.items():
         for name in dir(held):
             found = getattr(held, name)
@@ -29,7 +37,9 @@ def main():
                 rows.append((space, name, str(inspect.signature(known)).replace(" ", "")))
     ignored = {id(f) for f in overrides.get_ignored_functions()}
     for space, held in spaces.items():
-        rows += [("ignored", f"{space}.{name}", "-") for name in dir(held) if id(getattr(held, name)) in ignored]
+        rows += [
+            ("ignored", f"{space}.{name}", "-") for name in dir(held) if id(getattr(held, name)) in ignored
+        ]
     for row in sorted(set(rows)):
         print(*row, sep="\t")
 

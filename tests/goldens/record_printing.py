@@ -1,4 +1,5 @@
 """Record what PyTorch prints: run this file where torch is installed."""
+
 from __future__ import annotations
 
 import json

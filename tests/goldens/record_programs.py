@@ -1,4 +1,5 @@
 """Record the losses of the training programs: run this where torch is installed."""
+
 from __future__ import annotations
 
 import torch

@@ -1,7 +1,8 @@
 """Record what PyTorch's replace_pattern makes of the graphs in tests/fx/rewrites.py:
 
-    python -m tests.goldens.record_rewrites
+python -m tests.goldens.record_rewrites
 """
+
 import json
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Record what PyTorch's indexing, sorting and counting ops do: run this where torch is installed."""
+
 from __future__ import annotations
 
 import json

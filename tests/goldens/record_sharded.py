@@ -4,16 +4,22 @@
 
 recorded_guides.json is what rank 0 of `torchrun --nproc_per_node=2 tests/distributed/programs/guides.py` prints.
 """
+
 import json
 import sys
 
 from tests.distributed.cases import RECORDED, told
 
-RUNS = {"ddp": ("ddp_cases.py", (), 2), "fsdp": ("fsdp_cases.py", (), 2),
-        "nn": ("nn_cases.py", (), 2),
-        "fsdp4": ("fsdp_cases.py", ("hybrid", "ragged"), 4),
-        **{f"train_{way}": ("train.py", (way, 50), 1 if way == "one" else 2)
-           for way in ("one", "ddp", "flat", "fully")}}
+RUNS = {
+    "ddp": ("ddp_cases.py", (), 2),
+    "fsdp": ("fsdp_cases.py", (), 2),
+    "nn": ("nn_cases.py", (), 2),
+    "fsdp4": ("fsdp_cases.py", ("hybrid", "ragged"), 4),
+    **{
+        f"train_{way}": ("train.py", (way, 50), 1 if way == "one" else 2)
+        for way in ("one", "ddp", "flat", "fully")
+    },
+}
 
 
 def answers(name):
@@ -23,4 +29,6 @@ def answers(name):
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or RUNS:
-        (RECORDED / f"recorded_{name}.json").write_text(json.dumps(answers(name), separators=(",", ":")) + "\n")
+        (RECORDED / f"recorded_{name}.json").write_text(
+            json.dumps(answers(name), separators=(",", ":")) + "\n"
+        )

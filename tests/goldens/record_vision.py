@@ -1,4 +1,5 @@
 """Record what torchvision does: run this where torch, torchvision and Pillow are."""
+
 from __future__ import annotations
 
 import torch

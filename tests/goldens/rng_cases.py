@@ -4,6 +4,7 @@
 came out: dtypes, shapes, strides, the first numbers, checksums of all of them and of the
 generator's state afterwards.
 """
+
 from __future__ import annotations
 
 import math
@@ -19,10 +20,23 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "bool")
 # Around the groups of 16, and more than the bulk path's threshold.
 SIZES = ((), (0,), (3,), (16,), (17,), (5, 7), (2500,))
 FILLS: tuple[tuple[str, tuple[float, ...]], ...] = (
-    ("uniform_", ()), ("uniform_", (-0.3, 1.9)), ("normal_", ()), ("normal_", (0.3, 1.7)),
-    ("exponential_", ()), ("exponential_", (2.7,)), ("log_normal_", ()), ("log_normal_", (0.3, 0.7)),
-    ("cauchy_", ()), ("cauchy_", (0.3, 1.7)), ("geometric_", (0.3,)), ("bernoulli_", ()),
-    ("bernoulli_", (0.3,)), ("random_", ()), ("random_", (7,)), ("random_", (2, 9)))
+    ("uniform_", ()),
+    ("uniform_", (-0.3, 1.9)),
+    ("normal_", ()),
+    ("normal_", (0.3, 1.7)),
+    ("exponential_", ()),
+    ("exponential_", (2.7,)),
+    ("log_normal_", ()),
+    ("log_normal_", (0.3, 0.7)),
+    ("cauchy_", ()),
+    ("cauchy_", (0.3, 1.7)),
+    ("geometric_", (0.3,)),
+    ("bernoulli_", ()),
+    ("bernoulli_", (0.3,)),
+    ("random_", ()),
+    ("random_", (7,)),
+    ("random_", (2, 9)),
+)
 RANGES = ((0, 2), (-5, 7), (0, 2**28 - 1), (0, 2**28), (3, 2**40), (-(2**63), 2**63 - 1))
 
 
@@ -42,8 +56,13 @@ def _summary(t: Any) -> Any:
         return t
     values = t.detach().reshape(-1).tolist()
     strides = list(t.stride()) if t.numel() else []
-    return [str(t.dtype), list(t.shape), strides, [_plain(v) for v in values[:3]],
-            zlib.crc32(repr(values).encode())]
+    return [
+        str(t.dtype),
+        list(t.shape),
+        strides,
+        [_plain(v) for v in values[:3]],
+        zlib.crc32(repr(values).encode()),
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -63,21 +82,27 @@ def _fills(m: Any) -> Iterator[Case]:
         of = getattr(m, name)
         for size in SIZES if name in FLOATS else ((5, 7),):
             for fill, parameters in FILLS:
-                yield (f"{fill}{parameters} {name} {size}",
-                       lambda: getattr(m.zeros(size, dtype=of), fill)(*parameters))
+                yield (
+                    f"{fill}{parameters} {name} {size}",
+                    lambda: getattr(m.zeros(size, dtype=of), fill)(*parameters),
+                )
     for name in ("complex64", "complex128"):
         for size in ((3,), (8,), (9,)):
             for fill in ("uniform_", "normal_"):
-                yield (f"{fill} {name} {size}",
-                       lambda: getattr(m.zeros(size, dtype=getattr(m, name)), fill)())
+                yield (
+                    f"{fill} {name} {size}",
+                    lambda: getattr(m.zeros(size, dtype=getattr(m, name)), fill)(),
+                )
 
 
 def _layouts(m: Any) -> Iterator[Case]:
     for fill in ("uniform_", "normal_", "exponential_", "bernoulli_", "random_"):
-        for name, view in (("permuted", lambda: m.zeros(4, 5, 6).permute(2, 0, 1)),
-                           ("sliced", lambda: m.zeros(4, 5, 6)[:, ::2, 1:]),
-                           ("both", lambda: m.zeros(4, 5, 6).permute(1, 2, 0)[:, ::2, 1:]),
-                           ("expanded", lambda: m.zeros(3).expand(2, 3))):
+        for name, view in (
+            ("permuted", lambda: m.zeros(4, 5, 6).permute(2, 0, 1)),
+            ("sliced", lambda: m.zeros(4, 5, 6)[:, ::2, 1:]),
+            ("both", lambda: m.zeros(4, 5, 6).permute(1, 2, 0)[:, ::2, 1:]),
+            ("expanded", lambda: m.zeros(3).expand(2, 3)),
+        ):
             yield f"{fill} {name}", lambda: getattr(view(), fill)()
     yield "normal_ twice, odd", lambda: [m.zeros(3).normal_(), m.zeros(3).normal_(), m.zeros(2).normal_()]
     yield "bernoulli_ permuted p", lambda: m.zeros(5, 4).t().bernoulli_(m.full((4, 1), 0.4))
@@ -100,19 +125,27 @@ def _factories(m: Any) -> Iterator[Case]:
 
 
 def _likes(m: Any) -> Iterator[Case]:
-    for factory, bounds in (("rand_like", ()), ("randn_like", ()), ("randint_like", (9,)),
-                            ("randint_like", (2, 9))):
+    for factory, bounds in (
+        ("rand_like", ()),
+        ("randn_like", ()),
+        ("randint_like", (9,)),
+        ("randint_like", (2, 9)),
+    ):
         yield f"{factory}{bounds}", lambda: getattr(m, factory)(m.zeros(3, 4), *bounds)
         yield f"{factory}{bounds} permuted", lambda: getattr(m, factory)(m.zeros(3, 4).t(), *bounds)
-        yield (f"{factory}{bounds} dtype",
-               lambda: getattr(m, factory)(m.zeros(3, 4), *bounds, dtype=m.float64))
+        yield (
+            f"{factory}{bounds} dtype",
+            lambda: getattr(m, factory)(m.zeros(3, 4), *bounds, dtype=m.float64),
+        )
 
 
 def _integers(m: Any) -> Iterator[Case]:
     for low, high in RANGES:
         for name in ("int64", "int32", "uint8", "bool", "float32", "float16", "uint64"):
-            yield (f"randint {low} {high} {name}",
-                   lambda: m.randint(low, high, (20,), dtype=getattr(m, name)))
+            yield (
+                f"randint {low} {high} {name}",
+                lambda: m.randint(low, high, (20,), dtype=getattr(m, name)),
+            )
     yield "randint high", lambda: m.randint(10, (3, 4))
     yield "randint keywords", lambda: m.randint(low=2, high=10, size=(3,))
     yield "randint empty range", lambda: m.randint(5, 5, (3,))
@@ -138,8 +171,7 @@ def _sampled(m: Any) -> Iterator[Case]:
         yield f"normal mean {name}", lambda: m.normal(p, 0.3)
         yield f"normal std {name}", lambda: m.normal(0.3, p)
         for k, replacement in ((1, True), (1, False), (3, False), (9, True)):
-            yield (f"multinomial {k} {replacement} {name}",
-                   lambda: m.multinomial(p + 0.1, k, replacement))
+            yield (f"multinomial {k} {replacement} {name}", lambda: m.multinomial(p + 0.1, k, replacement))
     for name in ("float32", "float64"):
         shapes = m.linspace(0.1, 20, 24).to(getattr(m, name))
         yield f"gamma {name}", lambda: m._standard_gamma(shapes)

@@ -2,6 +2,7 @@
 
 Run alike by the recorder (PyTorch) and by the tests (Rushlight); many of the cases are mistakes.
 """
+
 from __future__ import annotations
 
 import math
@@ -176,38 +177,49 @@ def cases() -> list[str]:
 def namespace(torch: Any) -> dict[str, Any]:
     """The tensors that CASES mention."""
     g = torch.arange(12.0).reshape(3, 4)
-    return {"torch": torch, "F": import_module(f"{torch.__name__}.nn.functional"), "np": np,
-            "T": torch.tensor, "I": lambda *items: torch.tensor(items), "g": g,
-            "gi": torch.arange(12).reshape(3, 4)}
+    return {
+        "torch": torch,
+        "F": import_module(f"{torch.__name__}.nn.functional"),
+        "np": np,
+        "T": torch.tensor,
+        "I": lambda *items: torch.tensor(items),
+        "g": g,
+        "gi": torch.arange(12).reshape(3, 4),
+    }
 
 
 def _described(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        fields = getattr(value, "_fields", None) or [
-            n for n in getattr(type(value), "__match_args__", ())]
+        fields = getattr(value, "_fields", None) or [n for n in getattr(type(value), "__match_args__", ())]
         return {"fields": list(fields), "items": [_described(v) for v in value]}
-    return {"dtype": str(value.dtype), "shape": list(value.shape),
-            "values": [str(v) if isinstance(v, complex) else v for v in value.reshape(-1).tolist()]}
+    return {
+        "dtype": str(value.dtype),
+        "shape": list(value.shape),
+        "values": [str(v) if isinstance(v, complex) else v for v in value.reshape(-1).tolist()],
+    }
 
 
 def case_outcome(expression: str, names: dict[str, Any]) -> dict[str, Any]:
     """What an expression gives: its result described, or the error."""
+
     def run() -> dict[str, Any]:
         return {"result": _described(eval(expression, names))}  # noqa: S307
+
     return outcome(run)
 
 
 def same(ours: Any, theirs: Any) -> bool:
     """Whether two descriptions agree, numbers to float32's precision."""
     if isinstance(theirs, dict):
-        return isinstance(ours, dict) and ours.keys() == theirs.keys() and all(
-            same(ours[k], theirs[k]) for k in theirs)
+        return (
+            isinstance(ours, dict)
+            and ours.keys() == theirs.keys()
+            and all(same(ours[k], theirs[k]) for k in theirs)
+        )
     if isinstance(theirs, list):
-        return isinstance(ours, list) and len(ours) == len(theirs) and all(
-            map(same, ours, theirs))
+        return isinstance(ours, list) and len(ours) == len(theirs) and all(map(same, ours, theirs))
     if isinstance(theirs, float) and isinstance(ours, float):
         return math.isclose(ours, theirs, rel_tol=2e-6, abs_tol=1e-7) or (
-            math.isnan(ours) and math.isnan(theirs))
+            math.isnan(ours) and math.isnan(theirs)
+        )
     return bool(ours == theirs)
-
-

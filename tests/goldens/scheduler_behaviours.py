@@ -1,4 +1,5 @@
 """Learning rates over the steps, as functions of the package; PyTorch's are in scheduler_behaviours.json."""
+
 from __future__ import annotations
 
 import copy
@@ -54,8 +55,12 @@ def optimizer(torch: Any, lr: Any = 0.1) -> Any:
 def names(torch: Any, o: Any = None) -> dict[str, Any]:
     """What SCHEDULES may mention."""
     module = torch.optim.lr_scheduler
-    return {"torch": torch, "o": o, **{n: getattr(module, n) for n in module.__all__},
-            "S": module.LRScheduler}
+    return {
+        "torch": torch,
+        "o": o,
+        **{n: getattr(module, n) for n in module.__all__},
+        "S": module.LRScheduler,
+    }
 
 
 def schedule(torch: Any, text: str, o: Any) -> Any:
@@ -100,8 +105,17 @@ def by_epoch(torch: Any) -> Any:
     """step(epoch): the closed forms, where there are."""
     found = {}
     for text in texts():
-        if text.split("(")[0] in ("StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "LambdaLR",
-                                  "ConstantLR", "LinearLR", "PolynomialLR", "CosineAnnealingWarmRestarts"):
+        if text.split("(")[0] in (
+            "StepLR",
+            "MultiStepLR",
+            "ExponentialLR",
+            "CosineAnnealingLR",
+            "LambdaLR",
+            "ConstantLR",
+            "LinearLR",
+            "PolynomialLR",
+            "CosineAnnealingWarmRestarts",
+        ):
             o = optimizer(torch)
             s = schedule(torch, text, o)
             rates = []
@@ -147,10 +161,13 @@ def tensor_rates(torch: Any) -> Any:
 def plateaus(torch: Any) -> Any:
     found = {}
     losses = [1.0, 0.9, 0.95, 0.91, 0.9, 0.9, 0.89, 0.5, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6]
-    for text in ("ReduceLROnPlateau(o, patience=2)", "ReduceLROnPlateau(o, 'max', factor=0.5, patience=1)",
-                 "ReduceLROnPlateau(o, patience=0, cooldown=2, min_lr=[0.01, 0.02])",
-                 "ReduceLROnPlateau(o, threshold=0.1, threshold_mode='abs', patience=1)",
-                 "ReduceLROnPlateau(o, mode='max', threshold_mode='abs', patience=1, eps=0.02)"):
+    for text in (
+        "ReduceLROnPlateau(o, patience=2)",
+        "ReduceLROnPlateau(o, 'max', factor=0.5, patience=1)",
+        "ReduceLROnPlateau(o, patience=0, cooldown=2, min_lr=[0.01, 0.02])",
+        "ReduceLROnPlateau(o, threshold=0.1, threshold_mode='abs', patience=1)",
+        "ReduceLROnPlateau(o, mode='max', threshold_mode='abs', patience=1, eps=0.02)",
+    ):
         o = optimizer(torch)
         s = schedule(torch, text, o)
         rates = []
@@ -168,7 +185,8 @@ def plateaus(torch: Any) -> Any:
 def mistakes(torch: Any) -> Any:
     o, plain = optimizer(torch), torch.optim.Adam([torch.zeros(1, requires_grad=True)])
     bare = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-    return attempts("""
+    return attempts(
+        """
         StepLR(3, 1)
         StepLR(None, 1)
         StepLR(o)
@@ -214,8 +232,15 @@ def mistakes(torch: Any) -> Any:
         ReduceLROnPlateau(o).step()
         S(o).get_lr()
         S(o)
-    """, {**names(torch, o), "plain": plain, "bare": bare, "fresh": lambda: optimizer(torch),
-          "finish": lambda s: [s.step() for _ in range(4)]})
+    """,
+        {
+            **names(torch, o),
+            "plain": plain,
+            "bare": bare,
+            "fresh": lambda: optimizer(torch),
+            "finish": lambda s: [s.step() for _ in range(4)],
+        },
+    )
 
 
 @SCHEDULERS
@@ -250,18 +275,28 @@ def warned(torch: Any) -> Any:
 @SCHEDULERS
 def states(torch: Any) -> Any:
     """state_dict() as it is, and copies that go on alike."""
+
     class Rate:
         def __init__(self) -> None:
             self.factor = 0.5
 
         def __call__(self, epoch: int) -> float:
-            return self.factor ** epoch
+            return self.factor**epoch
 
     found: dict[str, Any] = {}
-    for text in ("StepLR(o, 2)", "CosineAnnealingLR(o, 5)", "MultiStepLR(o, [1, 3])", "LinearLR(o)",
-                 "ExponentialLR(o, 0.5)", "OneCycleLR(o, 0.5, total_steps=9)", "PolynomialLR(o)",
-                 "CosineAnnealingWarmRestarts(o, 3)", "LambdaLR(o, rate)",
-                 "CyclicLR(o, 0.01, 0.2, 3, scale_fn=rate)", "ConstantLR(o)"):
+    for text in (
+        "StepLR(o, 2)",
+        "CosineAnnealingLR(o, 5)",
+        "MultiStepLR(o, [1, 3])",
+        "LinearLR(o)",
+        "ExponentialLR(o, 0.5)",
+        "OneCycleLR(o, 0.5, total_steps=9)",
+        "PolynomialLR(o)",
+        "CosineAnnealingWarmRestarts(o, 3)",
+        "LambdaLR(o, rate)",
+        "CyclicLR(o, 0.01, 0.2, 3, scale_fn=rate)",
+        "ConstantLR(o)",
+    ):
         o = optimizer(torch)
         s = eval(text, {**names(torch, o), "rate": Rate()})  # noqa: S307
         follow(o, s, 2)
@@ -282,11 +317,13 @@ def with_closure_and_training(torch: Any) -> Any:
     s = schedule(torch, "OneCycleLR(o, 0.5, total_steps=8)", o)
     found = []
     for _ in range(7):
+
         def closure() -> Any:
             o.zero_grad()
-            loss = (p ** 4).sum()
+            loss = (p**4).sum()
             loss.backward()
             return loss
+
         found.append([o.step(closure).item(), s.get_last_lr()[0], o.param_groups[0]["betas"]])
         s.step()
     return found

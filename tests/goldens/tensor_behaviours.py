@@ -1,4 +1,5 @@
 """What Tensor's odd methods, streams and hooks of the graph do; PyTorch's answers: tensor_behaviours.json."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +16,9 @@ def fill_diagonal(torch: Any) -> Any:
         changed = (leaf * 2).fill_diagonal_(5, wrap)
         changed.sum().backward()
         return changed, leaf.grad
-    return attempts("""
+
+    return attempts(
+        """
         x(2, 3).fill_diagonal_(5)
         x(7, 2).fill_diagonal_(5, wrap=True)
         x(8, 2).fill_diagonal_(5, wrap=True)
@@ -36,12 +39,15 @@ def fill_diagonal(torch: Any) -> Any:
         x(2, 2).requires_grad_().fill_diagonal_(1)
         tracked(False)
         tracked(True)
-    """, {"x": torch.zeros, "tracked": tracked})
+    """,
+        {"x": torch.zeros, "tracked": tracked},
+    )
 
 
 @TENSOR
 def by_hand(torch: Any) -> Any:
     """apply_, map_, map2_: what the function gets and in which order, and what becomes of its results."""
+
     def seen(t: Any) -> Any:
         found: list[Any] = []
         return found, t.apply_(lambda v: found.append(v) or v)
@@ -50,7 +56,9 @@ def by_hand(torch: Any) -> Any:
         before = t._version
         t.apply_(lambda v: v + 1)
         return t._version - before
-    return attempts("""
+
+    return attempts(
+        """
         torch.arange(4.0).apply_(lambda v: v * 2)
         torch.arange(4).apply_(lambda v: v * 2.5)
         torch.tensor([True, False]).apply_(lambda v: not v)
@@ -83,7 +91,9 @@ def by_hand(torch: Any) -> Any:
         torch.zeros(0).is_nonzero()
         torch.is_nonzero(torch.ones(1))
         torch.get_device(torch.ones(1))
-    """, {"torch": torch, "seen": seen, "unchanged": unchanged})
+    """,
+        {"torch": torch, "seen": seen, "unchanged": unchanged},
+    )
 
 
 @TENSOR
@@ -93,7 +103,9 @@ def streams(torch: Any) -> Any:
     def inside() -> Any:
         with stream as found:
             return found is stream
-    return attempts("""
+
+    return attempts(
+        """
         event.query(), event.synchronize(), event.wait(), event.device, event.event_id
         event.record()
         stream.query(), stream.synchronize(), stream.wait_event(event)
@@ -106,7 +118,9 @@ def streams(torch: Any) -> Any:
         torch.Stream(0)
         torch.GradScaler is torch.amp.GradScaler
         torch.cpu.Stream().wait_event(torch.cpu.Event()), torch.cpu.Event().query()
-    """, {"torch": torch, "event": event, "stream": stream, "inside": inside})
+    """,
+        {"torch": torch, "event": event, "stream": stream, "inside": inside},
+    )
 
 
 @TENSOR
@@ -122,10 +136,13 @@ def windows(torch: Any) -> Any:
         given = [t.to(dtype).requires_grad_() for t in (i, w, b)]
         found = torch.nn.functional.conv_tbc(*given, pad)
         return found, found.stride(), torch.autograd.grad((found * found).sum(), given)
+
     def words(function: Any) -> Any:
         return attempt(function)[:60]
+
     i, w, b = torch.ones(4, 2, 3), torch.ones(2, 3, 4), torch.ones(4)
-    return attempts("""
+    return attempts(
+        """
         F.adaptive_max_pool1d_with_indices(x[0], 4)
         F.adaptive_max_pool1d_with_indices(x[0], (3,), True)
         F.adaptive_max_pool2d_with_indices(x, (3, 4))
@@ -147,8 +164,19 @@ def windows(torch: Any) -> Any:
         words(lambda: torch.conv_tbc(i, w, b[:3]))
         words(lambda: torch.conv_tbc(i, w[:, :2], b))
         torch.conv_tbc(i, w, None)
-    """, {"torch": torch, "F": torch.nn.functional, "x": x, "grads": grads, "sequence": sequence, "i": i, "w": w,
-          "b": b, "words": words})
+    """,
+        {
+            "torch": torch,
+            "F": torch.nn.functional,
+            "x": x,
+            "grads": grads,
+            "sequence": sequence,
+            "i": i,
+            "w": w,
+            "b": b,
+            "words": words,
+        },
+    )
 
 
 @TENSOR
@@ -159,8 +187,13 @@ def several_hooks(torch: Any) -> Any:
     def told(mode: str) -> Any:
         a, b, c, d = (torch.full((2,), float(n), requires_grad=True) for n in range(1, 5))
         heard: list[Any] = []
-        handle = register((a, b, c, d), lambda grads: heard.append(
-            grads if mode == "any" else [g if g is None else g.tolist() for g in grads]), mode=mode)
+        handle = register(
+            (a, b, c, d),
+            lambda grads: heard.append(
+                grads if mode == "any" else [g if g is None else g.tolist() for g in grads]
+            ),
+            mode=mode,
+        )
         (a * b * c).sum().backward()
         (a * b + c).sum().backward(inputs=(a,))
         (a * a).sum().backward()
@@ -186,7 +219,9 @@ def several_hooks(torch: Any) -> Any:
             t.register_hook(lambda grad, name=name: names.append(name))
         (m * k).sum().backward(inputs=[{"a": a, "b": b, "m": m}[inputs]])
         return sorted(names)
-    return attempts("""
+
+    return attempts(
+        """
         told("all")
         told("any")
         inside()
@@ -195,26 +230,52 @@ def several_hooks(torch: Any) -> Any:
         only("m")
         register((leaf,), print, mode="x")
         register((leaf.detach(),), print)
-    """, {"told": told, "inside": inside, "register": register, "leaf": torch.ones(1, requires_grad=True),
-          "only": only})
+    """,
+        {
+            "told": told,
+            "inside": inside,
+            "register": register,
+            "leaf": torch.ones(1, requires_grad=True),
+            "only": only,
+        },
+    )
 
 
 @TENSOR
 def batch_norm_for_vmap(torch: Any) -> Any:
     nn = torch.nn
-    model = nn.Sequential(nn.BatchNorm1d(2), nn.Sequential(nn.SyncBatchNorm(2), nn.Linear(2, 2)),
-                          nn.InstanceNorm1d(2, track_running_stats=True))
+    model = nn.Sequential(
+        nn.BatchNorm1d(2),
+        nn.Sequential(nn.SyncBatchNorm(2), nn.Linear(2, 2)),
+        nn.InstanceNorm1d(2, track_running_stats=True),
+    )
     same = torch.func.replace_all_batch_norm_modules_(model) is model
-    return same, list(model.state_dict()), str(model[0]), attempt(lambda: model[0].eval()(torch.arange(6.0).view(3, 2)))
+    return (
+        same,
+        list(model.state_dict()),
+        str(model[0]),
+        attempt(lambda: model[0].eval()(torch.arange(6.0).view(3, 2))),
+    )
 
 
 @TENSOR
 def gradients_lie_as_their_leaves_do(torch: Any) -> Any:
     found = []
-    for leaf in (torch.ones(3, 4).t(), torch.ones(3, 8)[:, ::2], torch.ones(4, 1).expand(4, 4),
-                 torch.ones(4, 4, 1, 4).permute(2, 3, 0, 1), torch.ones(2, 3, 4, 4)[:, :, ::2],
-                 torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last)):
-        for f in (torch.exp, lambda t: t.cumsum(0), lambda t: t.contiguous(), lambda t: t[..., 0], lambda t: t.mT * t.mT):
+    for leaf in (
+        torch.ones(3, 4).t(),
+        torch.ones(3, 8)[:, ::2],
+        torch.ones(4, 1).expand(4, 4),
+        torch.ones(4, 4, 1, 4).permute(2, 3, 0, 1),
+        torch.ones(2, 3, 4, 4)[:, :, ::2],
+        torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last),
+    ):
+        for f in (
+            torch.exp,
+            lambda t: t.cumsum(0),
+            lambda t: t.contiguous(),
+            lambda t: t[..., 0],
+            lambda t: t.mT * t.mT,
+        ):
             x = leaf.detach().requires_grad_()
             f(x).sum().backward()
             found.append([s for s, n in zip(x.grad.stride(), x.shape, strict=True) if n > 1])
@@ -225,5 +286,8 @@ def gradients_lie_as_their_leaves_do(torch: Any) -> Any:
 def places_in_a_storage(torch: Any) -> Any:
     """as_strided of parts of a storage, with the part's own layout at another place, often enough for plans."""
     whole = torch.arange(40)
-    return [torch.as_strided(whole[n:n + 4].view(2, 2), (2, 2), (2, 1), place).flatten().tolist()
-            for n in (0, 4, 4, 4, 8, 2, 2) for place in (1, 0, 4, 4)]
+    return [
+        torch.as_strided(whole[n : n + 4].view(2, 2), (2, 2), (2, 1), place).flatten().tolist()
+        for n in (0, 4, 4, 4, 8, 2, 2)
+        for place in (1, 0, 4, 4)
+    ]

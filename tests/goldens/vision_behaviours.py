@@ -1,4 +1,5 @@
 """What torchvision does, as functions of torch; its answers: vision_behaviours.json."""
+
 from __future__ import annotations
 
 import importlib
@@ -40,11 +41,15 @@ def told(value: Any) -> Any:
         return [value.mode, *told(np.asarray(value))]
     if isinstance(value, np.ndarray):
         flat = value.reshape(-1)
-        return [list(value.shape), str(value.dtype), [v.item() for v in flat[::max(flat.size // 23, 1)]],
-                round(float(flat.astype(np.float64).sum()), 2 if value.dtype.kind == "f" else 0)]
+        return [
+            list(value.shape),
+            str(value.dtype),
+            [v.item() for v in flat[:: max(flat.size // 23, 1)]],
+            round(float(flat.astype(np.float64).sum()), 2 if value.dtype.kind == "f" else 0),
+        ]
     if hasattr(value, "detach") and value.numel() > 9:
         name = type(value).__name__
-        return [name, list(value.shape), value.detach().reshape(-1)[::max(value.numel() // 23, 1)]]
+        return [name, list(value.shape), value.detach().reshape(-1)[:: max(value.numel() // 23, 1)]]
     if isinstance(value, (list, tuple)):
         return [told(v) for v in value]
     return {k: told(v) for k, v in value.items()} if isinstance(value, dict) else value
@@ -56,10 +61,25 @@ def names(torch: Any) -> dict[str, Any]:
     v2 = importlib.import_module(f"{T.__name__}.v2")
     rgb = picture(37, 50)
     tensor = torch.from_numpy(np.array(rgb)).permute(2, 0, 1)
-    return {"torch": torch, "T": T, "v2": v2, "F": T.functional, "V": module(torch, "tv_tensors"), "np": np,
-            "M": T.InterpolationMode, "rgb": rgb, "grey": picture(37, 50, "L"), "picture": picture, "t": tensor,
-            "f": tensor.to(torch.float32) / 255, "d": tensor.to(torch.float64) / 255, "U": module(torch, "utils"),
-            "array": np.array(rgb), "label": 7, "mask": tensor[0] // 64}
+    return {
+        "torch": torch,
+        "T": T,
+        "v2": v2,
+        "F": T.functional,
+        "V": module(torch, "tv_tensors"),
+        "np": np,
+        "M": T.InterpolationMode,
+        "rgb": rgb,
+        "grey": picture(37, 50, "L"),
+        "picture": picture,
+        "t": tensor,
+        "f": tensor.to(torch.float32) / 255,
+        "d": tensor.to(torch.float64) / 255,
+        "U": module(torch, "utils"),
+        "array": np.array(rgb),
+        "label": 7,
+        "mask": tensor[0] // 64,
+    }
 
 
 def answers(torch: Any, texts: str) -> dict[str, Any]:
@@ -75,7 +95,9 @@ def answers(torch: Any, texts: str) -> dict[str, Any]:
 
 @VISION
 def conversions(torch: Any) -> Any:
-    return answers(torch, """
+    return answers(
+        torch,
+        """
         [F.to_tensor(picture(6, 7, m)) for m in ("RGB", "L", "RGBA", "1", "P", "LA", "I", "F")]
         [F.pil_to_tensor(picture(6, 7, m)) for m in ("RGB", "L", "RGBA", "1", "P", "LA", "I", "F")]
         F.to_tensor(array)
@@ -111,12 +133,15 @@ def conversions(torch: Any) -> Any:
         F.normalize(rgb, (0.5,), (0.5,))
         F.get_dimensions(rgb), F.get_dimensions(t), F.get_image_size(rgb), F.get_image_num_channels(grey)
         F.get_dimensions(3)
-    """)
+    """,
+    )
 
 
 @VISION
 def geometry(torch: Any) -> Any:
-    return answers(torch, """
+    return answers(
+        torch,
+        """
         [F.resize(rgb, s) for s in (20, [20], (60, 20), (37, 50))]
         [F.resize(rgb, 20, m) for m in (M.NEAREST, M.BICUBIC, M.BOX, M.HAMMING, M.LANCZOS, M.NEAREST_EXACT)]
         F.resize(rgb, 30, max_size=35), F.resize(picture(50, 37), 30, max_size=35)
@@ -143,12 +168,15 @@ def geometry(torch: Any) -> Any:
         F.affine(rgb, 0.0, [1], 1.0, [0.0])
         F.affine(rgb, 0.0, [1, 1], 0.0, [0.0])
         F.erase(t, 1, 2, 3, 4, torch.zeros(3, 1, 1, dtype=torch.uint8))
-    """)
+    """,
+    )
 
 
 @VISION
 def colours(torch: Any) -> Any:
-    return answers(torch, """
+    return answers(
+        torch,
+        """
         [F.adjust_brightness(x, b) for x in (rgb, grey, t, d) for b in (0.0, 0.6, 1.7)]
         [F.adjust_contrast(x, b) for x in (rgb, grey, t, d, t[:1]) for b in (0.0, 0.6, 1.7)]
         [F.adjust_saturation(x, b) for x in (rgb, grey, t, d, t[:1]) for b in (0.0, 0.6, 1.7)]
@@ -159,7 +187,8 @@ def colours(torch: Any) -> Any:
         [F.rgb_to_grayscale(x, n) for x in (rgb, t, d) for n in (1, 3)]
         F.rgb_to_grayscale(t, 2)
         F.to_grayscale(rgb, 3)
-    """)
+    """,
+    )
 
 
 _MAKERS = """
@@ -199,9 +228,16 @@ _TENSORS = """
 
 
 def _runs(torch: Any, package: str) -> Any:
-    lines = [(line.format(m=package), x) for text, xs in ((_MAKERS, ("rgb", "f")), (_TENSORS, ("f",)))
-             for line in split(text) for x in xs if not (x == "f" and "ToTensor" in line)]
-    return answers(torch, "\n".join(f"[(torch.manual_seed(s), ({line})({x}))[1] for s in range(3)]" for line, x in lines))
+    lines = [
+        (line.format(m=package), x)
+        for text, xs in ((_MAKERS, ("rgb", "f")), (_TENSORS, ("f",)))
+        for line in split(text)
+        for x in xs
+        if not (x == "f" and "ToTensor" in line)
+    ]
+    return answers(
+        torch, "\n".join(f"[(torch.manual_seed(s), ({line})({x}))[1] for s in range(3)]" for line, x in lines)
+    )
 
 
 @VISION
@@ -216,14 +252,33 @@ def random_transforms_v2(torch: Any) -> Any:
 
 @VISION
 def reprs(torch: Any) -> Any:
-    texts = [line.format(m="T") for line in split(_MAKERS + _TENSORS) if "RandomChoice" not in line and "RandomApply" not in line]
-    return answers(torch, "\n".join(f"repr({text})" for text in [*texts, "T.ToPILImage()", "T.ToPILImage('L')",
-                                    "T.PILToTensor()", "T.Lambda(len)", "T.Resize(3)", "T.Resize((3, 4), M.BICUBIC)"]))
+    texts = [
+        line.format(m="T")
+        for line in split(_MAKERS + _TENSORS)
+        if "RandomChoice" not in line and "RandomApply" not in line
+    ]
+    return answers(
+        torch,
+        "\n".join(
+            f"repr({text})"
+            for text in [
+                *texts,
+                "T.ToPILImage()",
+                "T.ToPILImage('L')",
+                "T.PILToTensor()",
+                "T.Lambda(len)",
+                "T.Resize(3)",
+                "T.Resize((3, 4), M.BICUBIC)",
+            ]
+        ),
+    )
 
 
 @VISION
 def mistakes(torch: Any) -> Any:
-    return answers(torch, """
+    return answers(
+        torch,
+        """
         T.RandomCrop(80)(rgb)
         T.RandomRotation(-3)
         T.ColorJitter(brightness=-1)
@@ -236,12 +291,15 @@ def mistakes(torch: Any) -> Any:
         T.Resize("a")
         T.Lambda(3)
         T.ToTensor()(3)
-    """)
+    """,
+    )
 
 
 @VISION
 def samples(torch: Any) -> Any:
-    return answers(torch, """
+    return answers(
+        torch,
+        """
         v2.RandomCrop(20)(rgb, 7)
         v2.RandomCrop(20)({"image": rgb, "label": 7, "more": [t, "x"]})
         v2.RandomHorizontalFlip(1.0)(t, t)
@@ -260,12 +318,15 @@ def samples(torch: Any) -> Any:
         v2.Identity()(rgb, 3)
         [v2.functional.get_size(rgb), v2.functional.to_image(rgb), v2.functional.horizontal_flip(t)]
         v2.functional.to_dtype(t, torch.float32, scale=True)
-    """)
+    """,
+    )
 
 
 @VISION
 def grids(torch: Any) -> Any:
-    return answers(torch, """
+    return answers(
+        torch,
+        """
         U.make_grid(torch.stack([f] * 5))
         U.make_grid([f, f, f], nrow=2, padding=1, pad_value=0.5)
         U.make_grid(f), U.make_grid(f[0]), U.make_grid(f[:, None])
@@ -273,7 +334,8 @@ def grids(torch: Any) -> Any:
         U.make_grid(torch.stack([f - 1, f * 3]), normalize=True, scale_each=True)
         U.make_grid(torch.stack([f - 1, f * 3]), normalize=True, value_range=(-0.5, 2))
         U.make_grid("no")
-    """)
+    """,
+    )
 
 
 @VISION
@@ -288,11 +350,22 @@ def data_sets(torch: Any) -> Any:
             images, labels = np.arange(n * 28 * 28, dtype=np.uint8), np.arange(n, dtype=np.uint8)
             for kind, sizes, data in (("images-idx3", (n, 28, 28), images), ("labels-idx1", (n,), labels)):
                 with open(os.path.join(raw, f"{part}-{kind}-ubyte"), "wb") as file:
-                    file.write(bytes([0, 0, 8, len(sizes)]) + np.array(sizes, ">i4").tobytes() + data.tobytes())
+                    file.write(
+                        bytes([0, 0, 8, len(sizes)]) + np.array(sizes, ">i4").tobytes() + data.tobytes()
+                    )
         for train in (True, False):
             data = D.MNIST(root, train, T.ToTensor(), target_transform=T.Lambda(str))
-            found[f"mnist {train}"] = told([data.data, data.targets, len(data), list(data[2]), data.classes,
-                                            repr(data).replace(root, "ROOT").split(" at 0x")[0], data.class_to_idx])
+            found[f"mnist {train}"] = told(
+                [
+                    data.data,
+                    data.targets,
+                    len(data),
+                    list(data[2]),
+                    data.classes,
+                    repr(data).replace(root, "ROOT").split(" at 0x")[0],
+                    data.class_to_idx,
+                ]
+            )
         found["nothing"] = attempt(lambda: D.FashionMNIST(root))
         found["no cifar"] = attempt(lambda: D.CIFAR10(root))
         folder = os.path.join(root, "folder")
@@ -300,10 +373,25 @@ def data_sets(torch: Any) -> Any:
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             picture(9, 8, "L", i).save(os.path.join(folder, name), format="PNG")
         data = D.ImageFolder(folder, T.PILToTensor())
-        found["folder"] = told([data.classes, data.class_to_idx, [(p[len(folder):], y) for p, y in data.samples],
-                                data.targets, list(data[1]), repr(data).replace(root, "ROOT")])
+        found["folder"] = told(
+            [
+                data.classes,
+                data.class_to_idx,
+                [(p[len(folder) :], y) for p, y in data.samples],
+                data.targets,
+                list(data[1]),
+                repr(data).replace(root, "ROOT"),
+            ]
+        )
         found["empty"] = attempt(lambda: D.DatasetFolder(folder, len, (".wav",)))
         found["no folder"] = attempt(lambda: D.ImageFolder(os.path.join(folder, "b")))
-        found["valid"] = D.DatasetFolder(folder, len, is_valid_file=lambda p: p.endswith("txt"), allow_empty=True).targets
-        found["fake"] = told([list(D.FakeData(9, (3, 8, 8), 10, T.ToTensor(), random_offset=2)[i]) for i in (0, 8)])
-    return {k.replace(root, "ROOT"): v.replace(root, "ROOT") if isinstance(v, str) else v for k, v in found.items()}
+        found["valid"] = D.DatasetFolder(
+            folder, len, is_valid_file=lambda p: p.endswith("txt"), allow_empty=True
+        ).targets
+        found["fake"] = told(
+            [list(D.FakeData(9, (3, 8, 8), 10, T.ToTensor(), random_offset=2)[i]) for i in (0, 8)]
+        )
+    return {
+        k.replace(root, "ROOT"): v.replace(root, "ROOT") if isinstance(v, str) else v
+        for k, v in found.items()
+    }

@@ -301,8 +301,10 @@ def test_trace_generalises_over_sizes():
 def test_trace_warns_and_refuses():
     with pytest.warns(torch.jit.TracerWarning, match="Converting a tensor to a Python boolean"):
         torch.jit.trace(lambda x: x if x.sum() > 0 else -x, torch.ones(2))
-    with pytest.raises(RuntimeError, match="Encountering a list at the output of the tracer"):
+    with pytest.warns(torch.jit.TracerWarning, match="Encountering a list at the output of the tracer"):
         torch.jit.trace(lambda x: [x], torch.ones(2))
+    with pytest.raises(RuntimeError, match="Encountering a dict at the output of the tracer"):
+        torch.jit.trace(lambda x: {"a": x}, torch.ones(2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         traced = torch.jit.trace(lambda x: {"a": x + 1}, torch.ones(2), strict=False)

@@ -167,3 +167,43 @@ def test_parameters_of_another_layout_are_replaced():
     before = linear.weight
     linear._apply(lambda t: t.to_sparse() if t.dim() == 2 else t)
     assert linear.weight is not before and linear.weight.is_sparse
+
+
+def test_an_op_that_a_class_holds_is_no_method() -> None:
+    class Held(nn.Module):
+        conv, act, join, zeros, act_ = torch.conv2d, torch.relu, torch.concat, torch.zeros, torch.relu_
+        tensor, inverse = torch.tensor, torch.linalg.inv
+
+        def forward(self, x: Any) -> Any:
+            return self.act(self.conv(x, self.zeros(1, 1, 2, 2) - 1, None, 1))
+
+    held, x = Held(), -torch.ones(1, 1, 3, 3)
+    assert held(x).tolist() == [[[[4.0, 4.0], [4.0, 4.0]]]]
+    assert held.join([x, x], dim=1).shape == (1, 2, 3, 3)
+    assert held.inverse(held.tensor([[2.0]])).item() == 0.5
+    assert Held.conv is torch.conv2d
+
+
+def test_another_name_of_a_function_is_a_function_of_that_name() -> None:
+    import pickle
+
+    for name, first in (
+        ("arctan", "atan"),
+        ("concat", "cat"),
+        ("clip_", "clamp_"),
+        ("swapaxes", "transpose"),
+    ):
+        function = getattr(torch, name)
+        assert function.__name__ == name and function is not getattr(torch, first)
+        assert getattr(torch, name) is function and pickle.loads(pickle.dumps(function)) is function
+        assert inspect.signature(function) == inspect.signature(getattr(torch, first))
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func, kwargs
+
+    told = torch.ones(2).as_subclass(Told)
+    assert torch.arctan(told)[0] is torch.arctan
+    assert torch.atan(told)[0] is torch.atan
+    assert torch.concat([told], dim=0) == (torch.concat, {"dim": 0})

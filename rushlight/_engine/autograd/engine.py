@@ -253,7 +253,7 @@ def _through(
         results = hooks.after(node, results, grad)
     for log in kept:
         log += (node.place() if node.placed else node.__class__, begin, perf_counter())
-    return results  # type: ignore[no-any-return]
+    return results
 
 
 def _entered(roots: list[tuple[Node, int, Tensor]]) -> tuple[dict[Node, Any], list[tuple[float, Node]]]:
@@ -474,7 +474,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     grads = _listed(grad_outputs, len(outs))
     if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
-        return import_module("rushlight._engine.transforms.pullback").pull(outs, _tracked(ins), grads)  # type: ignore[no-any-return]
+        return import_module("rushlight._engine.transforms.pullback").pull(outs, _tracked(ins), grads)
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)

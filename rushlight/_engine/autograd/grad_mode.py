@@ -66,8 +66,7 @@ def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callab
             "class with `no_grad` has no effect on subclasses. Decorate the methods instead."
         )
     if inspect.isgeneratorfunction(function):
-        decorated: Callable[..., Any] = _decorate_generator(function, context)
-        return decorated
+        return _decorate_generator(function, context)
 
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:

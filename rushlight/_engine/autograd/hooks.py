@@ -56,8 +56,7 @@ class Handle:
 def _of(node: Node) -> Hooks:
     if node.hooks is None:
         node.hooks, Hooks.made = Hooks(), True
-    found: Hooks = node.hooks
-    return found
+    return node.hooks
 
 
 def _added(table: dict[int, Any], entry: Any) -> Handle:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -29,10 +28,23 @@ class Interface:
     looked = False
 
 
-# torch.backends.cuda.matmul: how products on a device may round.
-PRODUCTS = SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
-)
+class Products:
+    """torch.backends.cuda.matmul: how products on a device may round."""
+
+    allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
+    fp32_precision = "none"  # or "tf32", "ieee"
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether products of float32 may round their operands to 10 bits."""
+        return self.fp32_precision == "tf32"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        self.fp32_precision = "tf32" if allowed else "ieee"
+
+
+PRODUCTS = Products()
 # A driver of NVIDIA's leaves one of these behind.
 _SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
 

@@ -9,7 +9,7 @@ from typing import Any
 from rushlight._engine.lazy import package
 
 
-class Size(tuple):  # type: ignore[type-arg]
+class Size(tuple[int, ...]):
     """A tuple of ints; slicing and adding give a Size again."""
 
     __module__ = package()

@@ -81,8 +81,7 @@ class Program:
         scope = {**constants, **{f"f{k}": step[0] for k, step in enumerate(self._steps)}}
         source = "\n    ".join(["def run(arrays):", *lines[::-1]])
         exec(compile(source, "<rushlight expression>", "exec"), scope)
-        answer: Callable[[Sequence[Any]], list[Any]] = scope["run"]
-        return answer
+        return scope["run"]
 
     def _slot(self, value: Any = None) -> int:
         self._start.append(value)

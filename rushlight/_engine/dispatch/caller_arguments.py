@@ -67,6 +67,21 @@ def _caller(row: Row) -> FrameType | None:
     return None
 
 
+def spelled(row: Row) -> str | None:
+    """The name under which a row's function was called, where it is not its first (torch.arctan)."""
+    names = (row.name, f"{row.name}_")
+    frame: FrameType | None = sys._getframe(2)
+    found = None
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<rushlight ")):
+        code = frame.f_code
+        if code.co_name in names and code.co_filename.startswith("<rushlight "):
+            found = code
+        elif found is not None:
+            break
+        frame = frame.f_back
+    return None if found is None or found.co_qualname == found.co_name else found.co_qualname
+
+
 def _spread(
     row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import update_wrapper
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 import rushlight._engine.kernels  # noqa: F401  (registers its services)
@@ -34,8 +36,7 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
-    result: Callable[..., Any] | None = own(_lookup(namespace, name))
-    return result
+    return own(_lookup(namespace, name))
 
 
 def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
@@ -56,7 +57,7 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
         return None
     row, variant = found
     if variant == "function":
-        return function(row)
+        return _under(name, function(row)) if namespace == "torch" else function(row)
     key = (row.name, variant)
     built = _built.get(key)
     if built is None:
@@ -64,7 +65,7 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
         written = next(leaf for _, leaf, kind in public(row) if kind == variant)
         built.__name__ = built.__qualname__ = written
         setattr(built, "__signature__", signatures.of(row, writes=True))
-    return built
+    return _under(name, built) if namespace == "torch" else built
 
 
 def function(row: Row) -> Callable[..., Any]:
@@ -80,6 +81,23 @@ def function(row: Row) -> Callable[..., Any]:
         setattr(found, "table_row", row)
         setattr(found, "__signature__", signatures.of(row))
     return found
+
+
+def _under(name: str, found: Callable[..., Any]) -> Callable[..., Any]:
+    """A row's function under another of its names: an object of its own, as in PyTorch, of the same code."""
+    if found.__qualname__ == name:
+        return found
+    key = (found.__qualname__, name)
+    other = _built.get(key)
+    if other is None:
+        code = found.__code__.replace(co_qualname=name)
+        other = FunctionType(code, found.__globals__, name, found.__defaults__, found.__closure__)
+        update_wrapper(other, found)
+        del other.__wrapped__  # type: ignore[attr-defined]
+        other.__kwdefaults__ = found.__kwdefaults__
+        other.__module__, other.__name__, other.__qualname__ = "rushlight", name, name
+        _built[key] = other
+    return other
 
 
 def _home(row: Row) -> tuple[str, str]:

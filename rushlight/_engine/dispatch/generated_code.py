@@ -40,8 +40,7 @@ def compile_function(
     scope.setdefault("__name__", "rushlight")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(_compiled(text, file), scope)
-    result: Callable[..., Any] = scope[name]
-    return result
+    return scope[name]
 
 
 # What this process compiled, to be kept for the next ones when it ends.
@@ -53,7 +52,7 @@ def _compiled(text: str, file: str) -> CodeType:
     name = sha256(b"\0".join([MAGIC_NUMBER, file.encode(), text.encode()])).hexdigest()[:40]
     found = cache.find(name)
     if found is not None:
-        return marshal.loads(found)  # type: ignore[no-any-return]
+        return marshal.loads(found)
     if not _fresh:
         atexit.register(_keep_fresh)
     _fresh[name] = code = compile(text, file, "exec")

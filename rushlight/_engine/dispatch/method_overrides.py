@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from rushlight._engine.dispatch import interpreters
+from rushlight._engine.dispatch.overrides import ask, disabled, foreign
 from rushlight._engine.ops.table import NAMES
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
@@ -33,7 +34,11 @@ def lines() -> list[tuple[str, str, str]]:
     others.
     """
     text = (files("rushlight") / "_engine" / "dispatch" / "overridable.tsv").read_text(encoding="utf-8")
-    return [tuple(line.split("\t")) for line in text.splitlines()]  # type: ignore[misc]
+    return [(space, name, parameters) for space, name, parameters in map(_columns, text.splitlines())]
+
+
+def _columns(line: str) -> list[str]:
+    return line.split("\t")
 
 
 @lru_cache(None)
@@ -74,8 +79,6 @@ class Listener:
 
 def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """plain(owner, ...) by the innermost mode, else by the classes among the arguments that take it over."""
-    from rushlight._engine.dispatch.overrides import ask, foreign
-
     modes = interpreters.STACK.modes
     if modes and hasattr(modes[-1], "__torch_function__"):
         mode = modes.pop()
@@ -86,6 +89,12 @@ def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs:
             modes.append(mode)
     classes = foreign((owner, *args), kwargs)
     return ask(plain, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
+
+
+def taken_over(op: Callable[..., Any], plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """plain(...) for a method `op` that is no op of the table, if none of the arguments' classes takes it."""
+    classes = foreign(args[:1], {})
+    return ask(op, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)
 
 
 def listener(name: str) -> Listener:
@@ -116,12 +125,11 @@ def leave() -> None:
         _DISPLACED.clear()
 
 
-def adopt(cls: type) -> None:
+def adopt(cls: type[Any]) -> None:
     """A class of a program's own with a `__torch_function__`: what it has of Tensor's listens."""
-    from rushlight._engine.dispatch.overrides import disabled
-
-    if cls.__torch_function__ is disabled:  # type: ignore[attr-defined]
+    if getattr(cls, "__torch_function__") is disabled:
         return
+    cls._detached = Tensor
     for name in heard():
         found = getattr(cls, name)
         if found is getattr(Tensor, name) or getattr(found, "tells", False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -27,11 +28,12 @@ from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
+from rushlight._engine.dispatch.method_overrides import taken_over
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.construction.factories import new_tensor
+from rushlight._engine.tensors.construction import factories
 from rushlight._engine.tensors.construction.legacy import new
 from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, preserve_format
 from rushlight._engine.tensors.kind import Kind, kind
@@ -53,8 +55,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
     if not isinstance(src, Tensor):
         raise wrong_type("copy_", "other", "Tensor", src, 1)
     if MODES and (wrapped((self, src)) or listening()):
-        result: Tensor = interpret(ROWS["_overwritten"], copy_, (self, src), {})
-        return result
+        return interpret(ROWS["_overwritten"], copy_, (self, src), {})
     if self._k.lazy:
         return in_place.through(lambda own: copy_(own, src), self, src)
     if self._k.backend is not src._k.backend and not (self._k.on_meta or src._k.on_meta):
@@ -132,8 +133,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         storage(self).version += 1
         return self
     if MODES and (wrapped((self, value)) or listening()):
-        result: Tensor = interpret(ROWS["fill"], fill_, (self, value), {})
-        return result
+        return interpret(ROWS["fill"], fill_, (self, value), {})
     if self._k.lazy:
         return in_place.through(lambda own: _fill(own, value, node), self, value)
     if isinstance(value, Tensor):
@@ -186,8 +186,7 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
         return self
-    found: Tensor = ROWS["clone"](self, memory_format=memory_format)
-    return found
+    return ROWS["clone"](self, memory_format=memory_format)
 
 
 def view(
@@ -198,13 +197,17 @@ def view(
 ) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
     if given and given[0].__class__ is int and size is None and dtype is None:
-        result: Tensor = ROWS["_view"].call(self, *given)
-        return result
+        return ROWS["_view"].call(self, *given)
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
-        return _view_dtype(self, dtype or sizes[0])
-    found: Tensor = ROWS["_view"].call(self, *sizes)
-    return found
+        return taken_over(Tensor.view, _view_dtype, self, dtype or sizes[0])
+    return ROWS["_view"].call(self, *sizes)
+
+
+@wraps(factories.new_tensor)
+def new_tensor(self: Tensor, *given: Any, **options: Any) -> Tensor:
+    """A new leaf with a copy of data, in this tensor's dtype and on its device."""
+    return taken_over(Tensor.new_tensor, factories.new_tensor, self, *given, **options)
 
 
 def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
@@ -272,10 +275,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if target.device != self._k.device:
         return _move(self, target, bool(non_blocking), order)
     if dtype is self._k.dtype:
-        found: Tensor = ROWS["clone"](self, memory_format=order)
-        return found
-    converted: Tensor = ROWS["_to_dtype"](self, dtype, order)
-    return converted
+        return ROWS["clone"](self, memory_format=order)
+    return ROWS["_to_dtype"](self, dtype, order)
 
 
 def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
@@ -346,8 +347,7 @@ def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = N
 def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tensor:
     """A copy on another device, which gradients come back from; converted where the source is."""
     if MODES and wrapped((self,)):
-        result: Tensor = interpret(ROWS["_to_dtype"], to, (self, target.device, target.dtype), {})
-        return result
+        return interpret(ROWS["_to_dtype"], to, (self, target.device, target.dtype), {})
     source = (
         self
         if self._k.dtype is target.dtype and not self._k.lazy
@@ -377,8 +377,7 @@ def _converter(name: str, dtype: dt.dtype) -> Callable[..., Tensor]:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._k.on_meta:
             return to(self, dtype, memory_format=memory_format)
-        found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
-        return found
+        return self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
 
     convert.__doc__ = f"to({dtype!r})."
     convert.__name__ = convert.__qualname__ = name

@@ -14,7 +14,7 @@ from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters, older
 from rushlight._engine.dispatch.arguments import without_missing
-from rushlight._engine.dispatch.caller_arguments import as_written
+from rushlight._engine.dispatch.caller_arguments import as_written, spelled
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
 from rushlight._engine.ops.table import Row
@@ -73,12 +73,12 @@ _PASS = """    _begin = None
         _modes = STACK.modes
         if _modes and _modes[-1].__class__ in MATCHERS{plain}:
             _region = _modes[-1]
-            _found = _region.known.get(DOOR)
+            _found = _region.known.get(KEY)
             if _found is not None:
                 _found = _found(_region, ({shown}))
                 if _found is not NotImplemented:
                     return _found
-            return _region.learnt(DOOR, _region.mark(DOOR), ({shown}), {call})
+            return _region.learnt(KEY, _region.mark(KEY), ({shown}), {call})
         if TAPE or _modes != LONE:
             if _modes or TAPE:
                 {away}
@@ -108,7 +108,7 @@ def compile_callable(
     order = re.findall(r"[(,] ?\*?(\w+)", head)
     shown = "".join(f"{n}, " for n in order if n not in ("out", "extra", "older"))
     kept = "{'out': out}" if "out" in order else "{}"
-    away = re.search(r"return general\(.*", body)[0]  # type: ignore[index]
+    away = re.findall(r"return general\(.*", body)[0]
     plain = " and out is None" * ("out" in order) + " and not extra" * ("**extra" in head)
 
     def noted(exit: Any) -> str:
@@ -128,7 +128,7 @@ def compile_callable(
             "note": RECORDS.extend,
             "DETAILED": interpreters.DETAILED,
             "MATCHERS": interpreters.MATCHERS,
-            "DOOR": object(),
+            "KEY": object(),
             "PLACE": place(row, direct),
         },
     )
@@ -155,13 +155,14 @@ _SIMPLE = {int, float, bool, str, type(None), complex}
 
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
+    # What it needs, dispatch.runners.in_place, imports this file.
     from rushlight._engine.dispatch.dispatcher import function, lookup
 
-    if getattr(direct, "writes", False):
-        in_place: Any = lookup("Tensor", f"{row.name}_")
-        result: Callable[..., Any] = in_place
-        return result
-    return function(row)
+    called = spelled(row)
+    other: Any = lookup("torch", called) if called else None
+    if other is None and getattr(direct, "writes", False):
+        other = lookup("Tensor", f"{row.name}_")
+    return other or function(row)
 
 
 def ask(
@@ -175,7 +176,7 @@ def ask(
     types = tuple(type(f) for f in classes)
     for item in classes:
         hook = type(item).__torch_function__
-        if direct is not None and getattr(hook, "__func__", None) is getattr(default, "__func__"):
+        if direct is not None and getattr(hook, "__func__", None) is default:
             found = as_class(direct(*args, **kwargs), type(item))
         else:
             found = hook(op, types, args, kwargs)
@@ -201,7 +202,6 @@ def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any =
         interpreters.CLASSES.asked = before
 
 
-@classmethod  # type: ignore[misc]
 def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_function__: run the op and give the result the subclass."""
     plain = disabled(func, types, args, kwargs)
@@ -214,10 +214,9 @@ def _unwrapped() -> frozenset[Any]:
     return frozenset(getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad"))
 
 
-Tensor.__torch_function__ = default  # type: ignore[method-assign, assignment]
+setattr(Tensor, "__torch_function__", classmethod(default))
 
 
-@classmethod  # type: ignore[misc]
 def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
     before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
@@ -227,4 +226,4 @@ def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), k
         interpreters.CLASSES.below = before
 
 
-Tensor.__torch_dispatch__ = run_below  # type: ignore[method-assign, assignment]
+setattr(Tensor, "__torch_dispatch__", classmethod(run_below))

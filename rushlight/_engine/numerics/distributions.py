@@ -116,8 +116,7 @@ def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1
             return wide
         # fma64 splits its factors, which overflows near the end of the range: a power of two is exact.
         scale = 2.0**64 if max(abs(low), abs(high)) > 2.0**900 else 1.0
-        result: Array = fma64(wide, (high - low) / scale, low / scale) * scale
-        return result
+        return fma64(wide, (high - low) / scale, low / scale) * scale
     start, end = np.float32(low), np.float32(high)
     single = engine.take(UNITS, (n,))
     if (low, high) != (0, 1):
@@ -165,8 +164,7 @@ def normal(
     normal64(made[: n - n % GROUP])
     normal64(tail)
     made[n - len(tail) :] = tail
-    result: Array = _scaled(made, mean, std)
-    return result
+    return _scaled(made, mean, std)
 
 
 def _grouped32(engine: Engine, n: int, mean: float, std: float, reduced: bool) -> Array:
@@ -249,8 +247,7 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
 
 
 def _logs(units: Array, log1p: np.ufunc = np.log1p) -> Array:
-    result: Array = log1p(np.negative(units, out=units), out=units)
-    return result
+    return log1p(np.negative(units, out=units), out=units)
 
 
 def exponentials32(words: Array) -> Array:

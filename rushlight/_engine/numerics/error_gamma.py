@@ -12,11 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.numerics.float64_formulas import by_float64, horner, narrow, rational, result_dtype
+from rushlight._engine.numerics.float64_formulas import (
+    Symbolic,
+    by_float64,
+    horner,
+    narrow,
+    rational,
+    result_dtype,
+)
 from rushlight._engine.numerics.ufunc import from_libm
 
 
 def _c_function(name: str, x: Any) -> Any:
+    if isinstance(x, Symbolic):
+        return x.called(name)
     x = np.asarray(x)
     if x.dtype.kind == "c":
         raise TypeError(f"{name}: expected real numbers, got complex ones")
@@ -196,7 +205,7 @@ def zeta(s: Any, q: Any) -> Any:
             _zeta_positive(s, np.where(mirror, x, np.longdouble(1))) for x in (np.ceil(q) - q, 1 - q)
         )
         terms = [-sign * t for t in beyond] + [t + sign * u for t, u in zip(terms, lower, strict=True)]
-    total = np.asarray(sum(terms), np.float64)
+    total = sum(terms[1:], terms[0]).astype(np.float64)
     total = np.where(q <= 0, np.where(q == np.floor(q), np.inf, np.where(whole, total, np.nan)), total)
     return np.where(s == 1, np.inf, np.where(s < 1, np.nan, total))
 

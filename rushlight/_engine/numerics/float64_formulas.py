@@ -17,6 +17,14 @@ with open(os.path.join(os.path.dirname(__file__), "coefficients.tsv"), encoding=
     }
 
 
+class Symbolic:
+    """What stands for a number where a formula is not computed but written down, as a device's code."""
+
+    def called(self, name: str) -> Any:
+        """The function `name` of the C library of it."""
+        raise NotImplementedError
+
+
 def result_dtype(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
     """Floating dtypes are kept; integers and bools give float64, as NumPy's own functions do."""
     return np.dtype(np.float64) if array.dtype.kind in "biu" else array.dtype
@@ -38,6 +46,8 @@ def by_float64(formula: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(formula)
     def function(*operands: Any, **options: Any) -> Any:
+        if isinstance(operands[0], Symbolic):
+            return formula(*operands, **options)
         arrays = [np.asarray(a) for a in operands]
         if any(a.dtype.kind == "c" for a in arrays):
             raise TypeError(f"{formula.__name__}: expected real numbers, got complex ones")

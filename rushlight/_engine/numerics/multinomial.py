@@ -74,8 +74,7 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         times = (weights / rates).astype(wide.dtype, copy=False)
     if k == 1:
-        result: Array = np.argmax(times, axis=-1, keepdims=True)
-        return result
+        return np.argmax(times, axis=-1, keepdims=True)
     return np.argsort(-times, axis=-1, kind="stable")[:, :k].copy()
 
 

@@ -45,7 +45,7 @@ def _recurrence(x: Array, n: Array, first: Any, factors: Any) -> Array:
     return found.astype(x.dtype, copy=False)
 
 
-def _sizes(x: Array, n: Array, kind: str) -> Array:
+def sizes(x: Array, n: Array, kind: str) -> Array:
     """The values at 1, and at -1."""
     odd_many, sign = 2 * n + 1, np.where(np.fmod(n, 2) == 0, 1, -1)
     ends: dict[str, tuple[Any, Any]] = {
@@ -54,11 +54,10 @@ def _sizes(x: Array, n: Array, kind: str) -> Array:
         "v": (1, sign * odd_many),
         "w": (odd_many, sign),
     }
-    result: Array = np.where(x > 0, *ends[kind])
-    return result
+    return np.where(x > 0, *ends[kind])
 
 
-def _waves(x: Array, n: Array, kind: str) -> Array:
+def waves(x: Array, n: Array, kind: str) -> Array:
     """The trigonometric forms, for x = cos(angle)."""
     angle = np.arccos(x)
     value: Array
@@ -74,16 +73,16 @@ def _waves(x: Array, n: Array, kind: str) -> Array:
     return value
 
 
-_FIRST = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1, "w": lambda x: x + x + 1}
-_WAVES_FROM = {"t": 6, "u": 8, "v": 8, "w": 8}
+FIRST = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1, "w": lambda x: x + x + 1}
+WAVES_FROM = {"t": 6, "u": 8, "v": 8, "w": 8}
 
 
 def _chebyshev(x: Array, n: Array, kind: str) -> Array:
-    edge, inside = np.abs(x) == 1, (np.abs(x) < 1) & (n > _WAVES_FROM[kind])
+    edge, inside = np.abs(x) == 1, (np.abs(x) < 1) & (n > WAVES_FROM[kind])
     easy = (n < 0) | edge | inside
-    plain = _recurrence(x, np.where(easy, 0, n), _FIRST[kind], lambda k, x: (x + x, 1, 1))
-    found = np.where(inside, _waves(np.where(inside, x, 0), n, kind), plain)
-    found = np.where(edge, _sizes(x, n, kind), found)
+    plain = _recurrence(x, np.where(easy, 0, n), FIRST[kind], lambda k, x: (x + x, 1, 1))
+    found = np.where(inside, waves(np.where(inside, x, 0), n, kind), plain)
+    found = np.where(edge, sizes(x, n, kind), found)
     return np.where(n < 0, 0, found).astype(x.dtype, copy=False)
 
 
@@ -92,7 +91,7 @@ def chebyshev(kind: str, shifted: bool = False) -> Callable[[Any, Any], Array]:
     return _of_arrays(lambda x, n: _chebyshev(x + x - 1 if shifted else x, n, kind))
 
 
-def _plain(first: Any, factors: Any, most: float = np.inf) -> Callable[[Any, Any], Array]:
+def _plain(first: Any, factors: Any, most: float) -> Callable[[Any, Any], Array]:
     def evaluate(x: Array, n: Array) -> Array:
         # Higher degrees overflow.
         beyond = n > most * (1 if x.dtype.itemsize <= 4 else 4)
@@ -102,7 +101,14 @@ def _plain(first: Any, factors: Any, most: float = np.inf) -> Callable[[Any, Any
     return _of_arrays(evaluate)
 
 
-hermite_h = _plain(lambda x: x + x, lambda k, x: (x + x, 2 * k, 1), 128)
-hermite_he = _plain(lambda x: x, lambda k, x: (x, k, 1), 128)
-laguerre_l = _plain(lambda x: 1 - x, lambda k, x: (2 * k + 1 - x, k, k + 1))
-legendre_p = _plain(lambda x: x, lambda k, x: ((2 * k + 1) * x, k, k + 1))
+# (the polynomial of degree 1, the factors, from which degree on floats overflow).
+PLAIN: dict[str, tuple[Any, Any, float]] = {
+    "hermite_h": (lambda x: x + x, lambda k, x: (x + x, 2 * k, 1), 128),
+    "hermite_he": (lambda x: x, lambda k, x: (x, k, 1), 128),
+    "laguerre_l": (lambda x: 1 - x, lambda k, x: (2 * k + 1 - x, k, k + 1), np.inf),
+    "legendre_p": (lambda x: x, lambda k, x: ((2 * k + 1) * x, k, k + 1), np.inf),
+}
+hermite_h = _plain(*PLAIN["hermite_h"])
+hermite_he = _plain(*PLAIN["hermite_he"])
+laguerre_l = _plain(*PLAIN["laguerre_l"])
+legendre_p = _plain(*PLAIN["legendre_p"])

@@ -63,8 +63,7 @@ def builtin(name: str, address: int) -> Callable[..., Any]:
     method, pointer = _Method(name.encode(), address, _FASTCALL, None), ctypes.c_void_p
     _alive.append(method)
     make = ctypes.PYFUNCTYPE(ctypes.py_object, *[pointer] * 3)(("PyCFunction_NewEx", ctypes.pythonapi))
-    result: Callable[..., Any] = make(ctypes.addressof(method), None, None)
-    return result
+    return make(ctypes.addressof(method), None, None)
 
 
 @cache

@@ -5,7 +5,7 @@ An Expr is a node of a hash-consed DAG, so equal subterms are one object and com
   op "const": a number, `arg` is the Python bool, int, float or complex
   otherwise:  an atom (see atoms.py) applied to `src`; `arg` is the atom's static argument or None
 Rows' bodies build Exprs with Python operators and with `m.exp(x)`, `m.where(c, a, b)`, ...
-Interpretations live elsewhere: NumPy evaluation and differentiation in derive/, LLVM in compiler/.
+Interpretations lie apart: NumPy evaluation and differentiation in derive/, LLVM in kernels/emit/.
 """
 
 from __future__ import annotations
@@ -20,14 +20,6 @@ STORED = "stored"
 _interned: dict[tuple[Any, ...], Expr] = {}
 
 
-def _operator(op: str) -> Callable[[Expr, Operand], Expr]:
-    return lambda self, other: make(op, self, other)
-
-
-def _reflected(op: str) -> Callable[[Expr, Operand], Expr]:
-    return lambda self, other: make(op, other, self)
-
-
 class Expr:
     """One node of a scalar expression; make it with `symbol`, `const` or the namespace `m`."""
 
@@ -36,14 +28,50 @@ class Expr:
     src: tuple[Expr, ...]
     arg: Any
 
-    __add__, __radd__ = _operator("add"), _reflected("add")
-    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
-    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
-    __truediv__, __rtruediv__ = _operator("div"), _reflected("div")
-    __pow__ = _operator("pow")
-    __lt__, __le__ = _operator("lt"), _operator("le")
-    __gt__, __ge__ = _operator("gt"), _operator("ge")
-    __and__, __or__ = _operator("logical_and"), _operator("logical_or")
+    def __add__(self, other: Operand) -> Expr:
+        return make("add", self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return make("add", other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return make("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return make("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return make("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return make("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return make("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return make("div", other, self)
+
+    def __pow__(self, other: Operand) -> Expr:
+        return make("pow", self, other)
+
+    def __lt__(self, other: Operand) -> Expr:
+        return make("lt", self, other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return make("le", self, other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return make("gt", self, other)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return make("ge", self, other)
+
+    def __and__(self, other: Operand) -> Expr:
+        return make("logical_and", self, other)
+
+    def __or__(self, other: Operand) -> Expr:
+        return make("logical_or", self, other)
 
     def __neg__(self) -> Expr:
         return make("neg", self)
@@ -193,7 +221,7 @@ class Atoms:
     """`m.exp(x)` makes the atom `exp` of x; the vocabulary is the table in atoms.py."""
 
     def __getattr__(self, op: str) -> Callable[..., Expr]:
-        from rushlight._engine.ops.atoms import ATOMS
+        from rushlight._engine.ops.atoms import ATOMS  # it imports this file
 
         if op not in ATOMS:
             raise AttributeError(f"{op!r} is not a scalar atom; atoms are {sorted(ATOMS)}")

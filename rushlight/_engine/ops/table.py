@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -31,6 +31,7 @@ Array = np.ndarray[Any, Any]
 KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
 
 _Key = TypeVar("_Key")
+_F = TypeVar("_F", bound=Callable[..., Any])
 _Entry = TypeVar("_Entry")
 
 
@@ -65,8 +66,11 @@ class Table(dict[_Key, _Entry]):
         return dict.__iter__(self)
 
     # As of any mapping, by look-ups: dict's own would see only what has been made.
-    get, __contains__ = Mapping.get, Mapping.__contains__  # type: ignore[assignment]
-    keys, values, items = Mapping.keys, Mapping.values, Mapping.items  # type: ignore[assignment]
+    get: Any = Mapping.get
+    __contains__: Any = Mapping.__contains__
+    keys: Any = Mapping.keys
+    values: Any = Mapping.values
+    items: Any = Mapping.items
 
 
 def complete() -> None:
@@ -219,17 +223,17 @@ class Row:
     def __repr__(self) -> str:
         return f"<{self.kind} row {signature.text(self.name, self.params, self.out)}>"
 
-    def gradient(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+    def gradient(self, rule: _F) -> _F:
         """Decorator that declares the row's gradient."""
         self.vjp = rule
         return rule
 
-    def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def kernel(self, function: _F) -> _F:
         """Decorator that declares a composite row's fused array kernel."""
         self.fused = function
         return function
 
-    def shape_rule(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+    def shape_rule(self, rule: _F) -> _F:
         """Decorator that declares an opaque row's shape and dtype rule."""
         self.meta = rule
         return rule
@@ -259,8 +263,23 @@ def _claim(space: str, leaf: str, row: Row, variant: str) -> None:
     NAMES[space, leaf] = (row, variant)
 
 
-def _decorator(kind: str, **defaults: Any) -> Callable[..., Any]:
-    def decorate(body: Callable[..., Any] | None = None, **facts: Any) -> Any:
+class Declare(Protocol):
+    """What declares rows of one kind: `@pointwise`, or `@pointwise(where=("special",))` with Row's facts."""
+
+    @overload
+    def __call__(self, body: Callable[..., Any], **facts: Any) -> Row: ...
+    @overload
+    def __call__(self, body: None = None, **facts: Any) -> Callable[[Callable[..., Any]], Row]: ...
+
+
+def _decorator(kind: str, **defaults: Any) -> Declare:
+    @overload
+    def decorate(body: Callable[..., Any], **facts: Any) -> Row: ...
+    @overload
+    def decorate(body: None = None, **facts: Any) -> Callable[[Callable[..., Any]], Row]: ...
+    def decorate(
+        body: Callable[..., Any] | None = None, **facts: Any
+    ) -> Row | Callable[[Callable[..., Any]], Row]:
         if body is None:
             return lambda b: decorate(b, **facts)
         row = Row(kind, body, **{**defaults, **facts})

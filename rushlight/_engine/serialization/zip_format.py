@@ -180,8 +180,7 @@ class Reader:
                 f"file {name} does not match its checksum (if it was changed on "
                 "purpose, load it after torch.serialization.set_crc32_options(False))",
             )
-        result: Array = data
-        return result
+        return data
 
     def map_array(self, name: str) -> Array:
         """The content of a record as a part of the mapped file; nothing is read yet."""

@@ -29,7 +29,7 @@ def storage_of(flat: Array) -> Storage:
 
 def tensor_over(shared: Storage, of: dtype, layout: Layout) -> Tensor:
     """A tensor that sees the bytes of `shared` with a layout; RuntimeError where it leaves them."""
-    flat: Array = shared._bytes  # type: ignore[assignment]
+    flat: Any = shared._bytes
     _check_bounds(layout, of.itemsize, flat.size)
     made = wrap(strided(flat, of.np, layout.sizes, layout.strides, layout.offset))
     made._s = shared

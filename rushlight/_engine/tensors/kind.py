@@ -70,8 +70,7 @@ def available(where: device) -> device:
     platform = accelerator.platform() if where.type == "cuda" else None
     if platform is None:
         raise unavailable(where)
-    result: device = platform.device(where.index).where
-    return result
+    return platform.device(where.index).where
 
 
 def unavailable(

@@ -30,12 +30,14 @@ OPERATORS: dict[str, tuple[str, str]] = {
     **{f"__r{o}__": (row, "r") for o, row in BINARY.items()},
     **{f"__i{o}__": (row, "i") for o, row in BINARY.items()},
     **{f"__{o}__": (row, "unary") for o, row in UNARY.items()},
+    "__div__": ("div", ""),  # Python 2's, which PyTorch has kept
+    "__idiv__": ("div", "i"),
 }
 
 
 def _late(name: str) -> Callable[..., Any]:
     def bind(self: Any, *other: Any) -> Any:
-        from rushlight._engine.tensors import tensor
+        from rushlight._engine.tensors import tensor  # it imports this file
 
         found = tensor.lookup("operator", name)
         setattr(tensor.Tensor, name, found)
@@ -61,9 +63,10 @@ class Operators:
 
     def __rdiv__(self, other: Any) -> Any:
         """other / self under Python 2's name, which PyTorch has kept."""
-        return self.reciprocal() * other  # type: ignore[attr-defined]
+        tensor: Any = self
+        return tensor.reciprocal() * other
 
 
 for _name in OPERATORS:
     setattr(Operators, _name, _late(_name))
-Operators.__hash__ = object.__hash__  # type: ignore[method-assign]
+setattr(Operators, "__hash__", object.__hash__)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import memory_pages
+from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.pytree import flatten
@@ -105,7 +106,7 @@ class Compiled:
 
     def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
-        program: Program = plan.program  # type: ignore[assignment]
+        program: Any = plan.program
         if program.pending or not program.busy.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:
@@ -133,6 +134,11 @@ class Compiled:
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
+        device = device_of(self.function, tensors) if Interface.platform is not None else None
+        if device is not None and not plan.refusal:
+            from rushlight._engine.trace.devices import graphs
+
+            return graphs.slowly(self, plan, device, tensors, args, kwargs, _opaque)
         if plan.refusal:
             return plan.choice.call(self.trace, self.function, args, kwargs)
         if plan.task and plan.task.is_alive():
@@ -233,6 +239,14 @@ class Compiled:
             return made
 
         return mapped(output, own)
+
+
+def device_of(function: Callable[..., Any], tensors: list[Tensor]) -> Any:
+    """The device that a call's tensors lie on, or those that its function uses; None for the CPU."""
+    for t in tensors or Guards(function).known():
+        if t._k.backend is not None:
+            return t._k.backend
+    return None
 
 
 def _opaque(output: Any) -> str:

@@ -81,7 +81,7 @@ def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 def _without_gradients(entry: Entry) -> set[int]:
     """The leaves that a call of an optimizer's zero_grad() leaves without a gradient."""
-    optimizer = getattr(entry.function, "__self__", None)
+    optimizer: Any = getattr(entry.function, "__self__", None)
     if getattr(entry.function, "__name__", "") != "zero_grad" or entry.operands != (True,):
         return set()
-    return {id(p) for group in optimizer.param_groups for p in group["params"]}  # type: ignore[union-attr]
+    return {id(p) for group in optimizer.param_groups for p in group["params"]}

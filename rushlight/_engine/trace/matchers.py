@@ -81,8 +81,7 @@ def build(
         text, constants = _Writer(region, nodes, trail).write(values, found)
     except Unknown:
         return None
-    made: Matcher = _maker(text)(*constants)
-    return made
+    return _maker(text)(*constants)
 
 
 @cache

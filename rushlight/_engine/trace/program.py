@@ -188,7 +188,7 @@ class Program:
 
     def run_backward(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The leaves' gradients, for those of the tracked results."""
-        part: Part = self.backward  # type: ignore[assignment]
+        part: Any = self.backward
         given = *grads, *[None] * (len(part.inputs) - len(grads))
         part.run([None if g is None else g._a for g in given])
         return [None if t is None else wrap(t._a.copy("K"), t._k) for t in part.output]

@@ -24,7 +24,7 @@ class Traced:
 
     def __init__(self, forward: Recorder, tracked: Sequence[Tensor], known: Sequence[Tensor]) -> None:
         self.given = [wrap(_values(t), t._k) for t in tracked]
-        self.leaves = _leaves(tracked)
+        self.leaves = leaves_of(tracked)
         self.recorder = Recorder(self.given, known)
         self.recorder.owned.update(forward.owned)
         allowed = {id(t) for t in known}
@@ -58,7 +58,8 @@ def nodes(roots: Sequence[Any]) -> Iterator[Node]:
             stack += [e[0] for e in node.next if e is not None and not isinstance(node, Handed)]
 
 
-def _leaves(tracked: Sequence[Tensor]) -> list[Tensor]:
+def leaves_of(tracked: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors in which the graph of results ends."""
     found = [n.variable for n in nodes([t._g for t in tracked]) if isinstance(n, (AccumulateGrad, Handed))]
     return list({id(leaf): leaf for leaf in found if leaf is not None}.values())
 
@@ -108,5 +109,4 @@ class CompiledBackward(Node):
                     f"expected version {version} instead. A compiled function uses it: change it after "
                     "backward()"
                 )
-        found: list[Tensor | None] = program.run_backward(grads)
-        return found
+        return program.run_backward(grads)

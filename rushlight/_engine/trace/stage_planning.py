@@ -114,9 +114,9 @@ def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[A
         out[...] = a
 
 
-def steps(entries: Sequence[Entry]) -> list[Step]:
-    """What runs each entry by itself."""
-    scratch = Scratch()
+def steps(entries: Sequence[Entry], scratch: Scratch | None = None) -> list[Step]:
+    """What runs each entry by itself; scratch: memory that all of them may use."""
+    scratch = scratch or Scratch()
     return [
         prepared(e) if found is None else Run([(found, prepared(e))])
         for e, found in [(e, staged(e, scratch)) for e in entries]
@@ -220,7 +220,7 @@ def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> 
         return None
     outs = [_merged(o, last) for o in outs]
     operands = [
-        _merged(a, last) if vector else a[(..., *[0] * min(last, a.ndim))]
+        _merged(a, last) if vector else _first_of_rows(a, last)
         for a, vector in zip(arrays, vectors, strict=True)
     ]
     inputs = tuple(
@@ -251,6 +251,12 @@ def _merged(a: Array, last: int) -> Array:
     """The last dims, which lie one after another, as one."""
     strides = (*a.strides[: a.ndim - last], a.strides[-1])
     return np.lib.stride_tricks.as_strided(a, (*a.shape[: a.ndim - last], prod(a.shape[-last:])), strides)
+
+
+def _first_of_rows(a: Array, last: int) -> Array:
+    """The first place of the last dims, along which the operand repeats."""
+    index: Any = (..., *[0] * min(last, a.ndim))
+    return a[index]
 
 
 def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:

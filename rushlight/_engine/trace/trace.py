@@ -86,8 +86,7 @@ class Step(NamedTuple):
 
     def same(self, other: Step) -> bool:
         """Whether a second call did the same."""
-        result: bool = _facts(self) == _facts(other)
-        return result
+        return _facts(self) == _facts(other)
 
 
 class Node:

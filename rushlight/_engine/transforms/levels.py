@@ -119,7 +119,7 @@ class Wrapped(Tensor):
     """A tensor of a level. It has no slots of its own, so that a plain tensor can become one in place."""
 
     __slots__ = ()
-    __torch_function__ = None  # type: ignore[assignment]  # as subclasses say that they have none
+    __torch_function__: Any = None  # as subclasses say that they have none
     value: Any
     level: Any
     _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))

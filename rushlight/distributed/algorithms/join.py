@@ -101,8 +101,7 @@ class Join:
             hook.post_hook(last)
 
     def _sum(self, mine: int) -> float:
-        result: float = _all_reduce(mine, self._device, self._group)[0].item()
-        return result
+        return _all_reduce(mine, self._device, self._group)[0].item()
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:

@@ -67,8 +67,7 @@ def save(
     with ranks.together("save()"):
         if ranks.first:
             writer.finish(metadata, everything)
-    result: Metadata = metadata
-    return result
+    return metadata
 
 
 def load(

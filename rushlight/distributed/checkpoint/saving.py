@@ -26,8 +26,7 @@ MANIFEST = "manifest.json"
 def _folder(checkpoint_id: Any, storage: Any) -> str:
     if checkpoint_id is None and storage is None:
         raise RuntimeError("`checkpoint_id` must be specified if storage_reader and storage_writer are None.")
-    result: str = os.fspath(storage.path if checkpoint_id is None else checkpoint_id)
-    return result
+    return os.fspath(storage.path if checkpoint_id is None else checkpoint_id)
 
 
 class _Together:
@@ -179,8 +178,7 @@ def _files(manifest: dict[str, Any]) -> set[str]:
 
 def _read(folder: str) -> dict[str, Any]:
     with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
-        result: dict[str, Any] = json.load(file)
-        return result
+        return json.load(file)
 
 
 def load(

@@ -70,11 +70,10 @@ def get_model_state_dict(
         state = model.state_dict()
     frozen = {_name(model, n) for n, p in model.named_parameters() if not p.requires_grad}
     found = {_name(model, key): value for key, value in state.items()}
-    result: dict[str, Any] = _finished(
+    return _finished(
         {k: v for k, v in found.items() if not (options.ignore_frozen_params and k in frozen)},
         options,
     )
-    return result
 
 
 def _begin(optimizer: Any) -> None:
@@ -121,8 +120,7 @@ def get_optimizer_state_dict(
             }
         found["state"].update(state["state"])
         found["param_groups"] += state["param_groups"]
-    result: dict[str, Any] = _finished(found, options)
-    return result
+    return _finished(found, options)
 
 
 def get_state_dict(

@@ -141,8 +141,7 @@ def all_reduce(
         yield from all_reduced(group.wire, buffer.array, op)
         buffer.store()
 
-    result: Work | None = group.begin("all_reduce", steps(), note(tensor), [tensor], async_op)
-    return result
+    return group.begin("all_reduce", steps(), note(tensor), [tensor], async_op)
 
 
 def reduce(
@@ -209,8 +208,7 @@ def reduce_scatter(
         yield from scattered(group.wire, Buffer(source).array, buffer.array, counts, op)
         buffer.store()
 
-    result: Work | None = group.begin("reduce_scatter", steps(), note(output), [output], async_op)
-    return result
+    return group.begin("reduce_scatter", steps(), note(output), [output], async_op)
 
 
 def reduce_scatter_tensor(
@@ -245,8 +243,7 @@ def reduce_scatter_tensor(
         yield from scattered(group.wire, Buffer(input).array, buffer.array, counts, op)
         buffer.store()
 
-    result: Work | None = group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
-    return result
+    return group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
 
 
 def all_reduce_coalesced(
@@ -265,8 +262,7 @@ def all_reduce_coalesced(
         yield from all_reduced(group.wire, Buffer(whole).array, op)
         hand_out(whole, tensors)
 
-    result: Work | None = group.begin("all_reduce_coalesced", steps(), note(*tensors), tensors, async_op)
-    return result
+    return group.begin("all_reduce_coalesced", steps(), note(*tensors), tensors, async_op)
 
 
 # --- moving --------------------------------------------------------------------------------------
@@ -323,8 +319,7 @@ def all_gather(
         yield group.wire.allgather(Buffer(tensor).array, Buffer(whole).array)
         hand_out(whole, tensor_list)
 
-    result: Work | None = group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
-    return result
+    return group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
 
 
 def all_gather_into_tensor(
@@ -343,10 +338,7 @@ def all_gather_into_tensor(
         yield group.wire.allgather(Buffer(input_tensor).array, buffer.array)
         buffer.store()
 
-    result: Work | None = group.begin(
-        "all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op
-    )
-    return result
+    return group.begin("all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op)
 
 
 # Names that PyTorch had before, and has since.
@@ -363,10 +355,7 @@ def barrier(
     """Wait until all ranks have come here."""
     if (group := member(group, "barrier")) is None:
         return None
-    result: Work | None = group.begin(
-        "barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout
-    )
-    return result
+    return group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout)
 
 
 def monitored_barrier(

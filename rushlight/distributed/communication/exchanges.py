@@ -134,10 +134,7 @@ def all_to_all(
         )
         hand_out(whole, output_tensor_list)
 
-    result: Work | None = group.begin(
-        "all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op
-    )
-    return result
+    return group.begin("all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op)
 
 
 def all_to_all_single(
@@ -163,8 +160,7 @@ def all_to_all_single(
     def steps() -> Steps:
         yield group.wire.alltoall(Buffer(input).array, Buffer(output).array, sent, received)
 
-    result: Work | None = group.begin("all_to_all_single", steps(), note(input), [output], async_op)
-    return result
+    return group.begin("all_to_all_single", steps(), note(input), [output], async_op)
 
 
 def _parts(tensor: Tensor, splits: Sequence[int] | None, ranks: int) -> list[int]:

@@ -62,8 +62,7 @@ class Several:
 
     def Test(self, status: Any = None) -> bool:
         """Whether all are over."""
-        result: bool = self._kind.Testall(self._requests)
-        return result
+        return self._kind.Testall(self._requests)
 
 
 class SoloWire:
@@ -127,41 +126,29 @@ class MPIWire(SoloWire):
         return None if data is None else [data.reshape(-1).view(np.uint8), self._mpi.BYTE]
 
     def allreduce(self, data: Array, op: str) -> Request:
-        result: Request = self._comm.Iallreduce(
-            self._mpi.IN_PLACE, self._numbers(data), getattr(self._mpi, op)
-        )
-        return result
+        return self._comm.Iallreduce(self._mpi.IN_PLACE, self._numbers(data), getattr(self._mpi, op))
 
     def reduce(self, data: Array, op: str, root: int) -> Request:
         if self.rank == root:
-            result: Request = self._comm.Ireduce(
-                self._mpi.IN_PLACE, self._numbers(data), getattr(self._mpi, op), root
-            )
-            return result
-        answer: Request = self._comm.Ireduce(self._numbers(data), None, getattr(self._mpi, op), root)
-        return answer
+            return self._comm.Ireduce(self._mpi.IN_PLACE, self._numbers(data), getattr(self._mpi, op), root)
+        return self._comm.Ireduce(self._numbers(data), None, getattr(self._mpi, op), root)
 
     def broadcast(self, data: Array, root: int) -> Request:
-        result: Request = self._comm.Ibcast(self._bytes(data), root)
-        return result
+        return self._comm.Ibcast(self._bytes(data), root)
 
     def allgather(self, source: Array, into: Array) -> Request:
-        result: Request = self._comm.Iallgather(self._bytes(source), self._bytes(into))
-        return result
+        return self._comm.Iallgather(self._bytes(source), self._bytes(into))
 
     def gather(self, source: Array, into: Array | None, root: int) -> Request:
-        result: Request = self._comm.Igather(self._bytes(source), self._bytes(into), root)
-        return result
+        return self._comm.Igather(self._bytes(source), self._bytes(into), root)
 
     def scatter(self, source: Array | None, into: Array, root: int) -> Request:
-        result: Request = self._comm.Iscatter(self._bytes(source), self._bytes(into), root)
-        return result
+        return self._comm.Iscatter(self._bytes(source), self._bytes(into), root)
 
     def reduce_scatter(self, source: Array, into: Array, counts: Sequence[int], op: str) -> Request:
-        result: Request = self._comm.Ireduce_scatter(
+        return self._comm.Ireduce_scatter(
             self._numbers(source), self._numbers(into), list(counts), getattr(self._mpi, op)
         )
-        return result
 
     def alltoall(self, source: Array, into: Array, sent: Sequence[int], received: Sequence[int]) -> Request:
         # Ialltoallv moves one piece each time that it is tested; messages of its own between any two do not.
@@ -178,18 +165,15 @@ class MPIWire(SoloWire):
         return Several(self._mpi.Request, requests)
 
     def barrier(self) -> Request:
-        result: Request = self._comm.Ibarrier()
-        return result
+        return self._comm.Ibarrier()
 
     def send(self, data: Array, to: int, tag: int) -> Request:
-        result: Request = self._comm.Isend(self._bytes(data), to, tag)
-        return result
+        return self._comm.Isend(self._bytes(data), to, tag)
 
     def receive(self, data: Array, source: int, tag: int) -> Request:
         if source == ANYBODY:
             return Found(self._comm.Irecv(self._bytes(data), self._mpi.ANY_SOURCE, tag), self._mpi.Status())
-        result: Request = self._comm.Irecv(self._bytes(data), source, tag)
-        return result
+        return self._comm.Irecv(self._bytes(data), source, tag)
 
     def poll(self) -> None:
         self._comm.Iprobe()

@@ -22,8 +22,7 @@ __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 def managed(module: Any) -> Managed | None:
     """What fully_shard knows of a module."""
-    result: Managed | None = module.__dict__.get("_fsdp_managed")
-    return result
+    return module.__dict__.get("_fsdp_managed")
 
 
 class UnshardHandle:
@@ -43,7 +42,8 @@ class FSDPModule:
     """What fully_shard adds to a module's class."""
 
     def _members(self, recurse: bool) -> Iterator[Managed]:
-        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
+        whole: Any = self
+        for module in whole.modules() if recurse else [self]:
             if isinstance(module, FSDPModule):
                 found = managed(module)
                 if found is not None:

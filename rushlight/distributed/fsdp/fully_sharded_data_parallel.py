@@ -259,8 +259,7 @@ class FullyShardedDataParallel(OlderStates, Module):
     @staticmethod
     def get_state_dict_type(module: Any) -> StateDictSettings:
         """What was chosen."""
-        result: StateDictSettings = FullyShardedDataParallel.fsdp_modules(module)[0]._settings
-        return result
+        return FullyShardedDataParallel.fsdp_modules(module)[0]._settings
 
     @staticmethod
     @contextmanager

@@ -57,8 +57,9 @@ class Schedule:
     def prefetch(self, member: Managed, step: int, order: list[Managed]) -> None:
         """Begin to gather what comes next to `member` in an order."""
         place = order.index(member) + step if member in order else -1
-        if 0 <= place < len(order) and order[place].unit is not None:
-            order[place].unit.gather()  # type: ignore[union-attr]
+        unit = order[place].unit if 0 <= place < len(order) else None
+        if unit is not None:
+            unit.gather()
 
 
 class Managed:
@@ -120,11 +121,17 @@ class Managed:
         return args, kwargs
 
     def _watch_inputs(self, args: Any, kwargs: Any) -> None:
-        unit: Any = self.unit
+        unit, schedule = self.unit, self.schedule
+        if unit is None or schedule is None:
+            return
+
+        def arrived(_: torch.Tensor) -> None:
+            unit.input_arrived()
+
         for t in flatten((args, kwargs))[0]:
             if isinstance(t, torch.Tensor) and t.requires_grad:
                 unit.inputs, unit.taken = unit.inputs + 1, unit.taken + 1
-                self.schedule.handles.append(t.register_hook(lambda _: unit.input_arrived()))  # type: ignore
+                schedule.handles.append(t.register_hook(arrived))
 
     def after_forward(self, output: Any) -> Any:
         """Let go, unless backward follows at once; the result, which tells when backward comes."""

@@ -173,12 +173,10 @@ class Unit:
     def gathered(self, shard: Tensor) -> list[Tensor]:
         """Whole tensors of anything that is cut as the parameters are; collective."""
         if self.layout.world == 1:
-            result: list[Tensor] = self.layout.spread(shard.clone())
-            return result
+            return self.layout.spread(shard.clone())
         out = torch.empty(self.layout.world * self.layout.size, dtype=shard.dtype)
         dist.all_gather_into_tensor(out, shard.contiguous(), group=self.shards)
-        answer: list[Tensor] = self.layout.spread(out)
-        return answer
+        return self.layout.spread(out)
 
     # --- gradients --------------------------------------------------------------------------------
 

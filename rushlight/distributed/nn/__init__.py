@@ -158,8 +158,7 @@ def all_reduce(tensor: Tensor, op: Any = dist.ReduceOp.SUM, group: Any = None) -
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """All ranks' tensors, of one shape."""
-    result: tuple[Tensor, ...] = _AllGather.apply(group, tensor)
-    return result
+    return _AllGather.apply(group, tensor)
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
@@ -174,8 +173,7 @@ def reduce(tensor: Tensor, dst: int, op: Any = dist.ReduceOp.SUM, group: Any = N
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """All ranks' tensors at the rank dst; zeros elsewhere."""
-    result: tuple[Tensor, ...] = _Gather.apply(dst, group, tensor)
-    return result
+    return _Gather.apply(dst, group, tensor)
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
@@ -194,8 +192,7 @@ def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
     """Tensor r of the list goes to rank r, whose comes back, like those of output_tensor_list."""
-    result: tuple[Tensor, ...] = _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
-    return result
+    return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
 
 
 def all_to_all_single(

@@ -148,8 +148,7 @@ class DTensor(Tensor):
 
     def numel(self) -> int:
         """Of the whole."""
-        result: int = self.shape.numel()
-        return result
+        return self.shape.numel()
 
     nelement = numel
 
@@ -168,7 +167,8 @@ class DTensor(Tensor):
     @property
     def data(self) -> Any:
         """The same parts, written to behind autograd's back."""
-        return make(Tensor.data.fget(alias(self)), self._mesh, self._placements, self._whole)  # type: ignore
+        read = getattr(Tensor.data, "fget")
+        return make(read(alias(self)), self._mesh, self._placements, self._whole)
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -214,8 +214,7 @@ def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
     made: Any = alias(local, local._g, local._i, cls=DTensor)
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
-    result: DTensor = made
-    return result
+    return made
 
 
 def _complete(mesh: Any, placements: Any, replicate: bool = False) -> tuple[Placement, ...]:

@@ -31,6 +31,15 @@ class Shard(Placement):
 
     dim: int
 
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """(rows of chunk number `rank` of `curr_local_size` rows in `num_chunks` chunks, where it begins)."""
+        begin, length = extent(curr_local_size, num_chunks, rank)
+        return length, begin
+
+    def _local_shard_size_and_offset(self, size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        return self.local_shard_size_and_offset(size, num_chunks, rank)
+
 
 @dataclass(frozen=True)
 class Replicate(Placement):

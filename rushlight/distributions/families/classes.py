@@ -1,8 +1,13 @@
 """Distributions of classes."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.families.counts import Binomial
@@ -19,10 +24,17 @@ from rushlight.nn.functional import one_hot
 class Categorical(Distribution):
     """Classes 0 .. K-1 by their probabilities (..., K) or logarithms of these, up to a factor."""
 
+    __module__ = "rushlight.distributions.categorical"
+
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         name, given = one_of(probs, logits)
         if given.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
@@ -39,21 +51,21 @@ class Categorical(Distribution):
     # Logarithms of the probabilities.
 
     @lazy_property
-    def logits(self) -> torch.Tensor:
+    def logits(self) -> Tensor:
         return probs_to_logits(self.probs)
 
     # The probabilities, which sum to 1.
 
     @lazy_property
-    def probs(self) -> torch.Tensor:
+    def probs(self) -> Tensor:
         return logits_to_probs(self.logits)
 
     @property
-    def _param(self):
+    def _param(self) -> Any:
         return vars(self).get("probs", vars(self).get("logits"))
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Any:
         return self._param.size()
 
     # The classes' numbers.
@@ -62,30 +74,30 @@ class Categorical(Distribution):
     )
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._all(math.nan, self.probs)
 
     variance = mean
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self.probs.argmax(-1)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Classes as int64."""
         shape = torch.Size(sample_shape)
         found = torch.multinomial(self.probs.reshape(-1, self._num_events), shape.numel(), True).T
         return found.reshape(self._extended_shape(shape))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of each class's probability."""
         value, logits = torch.broadcast_tensors(self._checked(value).long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return -(self.logits.clamp(min=torch.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """The classes' numbers along dim 0."""
         return self._enumerated(torch.arange(self._num_events, device=self._param.device), expand)
 
@@ -96,22 +108,24 @@ class OfClasses(Distribution):
     arg_constraints = Categorical.arg_constraints
 
     @property
-    def probs(self) -> torch.Tensor:
+    def probs(self) -> Tensor:
         return self._categorical.probs
 
     @property
-    def logits(self) -> torch.Tensor:
+    def logits(self) -> Tensor:
         return self._categorical.logits
 
     @property
-    def _param(self):
+    def _param(self) -> Any:
         return self._categorical._param
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Any:
         return self._categorical.param_shape
 
-    def _take_classes(self, validate_args, probs, logits):
+    def _take_classes(
+        self, validate_args: bool | None, probs: Tensor | float | None, logits: Tensor | float | None
+    ) -> None:
         self._categorical = Categorical(probs, logits)
         Distribution.__init__(self, self._categorical.batch_shape, self.param_shape[-1:], validate_args)
 
@@ -119,38 +133,45 @@ class OfClasses(Distribution):
 class OneHotCategorical(OfClasses):
     """Vectors (..., K) with a one at a class drawn by probabilities (..., K) or their logarithms."""
 
+    __module__ = "rushlight.distributions.one_hot_categorical"
+
     support, has_enumerate_support = constraints.one_hot, True
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self._take_classes(validate_args, probs, logits)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.probs
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self._hot(self._categorical.mode)
 
-    def _hot(self, classes):
+    def _hot(self, classes: Any) -> Any:
         return one_hot(classes, self._event_shape[0]).to(self.probs)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Vectors of the parameters' dtype."""
         return self._hot(self._categorical.sample(sample_shape))
 
     # The logarithm of the class's probability.
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         return self._categorical.log_prob(self._checked(value).max(-1)[1])
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """The K vectors along dim 0."""
         return self._enumerated(torch.eye(*self._event_shape).to(self._param), expand)
 
@@ -158,9 +179,11 @@ class OneHotCategorical(OfClasses):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """With samples whose gradient is taken for the probabilities' (Y. Bengio et al., 2013)."""
 
+    __module__ = "rushlight.distributions.one_hot_categorical"
+
     has_rsample = True
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Vectors drawn; their gradient flows into the probabilities as it is."""
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
@@ -168,7 +191,15 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class Multinomial(OfClasses):
     """Counts (..., K) of `total_count` classes drawn: the probability is n! prod p_i^x_i / prod x_i!."""
 
-    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+    __module__ = "rushlight.distributions.multinomial"
+
+    def __init__(
+        self,
+        total_count: Tensor | int = 1,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
@@ -181,20 +212,20 @@ class Multinomial(OfClasses):
     )
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.probs * self.total_count
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Counts of the parameters' dtype."""
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = torch.zeros(self._extended_shape(sample_shape), dtype=drawn.dtype, device=drawn.device)
         return counts.scatter_add_(-1, drawn, torch.ones_like(drawn)).type_as(self.probs)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the counts' probability."""
         value, logits = broadcast_all(self._checked(value), self.logits)
         # 0^0 is 1.
@@ -202,7 +233,7 @@ class Multinomial(OfClasses):
         ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
         return ways + (logits * value).sum(-1)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats: of the classes drawn, less that of their order."""
         n = torch.tensor(self.total_count)
         counts = self._binomial.enumerate_support(expand=False)[1:]

@@ -1,8 +1,13 @@
 """Distributions of a probability, which may be given by its log-odds instead."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import boolean, nonnegative_integer, unit_interval
 from rushlight.distributions.distribution import Distribution
@@ -23,65 +28,78 @@ class LogOdds(Distribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
 
-    def _take_odds(self, validate_args, probs, logits, **others):
+    def _take_odds(
+        self,
+        validate_args: bool | None,
+        probs: Tensor | float | None,
+        logits: Tensor | float | None,
+        **others: Any,
+    ) -> None:
         name, given = one_of(probs, logits)
         self._take(validate_args, **others, **{name: given})
 
     # The log-odds, finite for probabilities of 0 and 1 too.
 
     @lazy_property
-    def logits(self) -> torch.Tensor:
+    def logits(self) -> Tensor:
         return probs_to_logits(self.probs, is_binary=True)
 
     # The probabilities.
 
     @lazy_property
-    def probs(self) -> torch.Tensor:
+    def probs(self) -> Tensor:
         return logits_to_probs(self.logits, is_binary=True)
 
     @property
-    def _param(self):
+    def _param(self) -> Any:
         return vars(self).get("probs", vars(self).get("logits"))
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Any:
         return self._param.size()
 
 
 class Bernoulli(LogOdds, ExponentialFamily):
     """1 with probability `probs`, whose log-odds are `logits`, else 0; one of them is given."""
 
+    __module__ = "rushlight.distributions.bernoulli"
+
     support, has_enumerate_support = boolean, True
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self._take_odds(validate_args, probs, logits)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.probs
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
     # The likelier one; nan where none is.
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan)
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the value's probability."""
         value, logits = broadcast_all(self._checked(value), self.logits)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1 along dim 0."""
         return self._enumerated(torch.arange(2).to(self._param), expand)
 
@@ -93,32 +111,40 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
     the formulas are 0 / 0, their Taylor series are used.
     """
 
+    __module__ = "rushlight.distributions.continuous_bernoulli"
+
     support, has_rsample = unit_interval, True
 
-    def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
+    def __init__(
+        self,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        lims: Any = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
         one_of(probs, logits)
         self._lims = lims
         if probs is not None:
-            [probs] = broadcast_all(probs)
-            if validate_args and not unit_interval.check(probs).all():
+            [given] = broadcast_all(probs)
+            if validate_args and not unit_interval.check(given).all():
                 raise ValueError("The parameter probs has invalid values")
-            probs = clamp_probs(probs)
+            probs = clamp_probs(given)
         self._take_odds(validate_args, probs, logits)
 
     # The probabilities, without 0 and 1.
 
     @lazy_property
-    def probs(self) -> torch.Tensor:
+    def probs(self) -> Tensor:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
-    def _either(self, formula, series):
+    def _either(self, formula: Callable[..., Any], series: Callable[..., Any]) -> Any:
         """formula(p, its log-odds) away from 1/2, series(p - 1/2) near it; gradients do not mix."""
         p = self.probs
         far = (p <= self._lims[0]) | (p > self._lims[1])
         inner = torch.where(far, p, self._lims[0])
         return torch.where(far, formula(inner, torch.log(inner) - torch.log1p(-inner)), series(p - 0.5))
 
-    def _cont_bern_log_norm(self):
+    def _cont_bern_log_norm(self) -> Tensor:
         """log C(p) = log(log-odds / (2 p - 1))."""
         return self._either(
             lambda p, odds: torch.log(odds.abs()) - torch.log((1 - 2 * p).abs()),
@@ -126,31 +152,31 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
         )
 
     @property
-    def mean(self):
+    def mean(self) -> Tensor:
         """p / (2 p - 1) - 1 / log-odds."""
         return self._either(
             lambda p, odds: p / (2 * p - 1) - 1 / odds, lambda x: 0.5 + (1 / 3 + 16 / 45 * x**2) * x
         )
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         """p (p - 1) / (1 - 2 p)^2 + 1 / log-odds^2."""
         return self._either(
             lambda p, odds: p * (p - 1) / (1 - 2 * p) ** 2 + 1 / odds**2,
             lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2,
         )
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         return self.icdf(self._empty(sample_shape, self.probs).uniform_())
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         value, logits = broadcast_all(self._checked(value), self.logits)
         tosses = -binary_cross_entropy_with_logits(logits, value, reduction="none")
         return tosses + self._cont_bern_log_norm()
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         """The probability of what is not larger."""
         value = self._checked(value)
         found = self._either(
@@ -158,13 +184,13 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
         )
         return torch.where(value <= 0, 0.0, torch.where(value >= 1, 1.0, found))
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         """What has this probability below it."""
         return self._either(
             lambda p, odds: (torch.log1p(-p + value * (2 * p - 1)) - torch.log1p(-p)) / odds, lambda _: value
         )
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats."""
         failing, success = torch.log1p(-self.probs), torch.log(self.probs)
         return self.mean * (failing - success) - self._cont_bern_log_norm() - failing
@@ -173,9 +199,16 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
 class Geometric(LogOdds):
     """Failures before the first success: the probability of k is (1 - probs)^k probs."""
 
+    __module__ = "rushlight.distributions.geometric"
+
     support = nonnegative_integer
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self._take_odds(validate_args, probs, logits)
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             raise ValueError(
@@ -185,30 +218,30 @@ class Geometric(LogOdds):
             )
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return 1 / self.probs - 1
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return torch.zeros_like(self.probs)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return (1 / self.probs - 1) / self.probs
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         """By a uniform number's logarithm to the base 1 - probs."""
         least = torch.finfo(self.probs.dtype).tiny
         drawn = self._empty(sample_shape, self.probs).uniform_(least, 1)
         return (drawn.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the count's probability."""
         value, probs = broadcast_all(self._checked(value), self.probs)
         # 0^0 is 1.
         failing = probs.masked_fill((probs == 1) & (value == 0), 0)
         return value * (-failing).log1p() + self.probs.log()
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats: a coin's for each toss."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

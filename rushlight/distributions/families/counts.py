@@ -1,6 +1,12 @@
 """Distributions of counts."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import nonnegative, nonnegative_integer
 from rushlight.distributions.exp_family import ExponentialFamily
@@ -13,47 +19,72 @@ from rushlight.nn.functional import logsigmoid
 class Poisson(ExponentialFamily):
     """Events of a `rate` in a unit of time: the probability of k is rate^k exp(-rate) / k!."""
 
+    __module__ = "rushlight.distributions.poisson"
+
+    rate: Tensor
+
     arg_constraints = {"rate": nonnegative}
     support = nonnegative_integer
 
-    def __init__(self, rate, validate_args=None):
+    def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self._take(validate_args, rate=rate)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.rate
 
     variance = mean
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self.rate.floor()
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the count's probability."""
         value, rate = broadcast_all(self._checked(value), self.rate)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
 
-def clamp_by_zero(x):
+def clamp_by_zero(x: Tensor) -> Any:
     """max(x, 0), with the gradient 1/2 at 0."""
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
+
+
+def _take_counted(
+    made: LogOdds,
+    validate_args: bool | None,
+    total_count: Tensor | int,
+    probs: Tensor | float | None,
+    logits: Tensor | float | None,
+) -> None:
+    """Begin with a count of trials, in the dtype of the odds."""
+    given = next((p for p in (probs, logits) if isinstance(p, Tensor)), None)
+    if given is not None and isinstance(total_count, Tensor):
+        total_count = total_count.type_as(given)
+    made._take_odds(validate_args, probs, logits, total_count=total_count)
 
 
 class Binomial(LogOdds):
     """Successes in `total_count` trials: the probability of k is (n choose k) probs^k (1 - probs)^(n - k)."""
 
+    __module__ = "rushlight.distributions.binomial"
+
+    total_count: Tensor
+
     arg_constraints = {"total_count": constraints.nonnegative_integer, **LogOdds.arg_constraints}
     has_enumerate_support = True
 
-    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
-        given = next((p for p in (probs, logits) if isinstance(p, torch.Tensor)), None)
-        if given is not None and isinstance(total_count, torch.Tensor):
-            total_count = total_count.type_as(given)
-        self._take_odds(validate_args, probs, logits, total_count=total_count)
+    def __init__(
+        self,
+        total_count: Tensor | int = 1,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        _take_counted(self, validate_args, total_count, probs, logits)
 
     # 0 to the number of trials.
     support = constraints.dependent_property(
@@ -61,24 +92,24 @@ class Binomial(LogOdds):
     )
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.total_count * self.probs
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
     # The likeliest count.
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the count's probability."""
         value, n = self._checked(value), self.total_count
         # n log(1 + exp(logits)), of an exponential that does not overflow.
@@ -86,16 +117,16 @@ class Binomial(LogOdds):
         orders = torch.lgamma(value + 1), torch.lgamma(n - value + 1)
         return value * self.logits - orders[0] - orders[1] - (failing - torch.lgamma(n + 1))
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats; NotImplementedError unless all places have as many trials."""
         found = self.log_prob(self._counts("entropy", False))
         return -(found.exp() * found).sum(0)
 
     # 0 to the number of trials along dim 0; NotImplementedError unless all places have as many.
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._counts("enumerate_support", expand)
 
-    def _counts(self, what, expand):
+    def _counts(self, what: str, expand: bool) -> Any:
         most = int(self.total_count.max())
         if self.total_count.min() != most:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
@@ -109,6 +140,10 @@ class NegativeBinomial(LogOdds):
     rate is a gamma variable.
     """
 
+    __module__ = "rushlight.distributions.negative_binomial"
+
+    total_count: Tensor
+
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
@@ -116,31 +151,37 @@ class NegativeBinomial(LogOdds):
     }
     support = constraints.nonnegative_integer
 
-    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
-        Binomial.__init__(self, total_count, probs, logits, validate_args)
+    def __init__(
+        self,
+        total_count: Tensor | int,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        _take_counted(self, validate_args, total_count, probs, logits)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.total_count * torch.exp(self.logits)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.mean / torch.sigmoid(-self.logits)
 
     # The likeliest count.
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
 
     @lazy_property
-    def _gamma(self):
+    def _gamma(self) -> Any:
         return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         return torch.poisson(self._gamma.sample(sample_shape))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the count's probability."""
         value, n = self._checked(value), self.total_count
         tosses = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)

@@ -1,8 +1,12 @@
 """What transforms make of normal and Cauchy numbers."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions.constraints import nonnegative, positive, real, simplex
 from rushlight.distributions.families.real_line import Cauchy, Normal
 from rushlight.distributions.transformed_distribution import TransformedDistribution
@@ -14,63 +18,70 @@ from rushlight.distributions.utils import of_base
 class Half(TransformedDistribution):
     """Of a base distribution around 0 of some `scale`: twice its density from 0 on."""
 
+    _whole: type[Any]
+
     arg_constraints = {"scale": positive}
     support, has_rsample = nonnegative, True
 
-    def __init__(self, scale, validate_args=None):
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(self._whole(0, scale, False), AbsTransform(), validate_args=validate_args)
 
     @property
-    def scale(self) -> torch.Tensor:
-        return self.base_dist.scale
+    def scale(self) -> Tensor:
+        base: Any = self.base_dist
+        return base.scale
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return torch.zeros_like(self.scale)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, -inf below 0."""
         value = self._checked(value)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
-    def icdf(self, prob):
+    def icdf(self, prob: Any) -> Tensor:
         return self.base_dist.icdf((prob + 1) / 2)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)
 
 
 class HalfNormal(Half):
     """|x| of x normal with mean 0 and standard deviation `scale`."""
 
+    __module__ = "rushlight.distributions.half_normal"
+
     _whole = Normal
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
 class HalfCauchy(Half):
     """|x| of x Cauchy around 0 with half width `scale`; its mean is inf."""
 
+    __module__ = "rushlight.distributions.half_cauchy"
+
     _whole = Cauchy
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._all(math.inf, self.scale)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.base_dist.variance
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, -inf below 0; value may be a number where checks are off."""
         if not self._validate_args:
             value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
@@ -80,10 +91,12 @@ class HalfCauchy(Half):
 class LogNormal(TransformedDistribution):
     """exp(x) of x normal with mean `loc` and standard deviation `scale`."""
 
+    __module__ = "rushlight.distributions.log_normal"
+
     arg_constraints = {"loc": real, "scale": positive}
     support, has_rsample = positive, True
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(
             Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args
         )
@@ -91,28 +104,30 @@ class LogNormal(TransformedDistribution):
     loc, scale = of_base("loc"), of_base("scale")
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return (self.loc - self.scale.square()).exp()
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp()
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
 
 
 class LogisticNormal(TransformedDistribution):
     """Probability vectors of K classes, which a stick-breaking transform makes of K - 1 normal numbers."""
 
+    __module__ = "rushlight.distributions.logistic_normal"
+
     arg_constraints = {"loc": real, "scale": positive}
     support, has_rsample = simplex, True
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(
             base if base.batch_shape else base.expand([1]),
@@ -121,9 +136,9 @@ class LogisticNormal(TransformedDistribution):
         )
 
     @property
-    def loc(self) -> torch.Tensor:
+    def loc(self) -> Tensor:
         return self.base_dist.base_dist.loc
 
     @property
-    def scale(self) -> torch.Tensor:
+    def scale(self) -> Tensor:
         return self.base_dist.base_dist.scale

@@ -1,8 +1,13 @@
 """Distributions of extremes and of what lasts."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions.constraints import (
     dependent_property,
     greater_than_eq,
@@ -22,10 +27,12 @@ from rushlight.distributions.utils import broadcast_all, euler_constant
 class Gumbel(TransformedDistribution):
     """loc - scale log(-log u) of a uniform u: density exp(y - exp(y)) / scale of y = (loc - x) / scale."""
 
+    __module__ = "rushlight.distributions.gumbel"
+
     arg_constraints = {"loc": real, "scale": positive}
     support = real
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = torch.finfo(self.loc.dtype)
         base = Uniform(
@@ -45,63 +52,67 @@ class Gumbel(TransformedDistribution):
         )
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.loc + self.scale * euler_constant
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self.loc
 
     @property
-    def stddev(self) -> torch.Tensor:
+    def stddev(self) -> Tensor:
         return math.pi / math.sqrt(6) * self.scale
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.stddev.pow(2)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         y = (self.loc - self._checked(value)) / self.scale
         return y - y.exp() - self.scale.log()
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return self.scale.log() + (1 + euler_constant)
 
 
 class Weibull(TransformedDistribution):
     """scale x^(1 / k) of an exponential x, where k is the `concentration`."""
 
+    __module__ = "rushlight.distributions.weibull"
+
     arg_constraints = {"scale": positive, "concentration": positive}
     support = positive
 
-    def __init__(self, scale, concentration, validate_args=None):
+    def __init__(
+        self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
         base = Exponential(torch.ones_like(self.scale), validate_args=validate_args)
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
     @property
-    def concentration_reciprocal(self):
+    def concentration_reciprocal(self) -> Tensor:
         return self.concentration.reciprocal()
 
-    def _moment(self, n):
+    def _moment(self, n: int) -> Tensor:
         """The mean of (x / scale)^n."""
         return torch.exp(torch.lgamma(1 + n * self.concentration_reciprocal))
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.scale * self._moment(1)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.scale.pow(2) * (self._moment(2) - self._moment(1).pow(2))
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats."""
         each = self.concentration_reciprocal
         return euler_constant * (1 - each) + torch.log(self.scale * each) + 1
@@ -110,9 +121,13 @@ class Weibull(TransformedDistribution):
 class Pareto(TransformedDistribution):
     """Density alpha scale^alpha / x^(alpha + 1) from `scale` on."""
 
+    __module__ = "rushlight.distributions.pareto"
+
     arg_constraints = {"alpha": positive, "scale": positive}
 
-    def __init__(self, scale, alpha, validate_args=None):
+    def __init__(
+        self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         super().__init__(
             Exponential(self.alpha, validate_args=validate_args),
@@ -124,23 +139,23 @@ class Pareto(TransformedDistribution):
     support = dependent_property(lambda self: greater_than_eq(self.scale), is_discrete=False, event_dim=0)
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self.scale
 
     # inf where alpha is at most 1 or 2.
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._power(1) * self.scale / (self._power(1) - 1)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.scale.pow(2) * self._power(2) / ((self._power(2) - 1).pow(2) * (self._power(2) - 2))
 
-    def _power(self, least):
+    def _power(self, least: Any) -> Tensor:
         return self.alpha.clamp(min=least)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
@@ -150,45 +165,57 @@ class GeneralizedPareto(Distribution):
     S. Coles, An introduction to statistical modeling of extreme values, 2001, section 4.2.
     """
 
+    __module__ = "rushlight.distributions.generalized_pareto"
+
+    concentration: Tensor
+    loc: Tensor
+    scale: Tensor
+
     arg_constraints = {"loc": real, "scale": positive, "concentration": real}
     has_rsample = True
 
-    def __init__(self, loc, scale, concentration, validate_args=None):
+    def __init__(
+        self,
+        loc: Tensor | float,
+        scale: Tensor | float,
+        concentration: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
         self._take(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     @dependent_property(is_discrete=False, event_dim=0)
-    def support(self):
+    def support(self) -> Any:
         """From loc on, up to loc - scale / c for negative c."""
         most = torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, math.inf)
         return interval(self.loc, most)
 
-    def _parts(self):
+    def _parts(self) -> Any:
         """Where c counts as 0, and c with 1 in those places, which spoils no gradient."""
         none = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
         return none, torch.where(none, 1.0, self.concentration)
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self.loc
 
-    def _moment(self, most, moment):
+    def _moment(self, most: float, moment: Callable[..., Any]) -> Tensor:
         """A moment of c, which exists below `most`."""
         there = self.concentration < most
         return torch.where(there, moment(torch.where(there, self.concentration, most / 2)), math.nan)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._moment(1, lambda c: self.loc + self.scale / (1 - c))
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self._moment(0.5, lambda c: self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)))
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         return self.icdf(self._empty(sample_shape, self.loc).uniform_())
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         z = (self._checked(value) - self.loc) / self.scale
         none, c = self._parts()
@@ -196,26 +223,26 @@ class GeneralizedPareto(Distribution):
         fall = torch.where(power == 0, power, power * torch.log1p(c * z))
         return -self.scale.log() - torch.where(none, z, fall)
 
-    def log_survival_function(self, value):
+    def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of what is larger."""
         z = (self._checked(value) - self.loc) / self.scale
         none, c = self._parts()
         return torch.where(none, -z, -torch.log1p(c * z) / c)
 
     # The logarithm of the probability of what is not larger.
-    def log_cdf(self, value):
+    def log_cdf(self, value: Tensor) -> Tensor:
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         return torch.exp(self.log_cdf(value))
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         """What has this probability below it."""
         none, c = self._parts()
         log = torch.log1p(-value)
         return self.loc + self.scale * torch.where(none, -log, torch.expm1(-c * log) / c)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return torch.log(self.scale) + self.concentration + 1
 
 
@@ -226,10 +253,17 @@ class Kumaraswamy(TransformedDistribution):
     moments and entropy: M. C. Jones, Kumaraswamy's distribution, 2009.
     """
 
+    __module__ = "rushlight.distributions.kumaraswamy"
+
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support, has_rsample = unit_interval, True
 
-    def __init__(self, concentration1, concentration0, validate_args=None):
+    def __init__(
+        self,
+        concentration1: Tensor | float,
+        concentration0: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         base = Uniform(
             torch.zeros_like(self.concentration0),
@@ -246,29 +280,29 @@ class Kumaraswamy(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    def _moment(self, n):
+    def _moment(self, n: int) -> Tensor:
         """The mean of x^n: b B(1 + n / a, b)."""
         b, place = self.concentration0, 1 + n / self.concentration1
         return b * torch.exp(torch.lgamma(place) + torch.lgamma(b) - torch.lgamma(place + b))
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._moment(1)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self._moment(2) - self._moment(1).pow(2)
 
-    def _peak(self, a, b):
+    def _peak(self, a: Any, b: Any) -> Any:
         return ((a - 1) / (a * b - 1)).pow(a.reciprocal()).masked_fill((b < 1) | (a < 1), math.nan)
 
     # nan where a or b is below 1; PyTorch's is nan everywhere.
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self._peak(self.concentration1, self.concentration0)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats."""
         a, b = self.concentration1, self.concentration0
         t1, t0 = 1 - a.reciprocal(), 1 - b.reciprocal()

@@ -16,9 +16,15 @@ s = 1 - x + x exp(u), h(u) = a u - (a + b) log(s), and digamma(a) - digamma(a + 
 PyTorch's own figures are by series and fitted fractions, which are good to some three digits.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight._engine.autograd.function import Function, once_differentiable
 
 # Where h has fallen to -DEPTH nothing is left in double precision.
@@ -31,7 +37,7 @@ _RULE = torch.tensor(np.stack([((_NODES + 1) / 2) ** 3, 3 / 8 * (_NODES + 1) ** 
 _MANY = 1 << 18
 
 
-def _integral(height, slope, logarithm, end):
+def _integral(height: Any, slope: Any, logarithm: Any, end: Any) -> Any:
     """Of exp(height) logarithm from 0 to where height has fallen to -DEPTH, which is not beyond `end`.
 
     Newton's steps from beyond the place never step across it, because height is concave.
@@ -45,7 +51,7 @@ def _integral(height, slope, logarithm, end):
     return found * end
 
 
-def _gamma_grad(a, x):
+def _gamma_grad(a: Any, x: Tensor) -> Any:
     right = x >= a
     # Bounds of the end: h's parabola or exponential on the right, the line of its far slope on the left.
     ahead = torch.minimum(
@@ -58,14 +64,14 @@ def _gamma_grad(a, x):
     )
 
 
-def _beta_grad(a, total, x):
+def _beta_grad(a: Any, total: Tensor, x: Tensor) -> Any:
     right = x >= a / total
     ahead = (_DEPTH - total * x.log()) / (total - a)
     end = torch.where(right, ahead, (total * torch.log1p(-x) - _DEPTH) / a)
     level = x.log() - torch.digamma(a) + torch.digamma(total)
     near = torch.where(right, 1 - x, x)
 
-    def log_s(u):
+    def log_s(u: Tensor) -> Any:
         # In a form whose exponential does not overflow: of s, or of s exp(-u).
         return u.clamp(min=0) + torch.log1p(near * torch.expm1(-u.abs()))
 
@@ -77,18 +83,18 @@ def _beta_grad(a, total, x):
     )
 
 
-def _in_double(function, sample, *parameters):
+def _in_double(function: Callable[..., Any], sample: Any, *parameters: Any) -> Any:
     with torch.no_grad():
         inner = sample.double().clamp(min=torch.finfo(torch.float64).tiny)  # 0 moves by nothing, as this does
         return function(*[p.double() for p in parameters], inner).to(sample.dtype)
 
 
-def _standard_gamma_grad(self, output):
+def _standard_gamma_grad(self: Any, output: Tensor) -> Tensor:
     """The derivative of gamma samples `output` of rate 1 by their concentrations `self`."""
     return _in_double(_gamma_grad, output, self)
 
 
-def _dirichlet_grad(x, alpha, total):
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """The derivative of beta samples x by alpha, over 1 - x; total is the sum of both concentrations."""
     return _in_double(_beta_grad, x, alpha, total)
 
@@ -97,27 +103,27 @@ class _Drawn(Function):
     """draw(concentration), whose gradient is rule(sample, concentration, gradient)."""
 
     @staticmethod
-    def forward(ctx, concentration, draw, rule):
+    def forward(ctx: Any, concentration: Any, draw: Callable[..., Any], rule: Callable[..., Any]) -> Any:
         drawn, ctx.rule = draw(concentration), rule
         ctx.save_for_backward(drawn, concentration)
         return drawn
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Tensor) -> Any:
         return ctx.rule(*ctx.saved_tensors, grad), None, None
 
 
-def standard_gamma(concentration):
+def standard_gamma(concentration: Any) -> Tensor:
     """Gamma numbers of rate 1, float32 or float64, whose gradient flows into the concentrations."""
     return _Drawn.apply(concentration, torch._standard_gamma, lambda x, a, g: g * _standard_gamma_grad(a, x))
 
 
-def standard_dirichlet(concentration):
+def standard_dirichlet(concentration: Any) -> Tensor:
     """Dirichlet numbers along the last dim, float32 or float64, likewise."""
     return _Drawn.apply(concentration, torch._sample_dirichlet, _dirichlet_rule)
 
 
-def _dirichlet_rule(x, a, grad):
+def _dirichlet_rule(x: Tensor, a: Any, grad: Tensor) -> Any:
     # What one share gains, the others lose in proportion.
     return _dirichlet_grad(x, a, a.sum(-1, True).expand_as(a)) * (grad - (x * grad).sum(-1, True))

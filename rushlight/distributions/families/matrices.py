@@ -1,8 +1,13 @@
 """Distributions of matrices."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight._engine.core.callers import warn
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import corr_cholesky, positive
@@ -21,19 +26,26 @@ class Wishart(ScaleMatrix, ExponentialFamily):
     exp(-tr(V^-1 X) / 2) / (2^(df p / 2) det(V)^(df / 2) gamma_p(df / 2)).
     """
 
+    __module__ = "rushlight.distributions.wishart"
+
     support, has_rsample = constraints.positive_definite, True
     _mean_carrier_measure = 0
 
     def __init__(
-        self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
-    ):
+        self,
+        df: Tensor | float,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         name, matrix = the_one(locals(), AssertionError)
         if matrix.dim() < 2:
             raise ValueError(
                 "scale_tril must be at least two-dimensional, with optional leading batch dimensions"
             )
         batch, event = matrix.shape[:-2], matrix.shape[-2:]
-        if isinstance(df, torch.Tensor):
+        if isinstance(df, Tensor):
             batch = torch.broadcast_shapes(batch, df.shape)
             self.df = df.expand(batch)
         else:
@@ -53,30 +65,30 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         self._dist_chi2 = Chi2(degrees.expand((*batch, p)))
 
     @property
-    def arg_constraints(self):
+    def arg_constraints(self) -> Any:
         return {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
-    def _times(self, factor, matrix):
+    def _times(self, factor: Tensor, matrix: Tensor) -> Any:
         return factor.expand(self._batch_shape)[..., None, None] * matrix
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._times(self.df, self.covariance_matrix)
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         """(df - p - 1) V; nan where that is not positive."""
         factor = self.df - self._event_shape[-1] - 1
         return self._times(factor.masked_fill(factor <= 0, math.nan), self.covariance_matrix)
 
     @property
-    def variance(self):
+    def variance(self) -> Tensor:
         """Of each element: df (V_ij^2 + V_ii V_jj)."""
         v = self.covariance_matrix
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         return self._times(self.df, v.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def _bartlett(self, sample_shape):
+    def _bartlett(self, sample_shape: Sequence[int]) -> Any:
         """By normals below the diagonal and square roots of chi-squared numbers on it (Bartlett, 1933)."""
         p = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
@@ -88,7 +100,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ drawn
         return factor @ factor.mT
 
-    def rsample(self, sample_shape=(), max_try_correction=None):
+    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int | None = None) -> Tensor:
         """Matrices drawn, whose gradient flows into the parameters.
 
         PyTorch means to draw again what came out singular, but takes what did not for it: each regular matrix
@@ -106,19 +118,19 @@ class Wishart(ScaleMatrix, ExponentialFamily):
                     break
         return sample
 
-    def _anywhere(self, found):
+    def _anywhere(self, found: Tensor) -> Any:
         """Whether something is so anywhere in a batch."""
         dims = len(self._batch_shape)
         return found.flatten(-dims).any(-1) if dims else found
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         value, p, factor = self._checked(value), self._event_shape[-1], self._unbroadcasted_scale_tril
         norm = self.df * (p * math.log(2) / 2 + half_logdet(factor)) + torch.mvlgamma(self.df / 2, p)
         trace = torch.cholesky_solve(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
         return (self.df - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet - norm - trace / 2
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats."""
         p, half = self._event_shape[-1], self.df / 2
         places = torch.arange(p, dtype=half.dtype, device=half.device) / 2
@@ -127,10 +139,10 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         return (p + 1) * size + torch.mvlgamma(half, p) - (self.df - p - 1) / 2 * digammas + self.df * p / 2
 
     @property
-    def _natural_params(self):
+    def _natural_params(self) -> Any:
         return (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
 
-    def _log_normalizer(self, x, y):
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         p = self._event_shape[-1]
         half = y + (p + 1) / 2
         return half * (p * math.log(2) - torch.linalg.slogdet(-2 * x).logabsdet) + torch.mvlgamma(half, p)
@@ -143,10 +155,14 @@ class LKJCholesky(Distribution):
     onion method, 2009.
     """
 
+    __module__ = "rushlight.distributions.lkj_cholesky"
+
     arg_constraints = {"concentration": positive}
     support = corr_cholesky
 
-    def __init__(self, dim, concentration=1.0, validate_args=None):
+    def __init__(
+        self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None
+    ) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
@@ -158,7 +174,7 @@ class LKJCholesky(Distribution):
         self._beta = Beta(rows + 0.5, marginal.unsqueeze(-1) - 0.5 * rows)
         super().__init__(self.concentration.size(), (dim, dim), validate_args)
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         """Matrices drawn: each row a direction and a length."""
         squared = self._beta.sample(sample_shape).unsqueeze(-1)
         drawn = self._empty(sample_shape, squared).normal_().tril(-1)
@@ -168,7 +184,7 @@ class LKJCholesky(Distribution):
         rest = (1 - (below**2).sum(-1)).clamp(min=torch.finfo(below.dtype).tiny).sqrt()
         return below + torch.diag_embed(rest)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the factors' density."""
         diagonal = self._checked(value).diagonal(dim1=-1, dim2=-2)[..., 1:]
         rows = torch.arange(2, self.dim + 1, device=self.concentration.device)

@@ -1,8 +1,13 @@
 """Distributions of numbers by their place and width."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions.constraints import (
     dependent_property,
     greater_than,
@@ -18,14 +23,17 @@ from rushlight.distributions.exp_family import ExponentialFamily
 class _Placed(Distribution):
     """Of a standard distribution's numbers times `scale`, plus `loc`, around which they are symmetric."""
 
+    loc: Tensor
+    scale: Tensor
+
     arg_constraints = {"loc": real, "scale": positive}
     support, has_rsample = real, True
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self._take(validate_args, loc=loc, scale=scale)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.loc
 
     mode = mean
@@ -37,36 +45,38 @@ class Normal(_Placed, ExponentialFamily):
     Its density is exp(-((x - loc) / scale)^2 / 2) / (scale sqrt(2 pi)).
     """
 
+    __module__ = "rushlight.distributions.normal"
+
     @property
-    def stddev(self) -> torch.Tensor:
+    def stddev(self) -> Tensor:
         return self.scale
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.scale.pow(2)
 
-    def _draw(self, sample_shape):
+    def _draw(self, sample_shape: Sequence[int]) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         return self.loc + self._empty(sample_shape, self.loc).normal_() * self.scale
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         away = (self._checked(value) - self.loc) ** 2 / (2 * self.variance)
         return -away - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         """The probability of what is not larger."""
         steps = (self._checked(value) - self.loc) * self.scale.reciprocal()
         return 0.5 * (1 + torch.erf(steps / math.sqrt(2)))
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
 
 
@@ -76,107 +86,116 @@ class Cauchy(_Placed):
     It has no mean.
     """
 
+    __module__ = "rushlight.distributions.cauchy"
+
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self._all(math.nan, self.loc)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self._all(math.inf, self.loc)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         return self.loc + self._empty(sample_shape, self.loc).cauchy_() * self.scale
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         steps = (self._checked(value) - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - (steps**2).log1p()
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         return torch.atan((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()
 
 
 class Laplace(_Placed):
     """Exponential on both sides of `loc`: density exp(-|x - loc| / scale) / (2 scale)."""
 
+    __module__ = "rushlight.distributions.laplace"
+
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return 2 * self.scale.pow(2)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         least = torch.finfo(self.loc.dtype).eps - 1
         drawn = self._empty(sample_shape, self.loc).uniform_(least, 1)
         return self.loc - self.scale * drawn.sign() * torch.log1p(-drawn.abs())
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         return -torch.log(2 * self.scale) - (self._checked(value) - self.loc).abs() / self.scale
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         """The probability of what is not larger."""
         away = self._checked(value) - self.loc
         return 0.5 - 0.5 * away.sign() * torch.expm1(-away.abs() / self.scale)
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         """What has this probability below it."""
         away = value - 0.5
         return self.loc - self.scale * away.sign() * torch.log1p(-2 * away.abs())
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return 1 + torch.log(2 * self.scale)
 
 
 class Uniform(Distribution):
     """Of one density, 1 / (high - low), from `low` to below `high`."""
 
+    __module__ = "rushlight.distributions.uniform"
+
+    high: Tensor
+    low: Tensor
+
     has_rsample = True
 
-    def __init__(self, low, high, validate_args=None):
+    def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
         self._take(validate_args, low=low, high=high)
 
     @property
-    def arg_constraints(self):
+    def arg_constraints(self) -> Any:
         return {"low": less_than(self.high), "high": greater_than(self.low)}
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return (self.high + self.low) / 2
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return math.nan * self.high
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return (self.high - self.low).pow(2) / 12
 
     # From low to high.
     support = dependent_property(lambda self: interval(self.low, self.high), is_discrete=False, event_dim=0)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         drawn = self._empty(sample_shape, self.low).uniform_()
         return self.low + drawn * (self.high - self.low)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, -inf outside."""
         value = self._checked(value)
         within = ((self.low <= value) & (value < self.high)).type_as(self.low)
         return torch.log(within) - torch.log(self.high - self.low)
 
-    def cdf(self, value):
+    def cdf(self, value: Tensor) -> Tensor:
         return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
-    def icdf(self, value):
+    def icdf(self, value: Tensor) -> Tensor:
         return value * (self.high - self.low) + self.low
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return torch.log(self.high - self.low)

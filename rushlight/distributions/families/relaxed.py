@@ -1,6 +1,11 @@
 """Relaxations of coins and classes: concrete distributions."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import real, unit_interval
 from rushlight.distributions.families.classes import Categorical, OfClasses
@@ -18,18 +23,24 @@ class LogitRelaxedBernoulli(LogOdds):
 
     support = real
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self.temperature = temperature
         self._take_odds(validate_args, probs, logits)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""
         shape = self._extended_shape(sample_shape)
         drawn = self._empty(sample_shape, self.probs).uniform_()
         odds = probs_to_logits(self.probs.expand(shape), is_binary=True)
         return (probs_to_logits(drawn, is_binary=True) + odds) / self.temperature
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         value, logits = broadcast_all(self._checked(value), self.logits)
         away = logits - value * self.temperature
@@ -39,10 +50,18 @@ class LogitRelaxedBernoulli(LogOdds):
 class RelaxedBernoulli(TransformedDistribution):
     """Numbers of (0, 1) that come near 0 or 1 as `temperature` (a tensor) goes to 0."""
 
+    __module__ = "rushlight.distributions.relaxed_bernoulli"
+
     arg_constraints = LogOdds.arg_constraints
     support, has_rsample = unit_interval, True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         super().__init__(
             LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args
         )
@@ -58,17 +77,23 @@ class ExpRelaxedCategorical(OfClasses):
 
     support, has_rsample = constraints.real_vector, True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self.temperature = temperature
         self._take_classes(validate_args, probs, logits)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Vectors drawn, whose gradient flows into the parameters: logits and Gumbel numbers, normalised."""
         drawn = clamp_probs(self._empty(sample_shape, self.logits).uniform_())
         scores = (self.logits - (-drawn.log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, keepdim=True)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         k = self._event_shape[0]
         value, logits = broadcast_all(self._checked(value), self.logits)
@@ -80,10 +105,18 @@ class ExpRelaxedCategorical(OfClasses):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Probability vectors that come near one-hot ones as `temperature` (a tensor) goes to 0."""
 
+    __module__ = "rushlight.distributions.relaxed_categorical"
+
     arg_constraints = Categorical.arg_constraints
     support, has_rsample = constraints.simplex, True
 
-    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         super().__init__(
             ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args),
             ExpTransform(),

@@ -1,6 +1,12 @@
 """Distributions of probabilities."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions.constraints import positive, positive_vector, simplex, unit_interval
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.families.implicit import (
@@ -17,42 +23,44 @@ class Dirichlet(ExponentialFamily):
     The concentrations c (..., K) are positive.
     """
 
+    __module__ = "rushlight.distributions.dirichlet"
+
     arg_constraints = {"concentration": positive_vector}
     support, has_rsample = simplex, True
 
-    def __init__(self, concentration, validate_args=None):
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.mean * (1 - self.mean) / (self.concentration.sum(-1, True) + 1)
 
     @property
-    def mode(self):
+    def mode(self) -> Tensor:
         """Where the density is highest; a corner if all concentrations are below 1."""
         above = (self.concentration - 1).clamp(min=0)
         found = above / above.sum(-1, True)
         corner = one_hot(found.argmax(-1), found.shape[-1]).to(found)
         return torch.where((self.concentration < 1).all(-1, keepdim=True), corner, found)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Vectors drawn, whose gradient flows into the concentrations."""
         return standard_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         return torch.xlogy(self.concentration - 1, self._checked(value)).sum(-1) - self._log_normalizer(
             self.concentration
         )
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats."""
         c = self.concentration
         k, total = c.size(-1), c.sum(-1)
@@ -63,58 +71,65 @@ class Dirichlet(ExponentialFamily):
         )
 
     @property
-    def _natural_params(self):
+    def _natural_params(self) -> Any:
         return (self.concentration,)
 
-    def _log_normalizer(self, x):
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
 
 
 class Beta(ExponentialFamily):
     """The first of two shares: density x^(a - 1) (1 - x)^(b - 1) / B(a, b), a is concentration1."""
 
+    __module__ = "rushlight.distributions.beta"
+
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support, has_rsample = unit_interval, True
 
-    def __init__(self, concentration1, concentration0, validate_args=None):
+    def __init__(
+        self,
+        concentration1: Tensor | float,
+        concentration0: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
         both = torch.stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
 
     @property
-    def concentration1(self) -> torch.Tensor:
+    def concentration1(self) -> Tensor:
         return self._dirichlet.concentration[..., 0]
 
     @property
-    def concentration0(self) -> torch.Tensor:
+    def concentration0(self) -> Tensor:
         return self._dirichlet.concentration[..., 1]
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
-    def mode(self) -> torch.Tensor:
+    def mode(self) -> Tensor:
         return self._dirichlet.mode[..., 0]
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self._dirichlet.variance[..., 0]
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the concentrations."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         return self._dirichlet.log_prob(torch.stack([self._checked(value), 1.0 - value], -1))
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
     @property
-    def _natural_params(self):
+    def _natural_params(self) -> Any:
         return (self.concentration1, self.concentration0)
 
-    def _log_normalizer(self, x, y):
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

@@ -1,8 +1,13 @@
 """Normal distributions of vectors."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import lazy_property
@@ -14,7 +19,7 @@ MATRICES = {
 }
 
 
-def the_one(arguments, error):
+def the_one(arguments: Any, error: Any) -> Any:
     """The name and the value of the matrix that is given; an error of this class unless one is."""
     given = [(name, arguments[name]) for name in MATRICES if arguments[name] is not None]
     if len(given) != 1:
@@ -22,7 +27,7 @@ def the_one(arguments, error):
     return given[0]
 
 
-def _precision_to_scale_tril(P):
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
     """The lower Cholesky factor of the covariance, of its inverse; PyTorch's name, which libraries import."""
     # With rows and columns in reverse order, Cholesky's factor is the inverse of the one that is looked for.
     inverse = torch.linalg.cholesky(P.flip((-2, -1))).flip((-2, -1)).mT
@@ -30,7 +35,7 @@ def _precision_to_scale_tril(P):
     return torch.linalg.solve_triangular(inverse, one, upper=False)
 
 
-def factor_of(name, matrix):
+def factor_of(name: str, matrix: Tensor) -> Any:
     """The lower Cholesky factor of the covariance, of one of the three matrices."""
     if name == "scale_tril":
         return matrix
@@ -39,12 +44,12 @@ def factor_of(name, matrix):
     return _precision_to_scale_tril(matrix)
 
 
-def half_logdet(factor):
+def half_logdet(factor: Tensor) -> Tensor:
     """Half the logarithm of the determinant of the matrix that has this Cholesky factor."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def mahalanobis(factor, away):
+def mahalanobis(factor: Tensor, away: Tensor) -> Tensor:
     """The squared length of vectors (..., n), measured by matrices' Cholesky factors (..., n, n)."""
     if factor.dim() > 2:
         return torch.linalg.solve_triangular(factor, away.unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
@@ -56,22 +61,22 @@ def mahalanobis(factor, away):
 _batch_mahalanobis = mahalanobis
 
 
-def _batch_mv(bmat, bvec):
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
     """Matrices (..., n, m) times vectors (..., m)."""
     return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
 
 
-def _batch_capacitance_tril(W, D):
+def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:
     """The Cholesky factor of I + W^T D^-1 W."""
     return torch.linalg.cholesky(_plus_one(W.mT / D.unsqueeze(-2) @ W))
 
 
-def _batch_lowrank_logdet(W, D, capacitance_tril):
+def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Tensor:
     """The logarithm of the determinant of W W^T + D, by the matrix determinant lemma."""
     return 2 * half_logdet(capacitance_tril) + D.log().sum(-1)
 
 
-def _batch_lowrank_mahalanobis(W, D, x, capacitance_tril):
+def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril: Tensor) -> Tensor:
     """The squared length of x measured by W W^T + D, by Woodbury's identity."""
     along = _batch_mv(W.mT / D.unsqueeze(-2), x)
     return (x.pow(2) / D).sum(-1) - mahalanobis(capacitance_tril, along)
@@ -80,23 +85,25 @@ def _batch_lowrank_mahalanobis(W, D, x, capacitance_tril):
 class ScaleMatrix(Distribution):
     """The matrices that were not given are computed from `_unbroadcasted_scale_tril` when they are read."""
 
-    def _full(self, matrix):
+    _unbroadcasted_scale_tril: Tensor
+
+    def _full(self, matrix: Tensor) -> Any:
         return matrix.expand((*self._batch_shape, *matrix.shape[-2:]))
 
     # The lower Cholesky factor of the covariance matrix.
 
     @lazy_property
-    def scale_tril(self) -> torch.Tensor:
+    def scale_tril(self) -> Tensor:
         return self._full(self._unbroadcasted_scale_tril)
 
     # The covariance of a vector's elements.
 
     @lazy_property
-    def covariance_matrix(self) -> torch.Tensor:
+    def covariance_matrix(self) -> Tensor:
         return self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
-    def precision_matrix(self):
+    def precision_matrix(self) -> Tensor:
         """The covariance matrix's inverse."""
         return self._full(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
@@ -104,12 +111,19 @@ class ScaleMatrix(Distribution):
 class MultivariateNormal(ScaleMatrix):
     """Of the mean `loc` (..., n) and one (..., n, n) of covariance, its inverse, lower Cholesky factor."""
 
+    __module__ = "rushlight.distributions.multivariate_normal"
+
     arg_constraints = {"loc": constraints.real_vector, **MATRICES}
     support, has_rsample = constraints.real_vector, True
 
     def __init__(
-        self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
-    ):
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         name, matrix = the_one(locals(), ValueError)
@@ -125,28 +139,28 @@ class MultivariateNormal(ScaleMatrix):
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.loc
 
     mode = mean
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape())
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Vectors drawn, whose gradient flows into the parameters."""
         drawn = self._empty(sample_shape, self.loc).normal_()
         return self.loc + (self._unbroadcasted_scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         away = mahalanobis(self._unbroadcasted_scale_tril, self._checked(value) - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + away) - half_logdet(
             self._unbroadcasted_scale_tril
         )
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats."""
         found = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi))
         return (found + half_logdet(self._unbroadcasted_scale_tril)).expand(self._batch_shape)
@@ -159,6 +173,8 @@ class LowRankMultivariateNormal(ScaleMatrix):
     determinant lemma and the inverse by Woodbury's identity, in O(n m^2) operations.
     """
 
+    __module__ = "rushlight.distributions.lowrank_multivariate_normal"
+
     arg_constraints = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
@@ -166,7 +182,9 @@ class LowRankMultivariateNormal(ScaleMatrix):
     }
     support, has_rsample = constraints.real_vector, True
 
-    def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
+    def __init__(
+        self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
+    ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         event = loc.shape[-1:]
@@ -192,7 +210,7 @@ class LowRankMultivariateNormal(ScaleMatrix):
         super().__init__(batch, event, validate_args=validate_args)
 
     @property
-    def mean(self) -> torch.Tensor:
+    def mean(self) -> Tensor:
         return self.loc
 
     mode = mean
@@ -200,16 +218,16 @@ class LowRankMultivariateNormal(ScaleMatrix):
     # The covariance's diagonal.
 
     @property
-    def variance(self) -> torch.Tensor:
+    def variance(self) -> Tensor:
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @lazy_property
-    def _unbroadcasted_scale_tril(self):
+    def _unbroadcasted_scale_tril(self) -> Any:
         root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         scaled = self._unbroadcasted_cov_factor / root
         return root * torch.linalg.cholesky(_plus_one(scaled @ scaled.mT))
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Vectors drawn, whose gradient flows into the parameters."""
         shape = self._extended_shape(sample_shape)
         few, all_ = (
@@ -222,29 +240,31 @@ class LowRankMultivariateNormal(ScaleMatrix):
             + self._unbroadcasted_cov_diag.sqrt() * all_
         )
 
-    def _weighed(self):
+    def _weighed(self) -> Any:
         """W^T D^-1."""
         return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
 
-    def _lowrank(self):
+    def _lowrank(self) -> Any:
         return self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
 
-    def _logdet(self):
-        return _batch_lowrank_logdet(*self._lowrank(), self._capacitance_tril)
+    def _logdet(self) -> Any:
+        factor, diagonal = self._lowrank()
+        return _batch_lowrank_logdet(factor, diagonal, self._capacitance_tril)
 
-    def _mahalanobis(self, away):
-        return _batch_lowrank_mahalanobis(*self._lowrank(), away, self._capacitance_tril)
+    def _mahalanobis(self, away: Tensor) -> Any:
+        factor, diagonal = self._lowrank()
+        return _batch_lowrank_mahalanobis(factor, diagonal, away, self._capacitance_tril)
 
-    def log_prob(self, value):
+    def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         away = self._mahalanobis(self._checked(value) - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._logdet() + away)
 
-    def entropy(self):
+    def entropy(self) -> Tensor:
         """In nats."""
         found = 0.5 * (self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._logdet())
         return found.expand(self._batch_shape)
 
 
-def _plus_one(matrix):
+def _plus_one(matrix: Tensor) -> Any:
     return matrix + torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)

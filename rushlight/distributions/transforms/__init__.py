@@ -21,7 +21,7 @@ from rushlight.distributions.transforms.structured import (
     StickBreakingTransform,
 )
 
-identity_transform = ComposeTransform([])
+identity_transform: Transform = ComposeTransform([])
 
 __all__ = [
     "AbsTransform",

@@ -1,9 +1,14 @@
 """What transforms have in common, and transforms made of others: inverses, chains, of larger values."""
 
+from __future__ import annotations
+
 import functools
 import operator
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.utils import absent, sum_rightmost
 
@@ -16,29 +21,32 @@ class Transform:
     cache_size: 0, or 1 to remember the last pair, so that the inverse of a result is what it was made of.
     """
 
+    domain: Any
+    codomain: Any
+
     bijective = False
     # The attributes that the constructor takes, for with_cache().
-    _arguments = ()
+    _arguments: tuple[str, ...] = ()
 
-    def __init__(self, cache_size=0):
+    def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._inv = None
-        self._cached_x_y = (None, None)
+        self._inv: Any = None
+        self._cached_x_y: tuple[Any, Any] = (None, None)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_inv": None}
 
     @property
-    def event_dim(self):
+    def event_dim(self) -> int:
         """The dims of one value, where the map does not change them."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
-    def inv(self):
+    def inv(self) -> Any:
         """The inverse map; t.inv.inv is t."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
@@ -47,18 +55,19 @@ class Transform:
     sign = property(absent("sign"))
     _call, _inverse, log_abs_det_jacobian = map(absent, ("_call", "_inverse", "log_abs_det_jacobian"))
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Any:
         """The same transform with another cache."""
         if self._cache_size == cache_size:
             return self
         if self._arguments or type(self).__init__ is Transform.__init__:
-            return type(self)(*[getattr(self, name) for name in self._arguments], cache_size=cache_size)
+            kind: Callable[..., Any] = type(self)
+            return kind(*[getattr(self, name) for name in self._arguments], cache_size=cache_size)
         raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Any:
         """y of x."""
         if not self._cache_size:
             return self._call(x)
@@ -66,36 +75,36 @@ class Transform:
             self._cached_x_y = x, self._call(x)
         return self._cached_x_y[1]
 
-    def _inv_call(self, y):
+    def _inv_call(self, y: Tensor) -> Any:
         if not self._cache_size:
             return self._inverse(y)
         if y is not self._cached_x_y[1]:
             self._cached_x_y = self._inverse(y), y
         return self._cached_x_y[0]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
     # y's shape of x's.
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return shape
 
     # x's shape of y's.
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return shape
 
 
 class Alike(Transform):
     """A transform without parameters: all of its class are equal."""
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
 
 class _InverseTransform(Transform):
     """The inverse of a transform, which is what its `inv` is."""
 
-    def __init__(self, transform):
+    def __init__(self, transform: Any) -> None:
         super().__init__(transform._cache_size)
         self._inv = transform
 
@@ -107,39 +116,39 @@ class _InverseTransform(Transform):
         return self._inv.bijective
 
     @property
-    def sign(self):
+    def sign(self) -> Any:
         return self._inv.sign
 
     @property
-    def inv(self):
+    def inv(self) -> Any:
         return self._inv
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return vars(self)
 
-    def with_cache(self, cache_size=1):
+    def with_cache(self, cache_size: int = 1) -> Any:
         """The inverse of the transform with another cache."""
         return self._inv.with_cache(cache_size).inv
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Any:
         return self._inv._inv_call(x)
 
     # Minus the transform's, of y and x.
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
 
     # The transform's inverse_shape.
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inv.inverse_shape(shape)
 
     # The transform's forward_shape.
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self._inv.forward_shape(shape)
 
 
@@ -148,15 +157,15 @@ class ComposeTransform(Transform):
 
     _arguments = ("parts",)
 
-    def __init__(self, parts, cache_size=0):
+    def __init__(self, parts: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self):
+    def domain(self) -> Any:
         """The first part's, of as many dims as any part needs."""
         if not self.parts:
             return constraints.real
@@ -172,23 +181,23 @@ class ComposeTransform(Transform):
         return all(part.bijective for part in self.parts)
 
     @property
-    def sign(self):
+    def sign(self) -> Any:
         return functools.reduce(operator.mul, [part.sign for part in self.parts], 1)
 
     @property
-    def inv(self):
+    def inv(self) -> Any:
         """The parts' inverses in reverse order."""
         if self._inv is None:
             self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
             self._inv._inv = self
         return self._inv
 
-    def __call__(self, x):
+    def __call__(self, x: Tensor) -> Any:
         for part in self.parts:
             x = part(x)
         return x
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum of the parts'."""
         if not self.parts:
             return torch.zeros_like(x)
@@ -202,17 +211,17 @@ class ComposeTransform(Transform):
         return functools.reduce(operator.add, terms)
 
     # The parts', one after another.
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return functools.reduce(lambda s, p: p.forward_shape(s), self.parts, shape)
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self.inv.forward_shape(shape)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
 
 
-def _of_dims(constraint, dims):
+def _of_dims(constraint: Any, dims: int) -> Any:
     more = dims - constraint.event_dim
     return constraints.independent(constraint, more) if more else constraint
 
@@ -222,7 +231,7 @@ class IndependentTransform(Transform):
 
     _arguments = ("base_transform", "reinterpreted_batch_ndims")
 
-    def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
+    def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -241,32 +250,32 @@ class IndependentTransform(Transform):
         return self.base_transform.bijective
 
     @property
-    def sign(self):
+    def sign(self) -> Any:
         return self.base_transform.sign
 
-    def _call(self, x):
+    def _call(self, x: Tensor) -> Tensor:
         return self.base_transform(_enough(x, self.domain))
 
-    def _inverse(self, y):
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.base_transform.inv(_enough(y, self.codomain))
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum over the reinterpreted dims."""
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
     # The base transform's.
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self.base_transform.forward_shape(shape)
 
     # The base transform's.
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return self.base_transform.inverse_shape(shape)
 
 
-def _enough(value, constraint):
+def _enough(value: Tensor, constraint: Any) -> Any:
     if value.dim() < constraint.event_dim:
         raise ValueError("Too few dimensions on input")
     return value

@@ -1,15 +1,27 @@
 """Transforms of numbers."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.transforms.base import Alike, Transform
 from rushlight.distributions.utils import broadcast_all
 from rushlight.nn.functional import softplus
 
 
-def _increasing(name, codomain, call, inverse, jacobian, doc):
+def _increasing(
+    name: str,
+    codomain: Any,
+    call: Callable[..., Any],
+    inverse: Callable[..., Any],
+    jacobian: Callable[..., Any],
+    doc: str,
+) -> Any:
     """A class of transforms of all numbers without parameters: y of x, x of y, log dy / dx of x."""
     return type(
         name,
@@ -28,12 +40,12 @@ def _increasing(name, codomain, call, inverse, jacobian, doc):
     )
 
 
-def _inside(y):
+def _inside(y: Tensor) -> Any:
     limits = torch.finfo(y.dtype)
     return y.clamp(min=limits.tiny, max=1 - limits.eps)
 
 
-def clipped_sigmoid(x):
+def clipped_sigmoid(x: Tensor) -> Tensor:
     """The sigmoid, kept inside (0, 1)."""
     return _inside(torch.sigmoid(x))
 
@@ -73,10 +85,10 @@ class AbsTransform(Alike):
 
     domain, codomain = constraints.real, constraints.positive
 
-    def _call(self, x):
+    def _call(self, x: Tensor) -> Tensor:
         return x.abs()
 
-    def _inverse(self, y):
+    def _inverse(self, y: Tensor) -> Tensor:
         return y
 
 
@@ -87,29 +99,29 @@ class PowerTransform(Transform):
     bijective = True
     _arguments = ("exponent",)
 
-    def __init__(self, exponent, cache_size=0):
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         [self.exponent] = broadcast_all(exponent)
 
     @property
-    def sign(self):
+    def sign(self) -> Any:
         return self.exponent.sign()
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
 
-    def _call(self, x):
+    def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
 
-    def _inverse(self, y):
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.pow(1 / self.exponent)
 
     # log |exponent y / x|.
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return (self.exponent * y / x).abs().log()
 
     # Broadcast with the exponent's.
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         return torch.broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
@@ -121,7 +133,9 @@ class AffineTransform(Transform):
     bijective = True
     _arguments = ("loc", "scale", "_event_dim")
 
-    def __init__(self, loc, scale, event_dim=0, cache_size=0):
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
@@ -130,14 +144,14 @@ class AffineTransform(Transform):
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self):
+    def domain(self) -> Any:
         """Real numbers."""
         real, dims = constraints.real, self.event_dim
         return constraints.independent(real, dims) if dims else real
 
     codomain = domain
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, AffineTransform)
             and _equal(self.loc, other.loc)
@@ -145,39 +159,39 @@ class AffineTransform(Transform):
         )
 
     @property
-    def sign(self):
+    def sign(self) -> Any:
         """The scale's sign."""
-        if isinstance(self.scale, torch.Tensor):
+        if isinstance(self.scale, Tensor):
             return self.scale.sign()
         return (self.scale > 0) - (self.scale < 0)
 
-    def _call(self, x):
+    def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
-    def _inverse(self, y):
+    def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log |scale|, summed over the value's dims."""
         found = (
             self.scale.abs().log()
-            if isinstance(self.scale, torch.Tensor)
+            if isinstance(self.scale, Tensor)
             else torch.full_like(x, math.log(abs(self.scale)))
         )
         if not self.event_dim:
             return found.expand(x.shape)
         return found.reshape((*found.shape[: -self.event_dim], -1)).sum(-1).expand(x.shape[: -self.event_dim])
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """Broadcast with loc's and scale's."""
         return torch.broadcast_shapes(shape, *[getattr(p, "shape", ()) for p in (self.loc, self.scale)])
 
     inverse_shape = forward_shape
 
 
-def _equal(a, b):
+def _equal(a: Any, b: Any) -> Any:
     same = a == b
-    return bool(same.all()) if isinstance(same, torch.Tensor) else bool(same)
+    return bool(same.all()) if isinstance(same, Tensor) else bool(same)
 
 
 class CumulativeDistributionTransform(Transform):
@@ -186,20 +200,20 @@ class CumulativeDistributionTransform(Transform):
     bijective, codomain, sign = True, constraints.unit_interval, +1
     _arguments = ("distribution",)
 
-    def __init__(self, distribution, cache_size=0):
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.distribution = distribution
 
     @property
-    def domain(self):
+    def domain(self) -> Any:
         return self.distribution.support
 
-    def _call(self, x):
+    def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)
 
-    def _inverse(self, y):
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.distribution.icdf(y)
 
     # The logarithm of the density at x.
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return self.distribution.log_prob(x)

@@ -1,6 +1,12 @@
 """Transforms of the parts of a tensor."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import dependent_property
 from rushlight.distributions.transforms.base import Transform
@@ -10,7 +16,10 @@ from rushlight.distributions.utils import demand, sum_rightmost
 class _Joined(Transform):
     """Transforms, one for each part along a dim."""
 
-    def __init__(self, tseq, dim=0, cache_size=0):
+    _join: Callable[..., Any]
+    _split: Callable[..., Any]
+
+    def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
         alike = all(isinstance(t, Transform) for t in tseq)
         demand(alike, "All elements of tseq must be Transform instances")
         super().__init__(cache_size)
@@ -24,7 +33,7 @@ class _Joined(Transform):
     domain = dependent_property(lambda self: self._constraint([t.domain for t in self.transforms]))
     codomain = dependent_property(lambda self: self._constraint([t.codomain for t in self.transforms]))
 
-    def _checked(self, value, size, what, name):
+    def _checked(self, value: Tensor, size: int, what: str, name: str) -> Any:
         demand(
             -value.dim() <= self.dim < value.dim(),
             f"dim {self.dim} out of range for {name} with {value.dim()} dimensions",
@@ -35,16 +44,16 @@ class _Joined(Transform):
         )
         return value
 
-    def _each(self, function, *values):
+    def _each(self, function: Callable[..., Any], *values: Any) -> Any:
         return [function(t, *parts) for t, *parts in zip(self.transforms, *values)]
 
-    def _call(self, x):
+    def _call(self, x: Tensor) -> Tensor:
         return self._join(self._each(lambda t, part: t(part), self._split(x, "x")))
 
-    def _inverse(self, y):
+    def _inverse(self, y: Tensor) -> Tensor:
         return self._join(self._each(lambda t, part: t.inv(part), self._split(y, "y")))
 
-    def _jacobians(self, x, y):
+    def _jacobians(self, x: Tensor, y: Tensor) -> Any:
         parts = self._split(x, "x"), self._split(y, "y")
         return self._each(lambda t, a, b: t.log_abs_det_jacobian(a, b), *parts)
 
@@ -54,17 +63,17 @@ class StackTransform(_Joined):
 
     _arguments = ("transforms", "dim")
 
-    def _constraint(self, parts):
+    def _constraint(self, parts: Any) -> Any:
         return constraints.stack(parts, self.dim)
 
-    def _split(self, value, name):
+    def _split(self, value: Tensor, name: str) -> Any:
         return self._checked(value, len(self.transforms), "len(transforms)", name).unbind(self.dim)
 
-    def _join(self, parts):
+    def _join(self, parts: Any) -> Any:
         return torch.stack(parts, self.dim)
 
     # The parts', stacked.
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return self._join(self._jacobians(x, y))
 
 
@@ -73,7 +82,7 @@ class CatTransform(_Joined):
 
     _arguments = ("transforms", "dim", "lengths")
 
-    def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
+    def __init__(self, tseq: Any, dim: int = 0, lengths: Any = None, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         demand(
@@ -86,21 +95,21 @@ class CatTransform(_Joined):
         return max(t.event_dim for t in self.transforms)
 
     @property
-    def length(self):
+    def length(self) -> int:
         return sum(self.lengths)
 
-    def _constraint(self, parts):
+    def _constraint(self, parts: Any) -> Any:
         return constraints.cat(parts, self.dim, self.lengths)
 
-    def _split(self, value, name):
+    def _split(self, value: Tensor, name: str) -> Any:
         return self._checked(value, self.length, "length", name).split(self.lengths, self.dim)
 
-    def _join(self, parts):
+    def _join(self, parts: Any) -> Any:
         return torch.cat(parts, self.dim)
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The parts', joined; their sum if the dim is one of a value's."""
-        found = [
+        found: Any = [
             sum_rightmost(part, self.event_dim - t.event_dim)
             for t, part in zip(self.transforms, self._jacobians(x, y))
         ]

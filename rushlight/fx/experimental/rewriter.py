@@ -22,11 +22,11 @@ class AST_Rewriter(ast.NodeTransformer):
 
     def rewrite(self, fn: Any) -> FunctionType:
         """The rewritten function, with the globals of the original."""
-        tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
+        tree: Any = ast.parse(textwrap.dedent(inspect.getsource(fn)))
         scope = dict(fn.__globals__)
         known = set(scope)
         exec(compile(ast.fix_missing_locations(self.visit(tree)), "<rewritten>", "exec"), scope)
-        new = [name for name in scope if name not in known] or [tree.body[0].name]  # type: ignore[attr-defined]
+        new = [name for name in scope if name not in known] or [tree.body[0].name]
         made = scope[new[0]]
         found = FunctionType(
             made.__code__, fn.__globals__, made.__name__, made.__defaults__, made.__closure__

@@ -32,8 +32,7 @@ def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> Te
 
 def _lies(result: Any, memory_format: Any) -> bool:
     dims = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(memory_format, result.dim())
-    answer: bool = result.dim() == dims and result.is_contiguous(memory_format=memory_format)
-    return answer
+    return result.dim() == dims and result.is_contiguous(memory_format=memory_format)
 
 
 class ShapeProp(Interpreter):

@@ -7,13 +7,16 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from rushlight._engine.core.size import Size
+from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
 from rushlight.jit.compiler.indexing import Indexing
 from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Overloaded
-from rushlight.jit.frontend import NotSupportedError
+from rushlight.jit.frontend import FrontendError, NotSupportedError
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
@@ -90,23 +93,53 @@ class Calls(Indexing):
     """The compiler's part for calls."""
 
     def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
+        callstack.calls(self.source, node)
         function = self.sugar(node.func)
         if isinstance(function, Known):
             name = self.names.special(function.object)
             if name is not None and hasattr(self, f"call_{name}"):
                 return getattr(self, f"call_{name}")(node, wanted)
+            if function.object is OrderedDict:
+                function = Known(dict)  # dicts keep their order
             if function.object in (list, dict) and not node.args and not node.keywords:
                 empty: Any = ast.List([], ast.Load()) if function.object is list else ast.Dict([], [])
                 return self.sugar(ast.copy_location(empty, node), wanted)
             if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
                 return getattr(self, "at_ListComp")(_each(node.args[0]))
+            if function.object is list and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+                return self.as_list(function, self.sugar(node.args[0]), node)
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
         if any(k.arg is None for k in node.keywords):
             raise NotSupportedError(self.source, node, "keyword-arg expansion is not supported")
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
-        return self.call(function, args, kwargs, node)
+        found = self.call(function, args, kwargs, node)
+        if isinstance(function, Known) and function.object is dict and wanted is not None:
+            self.check_dict(found, wanted, node)
+        return found
+
+    def check_dict(self, found: Value, wanted: Type, node: Any) -> None:
+        """Raise where dict(...) has keys or values of other types than its annotation says."""
+        if wanted.kind == found.type.kind == "Dict":
+            for what, said, actual in zip(("key", "value"), wanted.args, found.type.args, strict=True):
+                if not subtype(actual, said):
+                    raise self.error(
+                        node,
+                        f"Dict type annotation `{wanted}` did not match the type of an actual {what} type "
+                        f"`{actual}`",
+                    )
+
+    def as_list(self, function: Known, given: Any, node: ast.Call) -> Any:
+        """list(x): of a tensor, what a loop over it meets."""
+        if not isinstance(given, Value) or given.type != TENSOR:
+            return self.call(function, [given], {}, node)
+        name = ast.copy_location(ast.Name("(list)", ast.Load()), node)
+        self.env[name.id] = given
+        try:
+            return getattr(self, "at_ListComp")(_each(name))
+        finally:
+            self.env.pop(name.id, None)
 
     def counts(self, node: Any) -> bool:
         """Whether it is a call of range, enumerate or zip, which are no values but what loops go over."""
@@ -119,7 +152,9 @@ class Calls(Indexing):
         if isinstance(function, Builtin):
             return self.call_builtin(function.kind, [*function.args, *args], kwargs, node)
         if isinstance(function, Value) and function.type.kind == "Class":
-            name = "forward" if function.type.cls.is_module else "__call__"
+            owner = function.type.cls
+            name = "forward" if owner.is_module else "__call__"
+            name = "_call_with_hooks" if owner.pre_hooks or owner.hooks else name
             function = self.member(function, function.type.cls, name, node)
         if isinstance(function, Method):
             return self.call_method(function, args, kwargs, node)
@@ -150,8 +185,7 @@ class Calls(Indexing):
                 errors.append(error)
             else:
                 if chosen:
-                    result: Function = function  # functions of the library
-                    return result
+                    return function  # functions of the library
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -159,6 +193,9 @@ class Calls(Indexing):
     def call_method(self, method: Method, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a method of a class or module."""
         function = method.owner.method(method.name)
+        if function is None:
+            shown = method.owner.qualname.rpartition(".")[2]
+            raise self.error(node, f"Class {shown} does not have a {method.name} function defined")
         taken = self.arguments(function, function.arguments[1:], args, kwargs, node)
         return self.emit(
             node,
@@ -210,6 +247,8 @@ class Calls(Indexing):
                 "instead found type '{actual}'."
             )
             value = self.value(given, node)
+            if name in function.repeated and value.type in (INT, FLOAT):
+                value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
                 value = self.spread_out(value, t, function, args, node)
             taken.append(self.convert(value, t, node, message, implicit=True))
@@ -234,8 +273,7 @@ class Calls(Indexing):
             node,
         )
         one = self.list_value([value], node, None)
-        result: Value = self.call_builtin("aten::mul", [one, dims], {}, node)
-        return result
+        return self.call_builtin("aten::mul", [one, dims], {}, node)
 
     # --- ops ------------------------------------------------------------------------------------
 
@@ -354,21 +392,35 @@ class Calls(Indexing):
 
     def cast(self, t: Type, kind: str, value: Value, node: Any) -> Any:
         """int(x), float(x), bool(x), str(x)."""
+        special = f"__{t.kind}__"
+        if value.type.kind == "Class" and value.type.cls.method(special) is not None:
+            return self.call_method(Method(value, value.type.cls, special), [], {}, node)
         return value if value.type == t else self.call_builtin(kind, [value], {}, node)
 
     def construct(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a class: a device, a named tuple, or a compiled class."""
+        if getattr(known, "_torchscript_modifier", "") == "ignore":
+            raise FrontendError(
+                self.source, node, f"Cannot instantiate class '{known.__name__}' in a script function"
+            )
+        if known is type:  # stays Python, whose results PyTorch takes for tensors
+            parts = [self.value(given, node) for given in args]
+            return self.emit(node, "prim::PythonOp", parts, TENSOR, python=known).output
         t = self.names.type_of(known, node, self)
-        if t == DEVICE:
-            result: Value = self.call_builtin("aten::device", args, kwargs, node)
-            return result
+        if t == DEVICE or known is Size:
+            kind = "aten::device" if t == DEVICE else "aten::Size"
+            return self.call_builtin(kind, args, kwargs, node)
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}
-            values = [
-                given[f] if isinstance(given[f], Value) else self.constant(node, given[f])
-                for f in t.cls._fields
-            ]
+            values = []
+            for field, wanted in zip(t.cls._fields, t.args, strict=True):
+                value = given[field] if isinstance(given[field], Value) else self.constant(node, given[field])
+                message = (
+                    f"Expected a value of type '{{wanted}}' for argument '{field}' but instead found type "
+                    "'{actual}'."
+                )
+                values.append(self.convert(value, wanted, node, message, implicit=True))
             return self.emit(node, "prim::TupleConstruct", values, t).output
         made = self.emit(node, "prim::CreateObject", (), t).output
         self.call_method(Method(made, t.cls, "__init__"), args, kwargs, node)

@@ -71,7 +71,9 @@ class Conditions(Calls):
         value = self.choose(found, right if conj else left, left if conj else right, node)
         if known == [not conj]:  # whatever the left is: branches that are never taken are not compiled
             return not conj, {}, {}
-        return value, ({**yes, **more[0]} if conj else {}), ({} if conj else {**no, **more[1]})
+        if conj:
+            return value, {**yes, **more[0]}, _either(no, more[1])
+        return value, _either(yes, more[0]), {**no, **more[1]}
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
         found, _, _ = self.both(node)
@@ -86,6 +88,8 @@ class Conditions(Calls):
         place = sides[0] if plain[1] else sides[1]
         found = self.sugar(place)
         positive = isinstance(node.ops[0], ast.Is)
+        if isinstance(found, Known):
+            return (found.object is None) is positive, {}, {}
         if not isinstance(found, Value) or found.type.kind not in (
             "Optional",
             "NoneType",
@@ -96,10 +100,12 @@ class Conditions(Calls):
             return not positive, {}, {}
         if found.type == NONE:
             return positive, {}, {}
-        refined = {place.id: found.type.args[0]} if isinstance(place, ast.Name) and found.type.args else {}
+        rest = [t for t in _alternatives(found.type) if t != NONE]
+        told = isinstance(place, ast.Name) and bool(found.type.args)
+        refined, none = ({place.id: _joined(rest)}, {place.id: NONE}) if told else ({}, {})  # type: ignore
         kind = "aten::__is__" if positive else "aten::__isnot__"
         value = self.call_builtin(kind, [found, self.constant(node, None)], {}, node)
-        return (value, {}, refined) if positive else (value, refined, {})
+        return (value, none, refined) if positive else (value, refined, none)
 
     def is_instance(self, node: ast.Call) -> tuple[Any, dict[str, Type], dict[str, Type]]:
         """isinstance(x, T)."""
@@ -117,11 +123,7 @@ class Conditions(Calls):
                 subtype(t, w) or (not w.args and w.kind in bare.values() and w.kind == t.kind) for w in types
             )
 
-        parts = (
-            value.type.args
-            if value.type.kind == "Union"
-            else ((value.type.args[0], NONE) if value.type.kind == "Optional" else (value.type,))
-        )
+        parts = _alternatives(value.type)
         yes = [t for t in parts if fits(t)]
         if value.type.kind == "Any":
             yes, parts = types, (*types, NONE)
@@ -131,7 +133,7 @@ class Conditions(Calls):
         found = self.emit(node, "prim::isinstance", [value], BOOL, types=types).output
         name = place.id if isinstance(place, ast.Name) else ""
         return found, *(
-            {name: one[0] if len(one) == 1 else Type("Union", tuple(one))}  # type: ignore[return-value]
+            {name: _joined(one)}  # type: ignore[return-value]
             if (name and value.type.kind != "Any") or len(one) == 1
             else {}
             for one in (yes, no)
@@ -142,14 +144,17 @@ class Conditions(Calls):
         value, name = self.expr(node.args[0]), ast.literal_eval(node.args[1])
         owner = value.type.cls if value.type.kind == "Class" else None
         return owner is not None and (
-            name in owner.fields or name in owner.constants or owner.method(name) is not None
+            name in owner.fields
+            or name in owner.constants
+            or name in owner.extras
+            or owner.method(name) is not None
         )
 
     def refine(self, types: dict[str, Type], node: Any) -> None:
         """Take variables for what a condition says that they are."""
         for name, t in types.items():
             value = self.env.get(name)
-            if isinstance(value, Value) and value.type != t:
+            if isinstance(value, Value) and value.type != t != NONE:
                 made = self.emit(node, "prim::unchecked_cast", [value], t).output
                 made.hint = name
                 self.env[name] = made
@@ -160,7 +165,11 @@ class Conditions(Calls):
             return self.sugar(node.body if found else node.orelse, wanted)
 
         def side(part: Any, types: dict[str, Type]) -> Callable[[], Value]:
-            return lambda: (self.refine(types, node), self.expr(part, wanted))[1]  # type: ignore[func-returns-value]
+            def value() -> Value:
+                self.refine(types, node)
+                return self.expr(part, wanted)
+
+            return value
 
         return self.choose(found, side(node.body, yes), side(node.orelse, no), node)
 
@@ -296,3 +305,28 @@ class Conditions(Calls):
     def assign(self, target: Any, found: Any, node: Any) -> None:
         """target = found."""
         raise NotImplementedError
+
+
+def _alternatives(t: Type) -> tuple[Type, ...]:
+    """What a value of the type may be."""
+    if t.kind == "Union":
+        return tuple(dict.fromkeys(one for part in t.args for one in _alternatives(part)))
+    return (*_alternatives(t.args[0]), NONE) if t.kind == "Optional" else (t,)
+
+
+def _either(one: dict[str, Type], other: dict[str, Type]) -> dict[str, Type]:
+    """What is known of variables where one of two conditions holds."""
+    return {
+        name: _joined(list(dict.fromkeys((*_alternatives(t), *_alternatives(other[name])))))
+        for name, t in one.items()
+        if name in other
+    }
+
+
+def _joined(parts: list[Type]) -> Type:
+    """The type of what may be any of the parts."""
+    known = [t for t in parts if t != NONE]
+    if not known:
+        return NONE
+    one = known[0] if len(known) == 1 else Type("Union", tuple(known))
+    return one if len(known) == len(parts) else Type("Optional", (one,))

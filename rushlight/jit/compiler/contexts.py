@@ -30,14 +30,15 @@ class Contexts(Loops):
         body: list[ast.stmt] = node.body
         if others:
             body = [ast.copy_location(ast.With(others, node.body), node)]
-        call, manager = item.context_expr, None
+        call: Any = item.context_expr
+        manager = None
         if isinstance(call, ast.Call):
             found = self.sugar(call.func)
             manager = found.object if isinstance(found, Known) and _listed(found.object) else None
         if manager is not None:
-            if call.keywords or item.optional_vars is not None:  # type: ignore[attr-defined]
+            if call.keywords or item.optional_vars is not None:
                 raise UnsupportedNodeError(self.source, node)
-            inputs = [self.expr(a) for a in call.args]  # type: ignore[attr-defined]
+            inputs = [self.expr(a) for a in call.args]
             made = self.emit(node, "prim::With", inputs, manager=manager, named=MANAGERS[manager])
         else:
             value, leaving = self.entered(item, node)

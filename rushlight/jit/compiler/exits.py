@@ -141,7 +141,7 @@ class _Exits:
             else ast.For(node.target, node.iter, body, node.orelse)
         )
         ast.copy_location(made, node)
-        made.leaves = broken if leaves else None  # type: ignore[union-attr]
+        setattr(made, "leaves", broken if leaves else None)
         if not returns:
             after, left = self.block(rest, loop)
             return [made, *after], left

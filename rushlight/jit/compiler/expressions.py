@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.core.dtype import float16, float32, float64, int8, int16, int32, int64, uint8
+from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Missing, Space
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
 from rushlight.jit.program import schema as schemas
@@ -77,6 +78,12 @@ PROPERTIES = {
     "real": "aten::real",
     "imag": "aten::imag",
     "itemsize": "prim::itemsize",
+    "is_leaf": "aten::is_leaf",
+    "retains_grad": "aten::retains_grad",
+    **{
+        f"is_{name}": f"prim::is_{name}"
+        for name in ("cpu", "mps", "xla", "xpu", "ipu", "mkldnn", "quantized", "sparse_csr", "vulkan", "mtia")
+    },
 }
 # Methods that convert to a dtype: aten::to, to that one.
 _DTYPES = {
@@ -108,10 +115,11 @@ class Expressions:
         self.env: dict[str, Any] = {}
         # What the variables were where the block that is being compiled begins; empty in a function's own.
         self.around: dict[str, Any] = {}
+        self.annotated = False  # whether the type that an expression is to have was written down
 
     def error(self, node: Any, message: str) -> RuntimeError:
         """The error of a node."""
-        return RuntimeError(f"\n{message}:\n{self.source.show(node)}")
+        return RuntimeError(f"\n{message}:\n{self.source.show(node)}{callstack.told()}")
 
     def emit(self, node: Any, kind: str, inputs: Sequence[Value] = (), *types: Type, **attrs: Any) -> Node:
         """A new node at the end of the current block."""
@@ -147,6 +155,7 @@ class Expressions:
         if isinstance(found, Missing):
             raise RuntimeError(
                 f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}"
+                f"{callstack.told()}"
             )
         if isinstance(found, Items):
             values = [self.value(x, node) for x in found.items]
@@ -239,6 +248,8 @@ class Expressions:
             return Builtin("prim::tolist", (value,))
         if t == TENSOR and name in _DTYPES:
             return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
+        if t == TENSOR and name == "type":
+            return Builtin("aten::to", (value,))
         if schemas.named(f"aten::{name}"):
             return Builtin(f"aten::{name}", (value,))
         if schemas.named(f"prim::{name}") and t.kind == "Device":
@@ -336,8 +347,16 @@ class Expressions:
         op, right = node.ops[0], self.expr(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             left, right = right, left
+            if left.type.kind == "Class":
+                inside = self.call_method(Method(left, left.type.cls, "__contains__"), [right], {}, node)
+                turned = isinstance(op, ast.NotIn)
+                return self.call_builtin("aten::__not__", [inside], {}, node) if turned else inside
         if left.type.kind == right.type.kind == "Enum" and left.type != right.type:
-            return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
+            kind = f"aten::{_COMPARE[type(op)]}"
+            schema = next((s for s in schemas.named(kind) if s.overload == "enum"), None)
+            if schema is None:
+                return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
+            return self.emit(node, kind, [left, right], BOOL, schema=schema).output
         if left.type.kind == right.type.kind == "Tuple" and isinstance(op, (ast.Eq, ast.NotEq)):
             left, right = (self.listed(v, list_of(v.type.args[0]), node) for v in (left, right))
         found: Value = self.call_builtin(f"aten::{_COMPARE[type(op)]}", [left, right], {}, node)
@@ -349,9 +368,13 @@ class Expressions:
         """A value as a condition."""
         if value.type == BOOL:
             return value
+        if value.type.kind == "Class" and value.type.cls.method("__bool__") is not None:
+            found = self.call_method(Method(value, value.type.cls, "__bool__"), [], {}, node)
+            if found.type != BOOL:
+                raise self.error(node, f"expected a bool expression for condition but found {found.type}")
+            return found
         try:
-            result: Value = self.call_builtin("aten::Bool", [value], {}, node)
-            return result
+            return self.call_builtin("aten::Bool", [value], {}, node)
         except RuntimeError:
             raise self.error(node, f"Could not cast value of type {value.type} to bool") from None
 
@@ -373,6 +396,8 @@ class Expressions:
         return [self.tuple_item(found, i, node) for i in range(len(found.type.args))]
 
     def at_List(self, node: ast.List, wanted: Type | None = None) -> Any:
+        if wanted and wanted.kind in ("int", "float", "bool", "str", "Tensor", "Dict") and self.annotated:
+            raise self.error(node, f"Expected an annotation of type List but got {wanted}")
         inner = wanted.args[0] if wanted and wanted.kind == "List" else None
         return self.list_value([self.expr(e, inner) for e in node.elts], node, inner)
 
@@ -419,6 +444,10 @@ class Expressions:
 
     def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of an op of the table."""
+        raise NotImplementedError
+
+    def call_method(self, method: Method, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
+        """A call of a method of a class or module."""
         raise NotImplementedError
 
     def test(self, node: Any) -> tuple[Any, dict[str, Type], dict[str, Type]]:

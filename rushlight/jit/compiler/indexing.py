@@ -57,7 +57,7 @@ class Indexing(Expressions):
             return Items(base.items[slice(*bounds)])
         place = self.fixed(index)
         if not -len(base.items) <= place < len(base.items):
-            raise self.error(node, f"Index {place} is out of range for {len(base.items)} elements")
+            raise self.error(node, f"Index {place} out of range for {len(base.items)} elements")
         return base.items[place]
 
     def sliced(self, value: Value, index: ast.Slice, node: Any, dim: int | None = None) -> Value:
@@ -69,8 +69,7 @@ class Indexing(Expressions):
         parts = [self.constant(node, None) if e is None else self.expr(e) for e in (index.lower, index.upper)]
         parts.append(self.constant(node, 1) if index.step is None else self.expr(index.step))
         before = [] if dim is None else [self.constant(node, dim)]
-        result: Value = self.call_builtin("aten::slice", [value, *before, *parts], {}, node)
-        return result
+        return self.call_builtin("aten::slice", [value, *before, *parts], {}, node)
 
     def indexed(self, value: Value, index: Any, node: Any) -> Value:
         """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
@@ -113,8 +112,7 @@ class Indexing(Expressions):
         none, t = self.constant(node, None), optional(TENSOR)
         indices = [gathered.get(i, none) for i in range(max(gathered) + 1)]
         listed = self.emit(node, "prim::ListConstruct", indices, list_of(t)).output
-        result: Value = self.call_builtin("aten::index", [value, listed], {}, node)
-        return result
+        return self.call_builtin("aten::index", [value, listed], {}, node)
 
 
 def _is_dots(part: Any) -> bool:

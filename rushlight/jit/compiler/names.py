@@ -9,10 +9,13 @@ import builtins
 import inspect
 import math
 import re
+import sys
 import types
 import typing
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import is_dataclass
 from enum import Enum, EnumType
 from functools import cache
 from typing import Any
@@ -20,13 +23,23 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours
+from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Items, Known, Overloaded
-from rushlight.jit.frontend import NotSupportedError, Source, parsed
+from rushlight.jit.frontend import (
+    FrontendError,
+    NotSupportedError,
+    Source,
+    UnsupportedNodeError,
+    dataclass_init,
+    generated,
+    parsed,
+)
 from rushlight.jit.library import library
 from rushlight.jit.program import runtime, schema as schemas
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
+    ANY,
     DEVICE,
     GENERICS,
     INT,
@@ -65,7 +78,7 @@ class Names:
     def lookup(self, name: str, node: Any, compiler: Any) -> Any:
         """What a name stands for; None where there is none."""
         found = self.look(name)
-        return None if found is _NOTHING else Known(found)
+        return None if found is NOTHING else Known(found)
 
     def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
         """What base.name stands for, where base is a Python object."""
@@ -128,10 +141,13 @@ class Names:
 
     def annotation(self, node: Any, compiler: Any) -> Type:
         """The type that an annotation means."""
+        callstack.calls(compiler.source, node)
 
         def find(part: Any) -> Any:
             if isinstance(part, ast.Name) and part.id in ("Tensor", "Device"):
                 return {"Tensor": TENSOR, "Device": DEVICE}[part.id]
+            if isinstance(part, ast.Name) and self.lookup(part.id, part, compiler) is None:
+                raise TypeError(f"Unknown type name '{part.id}'")
             found = compiler.sugar(part)
             if isinstance(found, Known) and any(found.object is g for g in GENERICS):
                 return found.object
@@ -153,6 +169,8 @@ class Names:
 
     def compiled(self, found: Any, node: Any, compiler: Any) -> Any:
         """What a Python function is when compiled code calls it."""
+        if isinstance(found, torch.jit.ScriptModule):
+            raise compiler.error(node, "Cannot call a ScriptModule that is not a submodule of the caller")
         inner = getattr(found, "_function", None)
         if isinstance(inner, Function):
             return inner
@@ -190,9 +208,10 @@ class Names:
         """An attribute of a module or class that is none of its fields, constants and methods."""
         found = inspect.getattr_static(owner.python, name, None)
         if isinstance(found, property) and found.fget is not None:
-            made = owner.methods[name] = _method(found.fget, owner)
-            return compiler.call_method(_Bound(value, owner, name), [], {}, node) if made else None
+            owner.methods[name] = method_of(found.fget, owner)
+            return compiler.call_method(_Bound(value, owner, name), [], {}, node)
         if name in owner.extras:
+            self.check_compiles(owner, name, node, compiler)
             return Known(owner.extras[name])
         if name in ("items", "keys", "values") and owner.is_module:
             return Known(_Listing(name, value))
@@ -205,10 +224,46 @@ class Names:
                 f"convert Python "
                 f"type: '{owner.failed[name]}' to a TorchScript type.)",
             )
-        shown = owner.qualname.rpartition(".")[2] if owner.is_module else owner.qualname
+        if owner.is_module:
+            raise compiler.error(
+                node, f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}'"
+            )
+        unresolved = found is not None and not isinstance(found, (types.FunctionType, staticmethod))
         raise compiler.error(
-            node, f"{'Module' if owner.is_module else 'Class'} '{shown}' has no attribute '{name}'"
+            node,
+            f"'{owner.qualname}' object has no attribute or method '{name}'."
+            + f" '{name}' is defined as a class attribute which currently is not supported. Consider "
+            "converting this to an instance attribute." * unresolved,
         )
+
+    def set_outside(
+        self, value: Value, owner: ClassType, name: str, stored: Value, node: Any, compiler: Any
+    ) -> bool:
+        """Set a property that has a setter; whether there is one."""
+        found = inspect.getattr_static(owner.python, name, None) if owner.python is not None else None
+        if not isinstance(found, property) or found.fset is None:
+            return False
+        setter = f"{name}_setter"
+        owner.methods[setter] = owner.methods.get(setter) or method_of(found.fset, owner, name=setter)
+        compiler.call_method(_Bound(value, owner, setter), [stored], {}, node)
+        return True
+
+    def check_compiles(self, owner: ClassType, name: str, node: Any, compiler: Any) -> None:
+        """Raise where a function that a module holds is no TorchScript."""
+        function = owner.extras[name]
+        if not isinstance(function, types.FunctionType) or hasattr(function, "_torchscript_modifier"):
+            return
+        if is_ours(function) or hasattr(function, "__script_if_tracing_wrapper"):
+            return
+        try:
+            script_function(getattr(function, "__original_fn", function))
+        except (RuntimeError, FrontendError) as error:
+            raise compiler.error(
+                node,
+                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' (This function "
+                "exists as an attribute on the Python module, but we failed to compile it to a TorchScript "
+                f"function. \nThe error stack is reproduced here:\n\n{error})",
+            ) from None
 
 
 class _Bound:
@@ -233,7 +288,7 @@ class _Listing:
         )
 
 
-_NOTHING: Any = object()
+NOTHING: Any = object()
 _OPERATORS = re.compile(r"(rushlight|torch)$|rushlight\.nn\.functional$")
 # Modules whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
 _PREFIXES = {f"rushlight.{space}": f"{space}_" for space in ("linalg", "fft", "special")}
@@ -247,7 +302,8 @@ def named_builtin(found: Any) -> Any:
     if python_function(name) is not None and getattr(torch, name, None) is found:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
-        return Names(lambda name: None).functional(name)
+        known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
+        return known(name) or (known(row.told) if row is not None else None)
     if found is warnings.warn:
         return Builtin("aten::warn")
     if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
@@ -286,7 +342,7 @@ class _LibraryNames(Names):
 def _library_look(name: str) -> Any:
     if name == "annotate":
         return torch.jit.annotate
-    return _LIBRARY_SCOPE.get(name, getattr(builtins, name, _NOTHING))
+    return _LIBRARY_SCOPE.get(name, getattr(builtins, name, NOTHING))
 
 
 @cache
@@ -306,15 +362,15 @@ def library_function(name: str) -> Function:
     return build(tree, source, _LibraryNames(_library_look), path, None, {})
 
 
-def scope_of(function: Any) -> Callable[[str], Any]:
-    """How a function's names are looked up: what it closes over, its module, Python's own."""
-    closed = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
+def scope_of(function: Any, around: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
+    """How a function's names are looked up: what it closes over, its module, Python's own, then `around`."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
     def look(name: str) -> Any:
-        for table in (closed, function.__globals__):
-            if name in table:
-                return table[name]
-        return getattr(builtins, name, _NOTHING)
+        with suppress(KeyError, ValueError):  # a cell is empty while the class that it is for is being made
+            return cells[name].cell_contents
+        found = function.__globals__.get(name, getattr(builtins, name, NOTHING))
+        return around(name) if found is NOTHING and around is not None else found
 
     return look
 
@@ -343,15 +399,26 @@ def script_function(function: Any) -> Function:
         made = build(
             tree,
             source,
-            Names(scope_of(function)),
+            Names(scope_of(function, _annotated(function, tree))),
             unique(path),
             None,
             _defaults(function),
             lambda f: _compiled.__setitem__(function, f),
         )
         _compiled[function] = made
-    found: Function = _compiled[function]
-    return found
+    return _compiled[function]
+
+
+def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:
+    """What the names of annotations stood for where the function was defined, which it may not close over."""
+    notes = {a.arg: a.annotation for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)}
+    notes["return"] = tree.returns
+    known = {
+        note.id: function.__annotations__.get(name, NOTHING)
+        for name, note in notes.items()
+        if isinstance(note, ast.Name)
+    }
+    return lambda name: NOTHING if isinstance(known.get(name), str) else known.get(name, NOTHING)
 
 
 def _defaults(function: Any) -> dict[str, Any]:
@@ -372,6 +439,28 @@ def build(
     known: Callable[[Function | None], Any] = lambda f: None,
 ) -> Function:
     """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants."""
+    shown = tree.name if owner is None else f"{owner.qualname.rpartition('.')[2]}.{tree.name}"
+    with callstack.compiling(shown):
+        function = _declared(tree, source, names, qualname, owner, defaults)
+        known(function)
+        try:
+            _check_statements(tree.body, source)
+            Compiler(function, names, source).run(tree)
+        except BaseException:
+            known(None)
+            raise
+    return function
+
+
+def _declared(
+    tree: ast.FunctionDef,
+    source: Source,
+    names: Names,
+    qualname: str,
+    owner: ClassType | None,
+    defaults: dict[str, Any],
+) -> Function:
+    """A function with its arguments and, where it is said, its result's type."""
     function = Function(qualname, [], None, owner=owner)
     compiler = Compiler(function, names, source)
     if tree.args.vararg or tree.args.kwarg or any(d is not None for d in tree.args.kw_defaults):
@@ -394,6 +483,8 @@ def build(
         elif note is None or _is_any(note, source):
             t = TENSOR
         else:
+            note, count = _numbers(note)
+            function.repeated.update({a.arg: count} if count else {})
             t = names.annotation(note, compiler)
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
@@ -405,13 +496,31 @@ def build(
     function.returns = (
         None if result is None or _is_any(result, source) else names.annotation(result, compiler)
     )
-    known(function)
-    try:
-        compiler.run(tree)
-    except BaseException:
-        known(None)
-        raise
     return function
+
+
+def _check_statements(body: list[ast.stmt], source: Source) -> None:
+    """Raise for a statement that TorchScript does not have, also where it is never come to."""
+    if "rushlight" in source.file:
+        return
+    for node in body:
+        if not isinstance(node, (ast.Return, ast.Break, ast.Continue)) and not hasattr(
+            Compiler, f"do_{type(node).__name__}"
+        ):
+            raise UnsupportedNodeError(source, node)
+        _check_statements([*getattr(node, "body", []), *getattr(node, "orelse", [])], source)
+
+
+def _numbers(note: ast.expr) -> tuple[ast.expr, int]:
+    """An annotation, BroadcastingList2[int] and _size_2_t as lists; for how many numbers one may stand."""
+    base = note.value if isinstance(note, ast.Subscript) else note
+    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+    found = re.fullmatch(r"BroadcastingList([1-6])|_size_([1-6])_t", name)
+    if found is None:
+        return note, 0
+    element = note.slice if isinstance(note, ast.Subscript) else ast.Name("int", ast.Load())
+    listed = ast.Subscript(ast.Name("List", ast.Load()), element, ast.Load())
+    return ast.fix_missing_locations(ast.copy_location(listed, note)), int(found[1] or found[2])
 
 
 def _is_any(note: ast.AST, source: Source) -> bool:
@@ -424,22 +533,31 @@ def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[as
     for line in source.lines[tree.lineno - 1 : tree.body[0].end_lineno]:
         found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
         if found:
-            inner = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body  # type: ignore[attr-defined]
+            inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
+            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body
     return [], None
 
 
 def ignored(function: Any, owner: ClassType | None) -> Function:
     """A Python function that stays Python, or that raises when it is reached (`unused`)."""
-    notes, formal = inspect.get_annotations(function, eval_str=True), inspect.signature(function).parameters
+    unused = function._torchscript_modifier == "unused"
+    notes, formal = dict[str, Any](), inspect.signature(function).parameters
+    if not unused:
+        notes = inspect.get_annotations(function, eval_str=True)
+    elif "return" in function.__annotations__:
+        notes["return"] = inspect.get_annotations(function, eval_str=True)["return"]
     made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
     for i, (name, p) in enumerate(formal.items()):
+        if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            continue
         own = i == 0 and owner is not None
         t = (
             Type("Class", cls=owner)
             if own
             else from_python(notes[name], _class_type)
             if name in notes
+            else ANY
+            if unused
             else TENSOR
         )
         made.arguments.append(
@@ -464,27 +582,53 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
 # --- classes ------------------------------------------------------------------------------------
 
 
-def _method(function: Any, owner: ClassType) -> Function:
-    """The program of a method."""
+def method_of(
+    function: Any, owner: ClassType, around: Callable[[str], Any] | None = None, name: str = ""
+) -> Function:
+    """The program of a method; around(name): what names stand for that are nothing where it is defined."""
     if getattr(function, "_torchscript_modifier", "") in ("ignore", "unused"):
         return ignored(function, owner)
     tree, source = parsed(function)
     return build(
         tree,
         source,
-        Names(scope_of(function)),
-        f"{owner.qualname}.{tree.name}",
+        Names(scope_of(function, around)),
+        f"{owner.qualname}.{name or tree.name}",
         owner,
         _defaults(function),
-        lambda f: owner.methods.update({tree.name: f}),
+        lambda f: owner.methods.update({name or tree.name: f}),
     )
 
 
-def compile_method(owner: ClassType, name: str) -> Function | None:
+def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any] | None) -> Function:
+    """The program of the __init__ that a dataclass has made."""
+    tree, source, notes = dataclass_init(owner.python)
+
+    def look(name: str) -> Any:
+        note = notes.get(name, NOTHING)
+        if isinstance(note, str):
+            return eval(note, function.__globals__)
+        return note if note is not NOTHING or around is None else around(name)
+
+    found = Names(scope_of(function, look))
+    return build(
+        tree,
+        source,
+        found,
+        f"{owner.qualname}.__init__",
+        owner,
+        _defaults(function),
+        lambda f: owner.methods.update({"__init__": f}),
+    )
+
+
+def compile_method(
+    owner: ClassType, name: str, around: Callable[[str], Any] | None = None
+) -> Function | None:
     """The method of a Python class, compiled when it is first asked for; None where there is none."""
     trees = library()
-    for base in owner.python.__mro__:
-        if base in (torch.nn.Module, object):
+    for base in owner.python.__mro__ if owner.is_module else (owner.python,):
+        if base in (torch.nn.Module, object, torch.jit.ScriptModule):
             return None
         key = f"{base.__name__}.{name}"
         if key in trees and base.__module__.startswith("rushlight.nn"):
@@ -503,7 +647,9 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         if found is not None and not isinstance(found, property):
             found = found.__func__ if isinstance(found, staticmethod) else getattr(base, name)
             if isinstance(found, types.FunctionType):
-                made = _method(found, owner)
+                if is_dataclass(base) and generated(found):
+                    return _dataclass_init(found, owner, around) if name == "__init__" else None
+                made = method_of(found, owner, around)
                 owner.methods[name] = made
                 return made
             return None
@@ -519,18 +665,35 @@ def _class_type(cls: type) -> Type:
     return Type("Class", cls=class_type(cls))
 
 
-def class_type(cls: type) -> ClassType:
-    """The type of a Python class that TorchScript compiles."""
+def class_type(cls: type, around: Callable[[str], Any] | None = None) -> ClassType:
+    """The type of a Python class that TorchScript compiles. around(name): what else names in it stand for."""
     if cls not in _classes:
         made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
-        made.compile = lambda name: compile_method(made, name)
+
+        def look(name: str) -> Any:
+            return cls if name == cls.__name__ else NOTHING if around is None else around(name)
+
+        made.compile = lambda name: compile_method(made, name, look)
         setattr(cls, "_type", made)
-        for name, note in inspect.get_annotations(cls).items():
-            made.fields[name] = from_python(
-                note
-                if not isinstance(note, str)
-                else eval(note, vars(__import__("sys").modules[cls.__module__]))
-            )
-            made.kinds[name] = "attribute"
-        made.method("__init__")
+        try:
+            with callstack.compiling(made.qualname):
+                _fill(made, cls)
+        except BaseException:
+            _classes.pop(cls, None)
+            if "_type" in vars(cls):
+                delattr(cls, "_type")
+            raise
     return _classes[cls]
+
+
+def _fill(made: ClassType, cls: Any) -> None:
+    """Give a class's type its fields and compile its methods, __init__ first."""
+    for name, note in inspect.get_annotations(cls).items():
+        if name in vars(cls) and not is_dataclass(cls):
+            continue  # a value of the class, which objects of TorchScript do not see
+        known = eval(note, vars(sys.modules[cls.__module__])) if isinstance(note, str) else note
+        made.fields[name], made.kinds[name] = from_python(known, _class_type), "attribute"
+    made.method("__init__")
+    for name, found in vars(cls).items():
+        if isinstance(found, types.FunctionType):
+            made.method(name)

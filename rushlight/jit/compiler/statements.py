@@ -90,7 +90,9 @@ class Compiler(Contexts):
         t = self.names.annotation(node.annotation, self)
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
+        self.annotated = True
         value = self.expr(node.value, t)
+        self.annotated = False
         found = self.convert(
             value,
             t,
@@ -162,12 +164,18 @@ class Compiler(Contexts):
         if owner is None:
             raise self.error(node, f"Tried to set an attribute: {name} on a non-class: {base.type}")
         if name not in owner.fields:
+            if self.names.set_outside(base, owner, name, value, node, self):
+                return
             if owner.is_module or self.function.name != "__init__":
                 raise self.error(
                     node,
                     f"Tried to set nonexistent attribute: {name}. Did you forget to "
                     f"initialize it in "
                     "__init__()?",
+                )
+            if self.block is not self.function.block:
+                raise self.error(
+                    node, "First attribute assignment cannot be in a control-flow block; assign it before"
                 )
             owner.fields[name], owner.kinds[name] = value.type, "attribute"
         message = f"Wrong type for attribute assignment. Expected {{wanted}} but got {{actual}}"  # noqa: F541
@@ -197,4 +205,9 @@ class Compiler(Contexts):
         for target in node.targets:
             if not isinstance(target, ast.Subscript):
                 raise UnsupportedNodeError(self.source, node)
+            if isinstance(target.slice, ast.Slice):
+                raise self.error(
+                    target,
+                    "del statements only support deletion at a single index, slicing is not supported",
+                )
             self.call_builtin("aten::Delete", [self.expr(target.value), self.expr(target.slice)], {}, node)

@@ -54,8 +54,7 @@ class CodeWriter(Writer):
     def constant(self, node: Node) -> str:
         value = node.attrs["value"]
         if node.output.type == FUNCTION:
-            result: str = value.qualname
-            return result
+            return value.qualname
         if isinstance(value, Enum):
             return f"{node.output.type}.{value.name}"
         if isinstance(value, _PLAIN):
@@ -150,8 +149,7 @@ def _is_default(value: Any, p: Any) -> bool:
             v.node.attrs.get("value") if v.node and v.node.kind == "prim::Constant" else REQUIRED
             for v in value.node.inputs
         ]
-        result: bool = inner == p.default
-        return result
+        return inner == p.default
     known = value.node.attrs.get("value", REQUIRED) if value.node.kind == "prim::Constant" else REQUIRED
     return type(known) is type(p.default) and known == p.default
 

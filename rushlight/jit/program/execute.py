@@ -23,6 +23,7 @@ from rushlight.jit.program.ir import Function, Node, Value
 from rushlight.jit.program.schema import REQUIRED
 from rushlight.jit.program.types import TENSOR, Type
 from rushlight.jit.program.writing import Writer
+from rushlight.jit.state import STACK
 from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
 
 
@@ -155,7 +156,10 @@ class PythonWriter(Writer):
             return plain.templates[node.kind]
         name = node.kind.split("::")[1]
         keys = (f"{node.kind}.{node.schema.overload}", node.kind)
-        takes_tensors = any(p.type == TENSOR for p in node.schema.parameters)
+        formal = [p.type for p in node.schema.parameters]
+        takes_tensors = TENSOR in formal
+        if formal and formal[0].kind in ("List", "Dict") and TENSOR in formal[1:]:
+            takes_tensors = plain.get(*keys) is None  # [tensor].index(tensor) is of lists
         template = of_tensors.get(*keys) if takes_tensors else plain.get(*keys) or of_tensors.get(*keys)
         if template is None:
             function = _function(name, node.schema.overload)
@@ -203,8 +207,7 @@ def runner(function: Function) -> Callable[..., Any]:
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
         PLACES[function.run.__code__.co_filename] = writer.places
-    result: Callable[..., Any] = function.run
-    return result
+    return function.run
 
 
 # --- calls from outside -------------------------------------------------------------------------
@@ -218,18 +221,23 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     formal = function.arguments[own:]
     scope: dict[str, Any] = {
         **SCOPE,
-        "run": runner(function),
-        "failed": failed,
-        "slow": lambda *found: _check(function, declared, *found),
+        "__run": runner(function),
+        "__failed": failed,
+        "__stack": STACK,
+        "__function": function,
+        "__slow": lambda *found: _check(function, declared, *found),
     }
     given = "".join(f"{name}, " for name, _, _ in formal)
     tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
-    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*extra, **more):"]
-    exact = f"if not ({' and '.join([*tests, 'not extra', 'not more'])}): "
-    checked = f"{f'{given.strip()} = ' if given else ''}slow(extra, more, {given})"
+    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*__extra, **__more):"]
+    exact = f"if not ({' and '.join([*tests, 'not __extra', 'not __more'])}): "
+    checked = f"{f'{given.strip()} = ' if given else ''}__slow(__extra, __more, {given})"
     lines.append(f"    {exact if len(tests) == len(formal) else ''}{checked}")
-    lines.append(f"    try:\n        return run({'self, ' * own}{given})")
-    lines.append("    except Exception as error:\n        raise failed(error) from None")
+    everything = f"({'self, ' * own}{given})"
+    lines.append("    if __stack and __stack[-1] is not None:")
+    lines.append(f"        return __stack[-1].scripted(__function, {everything})")
+    lines.append(f"    try:\n        return __run({'self, ' * own}{given})")
+    lines.append("    except Exception as __error:\n        raise __failed(__error) from None")
     return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
 
 
@@ -256,8 +264,15 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
                     f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}"
                 )
             value = list(default) if isinstance(default, list) else default
+        if name in function.repeated and isinstance(value, (int, float)):
+            value = [value] * function.repeated[name]
         if not accepts(value, t):
             shown = type(value).__name__
+            missing = lacking(value, t)
+            if missing:
+                raise RuntimeError(
+                    f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
+                )
             raise RuntimeError(
                 f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
                 f"instead "
@@ -266,6 +281,25 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             )
         taken.append(runtime.handed(value, t))
     return tuple(taken)
+
+
+def lacking(value: Any, t: Type) -> str:
+    """What an object lacks that is to be one of a compiled class; empty where that is not what is wrong."""
+    if t.kind != "Class" or t.cls.is_module or t.cls.is_interface:
+        return ""
+    for name, wanted in t.cls.fields.items():
+        if not hasattr(value, name):
+            return (
+                f"Tried to cast object to type {t} but object was missing attribute {name}; it is a "
+                f"{type(value).__name__}"
+            )
+        found = getattr(value, name)
+        if not accepts(found, wanted):
+            return (
+                f"Could not cast attribute '{name}' to type {wanted}: it is a {type(found).__name__} in an "
+                f"object of {t}"
+            )
+    return ""
 
 
 def accepts(value: Any, t: Type) -> bool:
@@ -286,11 +320,9 @@ def accepts(value: Any, t: Type) -> bool:
     if kind == "Enum":
         return isinstance(value, t.cls)
     if kind == "Class":
-        return (
-            getattr(value, "_type", None) is t.cls
-            or isinstance(value, t.cls.python or ())
-            or t.cls.is_interface
-        )
+        if getattr(value, "_type", None) is t.cls or isinstance(value, t.cls.python or ()):
+            return t.cls.is_module or not lacking(value, t)
+        return bool(t.cls.is_interface)
     plain: dict[str, Any] = {
         "Tensor": torch.Tensor,
         "int": (int, torch.dtype),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 
-from rushlight.jit.frontend import Error
+from rushlight.jit.frontend import Error, Place
 
 PLACES: dict[str, list[str]] = {}
 """Of each program's Python text, by its file's name: where its lines come from ("file:line:column")."""
@@ -22,14 +22,17 @@ def failed(error: Exception) -> Exception:
         if places is not None and 0 <= traceback.tb_lineno - 2 < len(places):
             shown.append(_shown(places[traceback.tb_lineno - 2], code.co_name))
         traceback = traceback.tb_next
+    told = f"KeyError: {error.args[0]}" if isinstance(error, KeyError) and error.args else error
     return RuntimeError(
         "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
-        f"(most recent call last):\n{''.join(shown)}RuntimeError: {error}\n"
+        f"(most recent call last):\n{''.join(shown)}RuntimeError: {told}\n"
     )
 
 
 def _shown(place: str, function: str) -> str:
-    """A line of the source, marked from the column on."""
+    """The lines of the source around, marked where it is."""
+    if isinstance(place, Place) and hasattr(place.node, "end_lineno"):
+        return place.source.show(place.node, function)
     file, line, column = (*place.rsplit(":", 2), "0", "0")[:3]
     if not line.isdigit() or not column.isdigit():
         return f"  File {place!r}, in {function}\n"

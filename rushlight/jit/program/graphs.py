@@ -197,9 +197,8 @@ class TupleType(Type):
 class DictType(Type):
     """The type of a dict."""
 
-    def __init__(self, key: Type | Plain, value: Type | None = None) -> None:
-        plain = key if isinstance(key, Plain) else Plain("Dict", (key._type, value._type))  # type: ignore[union-attr]
-        super().__init__(plain)
+    def __init__(self, key: Type | Plain, value: Any = None) -> None:
+        super().__init__(key if isinstance(key, Plain) else Plain("Dict", (key._type, value._type)))
 
 
 class ClassType(Type):
@@ -253,8 +252,7 @@ class Value(_View):
 
     def offset(self) -> int:
         """Which of its node's results it is."""
-        result: int = self._of.node.outputs.index(self._of)
-        return result
+        return self._of.node.outputs.index(self._of)
 
     def uses(self) -> list[Use]:
         """Who reads it."""
@@ -289,8 +287,7 @@ class Node(_View):
 
     def kind(self) -> str:
         """aten::add, prim::Constant, ..."""
-        result: str = self._of.kind
-        return result
+        return self._of.kind
 
     def inputs(self) -> Iterator[Value]:
         """What it reads."""
@@ -333,8 +330,7 @@ class Node(_View):
 
     def scopeName(self) -> str:
         """The modules that ran, from the outermost, with slashes between."""
-        result: str = self._of.scope
-        return result
+        return self._of.scope
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of an if or a loop."""
@@ -346,6 +342,7 @@ class Node(_View):
 
     def schema(self) -> str:
         """The signature of the op; "(no schema)" where it has none."""
+        # What it needs, jit.tracing.trace, imports this file.
         from rushlight.jit.program.schema import _lines
 
         found = self._of.schema
@@ -362,8 +359,7 @@ class Node(_View):
 
     def sourceRange(self) -> str:
         """The line of the program that it comes from."""
-        result: str = self._of.place
-        return result
+        return self._of.place
 
     def mustBeNone(self) -> bool:
         """Whether it is the constant None."""
@@ -476,6 +472,10 @@ class Graph(Block):
     def _order(self, value: ir.Value) -> int:
         return list(self._written().spelled).index(value)
 
+    def changed(self, function: ir.Function) -> None:
+        """Show this program from now on."""
+        self._function, self._of, self._writer = function, function.block, None
+
     def block(self) -> Block:
         """Itself, as a block."""
         return self
@@ -522,8 +522,7 @@ class TracingState:
 
     def current_scope(self) -> str:
         """The scope of nodes that follow."""
-        result: str = self._tracer.compiler.block.scope
-        return result
+        return self._tracer.compiler.block.scope
 
     def _enter(self) -> None:
         self._tracer.compiler.block.scope = "/".join(self._tracer.scopes)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
 from rushlight.jit.program.ir import Block, Function, Names, Node, Value
 from rushlight.jit.program.schema import spell
+from rushlight.jit.program.types import qualified
 
 # PyTorch's names of dtypes, where graphs tell a traced tensor's.
 SCALARS = {
@@ -85,6 +87,10 @@ def _constant(node: Node) -> str:
         return f'[name="{value.name}"]'
     if isinstance(value, bool):
         return f"[value={int(value)}]"
+    if isinstance(value, Enum):
+        return f"[value={qualified(type(value))}.{value.name}]"
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, Enum) for v in value):
+        return f"[value=[{', '.join(f'{qualified(type(v))}.{v.name}' for v in value)}]]"
     shown = str(value) if isinstance(value, torch.device) else value
     return f"[value={spell(shown) if isinstance(shown, (int, float, str, complex)) else '<Tensor>'}]"
 
@@ -92,6 +98,8 @@ def _constant(node: Node) -> str:
 def _attributes(node: Node) -> str:
     if node.kind == "prim::Constant":
         return _constant(node)
+    if node.kind == "prim::isinstance":
+        return f"[types=[{', '.join(t.short() for t in node.attrs['types'])}]]"
     named = node.kind in ("prim::GetAttr", "prim::SetAttr", "prim::CallMethod")
     return f'[name="{node.attrs["name"]}"]' if named else ""
 

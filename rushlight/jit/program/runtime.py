@@ -6,6 +6,7 @@ A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core import callers
 from rushlight.jit.frontend import Error
+from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.types import Type
 from rushlight.nn import functional as F
 
@@ -55,17 +57,6 @@ def fail(shown: str, message: str, kind: str | None = None) -> Any:
 def absent(kind: str) -> Any:
     """An op that a file's code has, perhaps where it never comes to, and Rushlight has not."""
     raise RuntimeError(f"{kind}: Rushlight has no such op")
-
-
-class ScriptList(list[Any]):
-    """A list that scripted functions are handed as it is; of others they get a copy."""
-
-    def __repr__(self) -> str:
-        return list.__repr__(self)
-
-
-class ScriptDict(dict[Any, Any]):
-    """The same, of a dict."""
 
 
 def handed(value: Any, t: Type) -> Any:
@@ -113,6 +104,14 @@ def percent(form: str, *values: Any) -> str:
 def set_item(where: Any, index: Any, value: Any) -> None:
     """where[index] = value."""
     where[index] = value
+
+
+def index(found: list[Any], item: Any) -> int:
+    """Where the first element is that equals the item."""
+    try:
+        return found.index(item)
+    except ValueError:
+        raise ValueError(f"'{item}' is not in list") from None
 
 
 def extended(where: list[Any], more: list[Any]) -> list[Any]:
@@ -211,6 +210,13 @@ def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: flo
     with torch.no_grad():
         F.embedding(indices, weight, max_norm=max_norm, norm_type=norm_type)
     return weight
+
+
+def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: list[int]) -> torch.Tensor:
+    """Values at their places in zeros of these sizes, by indices into the last dims, flattened."""
+    dims = len(size)
+    flat = x.new_zeros((*x.shape[:-dims], math.prod(size)))
+    return flat.scatter(-1, indices.flatten(-dims), x.flatten(-dims)).unflatten(-1, size)
 
 
 def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> torch.Tensor:

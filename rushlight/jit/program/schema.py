@@ -78,7 +78,10 @@ def named(kind: str) -> list[Schema]:
 
 
 def _parse(line: str) -> Schema:
-    space, name, overload, inside, result = _LINE.match(line).groups()  # type: ignore[union-attr]
+    found = _LINE.match(line)
+    if found is None:
+        raise ValueError(f"expected a signature, space::name.overload(parameters) -> result, got {line!r}")
+    space, name, overload, inside, result = found.groups()
     parts, parameters, keyword = _split(inside), [], False
     for part in parts:
         if part == "*":

@@ -29,9 +29,14 @@ def range_length(low: int, high: int, step: int) -> int:
     return len(range(low, high, step))
 
 
+@plain("Size")
+def size(sizes: list[int]) -> list[int]:
+    return list(sizes)
+
+
 @plain("Delete")
 def delete(container: Any, index: Any) -> None:
-    return container.__delitem__(index)  # type: ignore[no-any-return]
+    return container.__delitem__(index)
 
 
 @plain("append")
@@ -54,6 +59,11 @@ def pop(container: Any, *index: Any) -> Any:
     return container.pop(*index)
 
 
+@plain("popitem")
+def popitem(found: dict[Any, Any]) -> tuple[Any, Any]:
+    return found.popitem()
+
+
 @plain("remove")
 def remove(found: list[Any], item: Any) -> None:
     return found.remove(item)
@@ -66,7 +76,7 @@ def reverse(found: list[Any]) -> None:
 
 @plain("clear")
 def clear(container: Any) -> None:
-    return container.clear()  # type: ignore[no-any-return]
+    return container.clear()
 
 
 @plain("sort")
@@ -81,7 +91,7 @@ def count(found: list[Any], item: Any) -> int:
 
 @plain("index")
 def index(found: list[Any], item: Any) -> int:
-    return found.index(item)
+    return rt.index(found, item)
 
 
 @plain("copy")

@@ -52,6 +52,53 @@ def is_sparse(x: Tensor) -> bool:
     return bool(x.is_sparse)
 
 
+@of_tensors("prim::is_cpu")
+def is_cpu(x: Tensor) -> bool:
+    return x.is_cpu
+
+
+@of_tensors(
+    "prim::is_mps", "prim::is_xla", "prim::is_xpu", "prim::is_ipu", "prim::is_mkldnn", "prim::is_vulkan"
+)
+def is_elsewhere(x: Tensor) -> bool:
+    return False
+
+
+@of_tensors("prim::is_quantized", "prim::is_mtia", "prim::is_maia")
+def is_quantized(x: Tensor) -> bool:
+    return False
+
+
+@of_tensors("prim::is_sparse_csr")
+def is_sparse_csr(x: Tensor) -> bool:
+    return bool(x.is_sparse_csr)
+
+
+@of_tensors("is_leaf")
+def is_leaf(x: Tensor) -> bool:
+    return bool(x.is_leaf)
+
+
+@of_tensors("retains_grad")
+def retains_grad(x: Tensor) -> bool:
+    return bool(x.retains_grad)
+
+
+@of_tensors("mT")
+def mT(x: Tensor) -> Tensor:
+    return x.mT
+
+
+@of_tensors("mH")
+def mH(x: Tensor) -> Tensor:
+    return x.mH
+
+
+@of_tensors("matrix_H")
+def matrix_H(x: Tensor) -> Tensor:
+    return x.H
+
+
 @of_tensors("prim::data")
 def data(x: Tensor) -> Tensor:
     return x.data

@@ -62,6 +62,9 @@ class _ListLike(Module):
     def __len__(self) -> int:
         raise NotImplementedError
 
+    def __getitem__(self, idx: Any) -> Any:
+        raise NotImplementedError
+
     def __iadd__(self, other: Iterable[Any]) -> Any:
         return self.extend(other)
 
@@ -81,6 +84,9 @@ class _DictLike(Module):
     def __len__(self) -> int:
         return len(getattr(self, self._table))
 
+    def __getitem__(self, key: str) -> Any:
+        raise NotImplementedError
+
     def __iter__(self) -> Iterator[str]:
         return iter(getattr(self, self._table))
 
@@ -94,7 +100,7 @@ class _DictLike(Module):
 
     def pop(self, key: str) -> Any:
         """Remove and return what is under a key."""
-        value = self[key]  # type: ignore[index]
+        value = self[key]
         del self[key]
         return value
 
@@ -154,7 +160,7 @@ class _Modules(_ListLike):
 
     def pop(self, key: Any) -> Any:
         """Remove and return the module at an index."""
-        module = self[key]  # type: ignore[index]
+        module = self[key]
         del self[key]
         return module
 

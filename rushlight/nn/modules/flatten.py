@@ -44,11 +44,11 @@ class Unflatten(Module):
             _check_elements(unflattened_size, (tuple,), tuple, "tuples")
         else:
             raise TypeError("invalid argument type for dim parameter")
-        self.dim = dim
-        self.unflattened_size = unflattened_size
+        self.dim: Any = dim  # numbers, or names
+        self.unflattened_size: Any = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return torch.unflatten(input, self.dim, self.unflattened_size)  # type: ignore[arg-type] # also names
+        return torch.unflatten(input, self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim!r}, unflattened_size={self.unflattened_size}"

@@ -54,12 +54,12 @@ class Linear(Module):
         _init_bias(self.bias, self.weight)
 
     def forward(self, input: Tensor) -> Tensor:
-        own = self._parameters
+        own: dict[str, Any] = self._parameters
         try:  # two look-ups instead of two failing ones: this is the most called layer
             weight, bias = own["weight"], own["bias"]
         except KeyError:  # parametrized, or pruned: attributes
             weight, bias = self.weight, self.bias
-        return F.linear(input, weight, bias)  # type: ignore[arg-type] # a weight is not None
+        return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         return (

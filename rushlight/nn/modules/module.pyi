@@ -8,14 +8,19 @@ all parts use, which __init__ makes.
 Invariants: a name is in at most one of `_parameters`, `_buffers`, `_modules` and the instance's
 own attributes; what is in the first three is found by __getattr__.
 """
+from builtins import type as _type
 from collections.abc import Callable
 from rushlight import Tensor
 from rushlight.nn.modules.base.conversion import Conversion
 from rushlight.nn.modules.base.hooks import Hooks
 from rushlight.nn.modules.base.state import State
 from rushlight.nn.modules.base.tree import Tree
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R", covariant=True)
+class _Forward(Protocol[_P, _R]):
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Module(Tree, Hooks, State, Conversion):
     """Base class of layers and models: subclass it and define `forward`.
 
@@ -50,3 +55,7 @@ def _forward_unimplemented(self: Any, *input: Tensor) -> None:
     """Define the computation; every subclass does."""
 def _hooked(hooks: Any, module: Module, name: str, value: Any) -> Any: ...
 def _is_tensor_like(value: Any) -> bool: ...
+def _keep_ops_unbound(cls: _type) -> None:
+    """Let ops that a class holds (`conv = torch.conv2d`) not become methods of its instances: PyTorch's are
+    built-in functions, which do not.
+    """

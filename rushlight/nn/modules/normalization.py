@@ -187,6 +187,6 @@ class RMSNorm(Module):
 
 
 def _shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
-    if isinstance(normalized_shape, numbers.Integral):
+    if isinstance(normalized_shape, (int, numbers.Integral)):
         return (int(normalized_shape),)
-    return tuple(normalized_shape)  # type: ignore[arg-type] # an int is a numbers.Integral
+    return tuple(normalized_shape)

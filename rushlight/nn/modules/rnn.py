@@ -432,8 +432,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        result: tuple[Any, Any] = self._step(torch.lstm_cell, input, hx, 2)  # two states
-        return result
+        return self._step(torch.lstm_cell, input, hx, 2)  # two states
 
 
 class GRUCell(RNNCellBase):

@@ -122,7 +122,7 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        made: Embedding = cls._around(
+        return cls._around(
             embeddings,
             _freeze=freeze,
             padding_idx=padding_idx,
@@ -131,7 +131,6 @@ class Embedding(_Table):
             scale_grad_by_freq=scale_grad_by_freq,
             sparse=sparse,
         )
-        return made
 
 
 class EmbeddingBag(_Table):
@@ -184,7 +183,7 @@ class EmbeddingBag(_Table):
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
-        return F.embedding_bag(  # type: ignore[return-value] # one tensor
+        return F.embedding_bag(
             input,
             self.weight,
             offsets,

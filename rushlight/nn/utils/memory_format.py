@@ -17,10 +17,10 @@ def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     return _convert(module, memory_format, (torch.nn.Conv3d, torch.nn.ConvTranspose3d))
 
 
-def _convert(module: Any, memory_format: Any, classes: tuple[type, ...]) -> Any:
+def _convert(module: Any, memory_format: Any, classes: tuple[type[Any], ...]) -> Any:
     for child in module.modules():
         if isinstance(child, classes):
-            weight: Any = child.weight  # type: ignore[attr-defined] # they are convolutions
+            weight = child.weight
             dense = weight.detach().clone(memory_format=torch.contiguous_format)
             weight.data = dense.contiguous(memory_format=memory_format)
     return module

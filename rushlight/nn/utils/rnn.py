@@ -45,8 +45,7 @@ class PackedSequence(_Fields):
             None if index is None else index.to(data.device, non_blocking=False)
             for index in (self.sorted_indices, self.unsorted_indices)
         )
-        made: PackedSequence = type(self)(data, self.batch_sizes, *moved)
-        return made
+        return type(self)(data, self.batch_sizes, *moved)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The data put through Tensor.to()."""
@@ -136,8 +135,7 @@ def pack_padded_sequence(
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     data, batch_sizes = _pack(input, lengths, batch_first)
-    packed: PackedSequence = PackedSequence(data, batch_sizes, order, None)
-    return packed
+    return PackedSequence(data, batch_sizes, order, None)
 
 
 def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:

@@ -112,7 +112,7 @@ class LRScheduler:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "step" in cls.__dict__:
-            cls.step = replayed(cls.__dict__["step"])  # type: ignore[method-assign]
+            setattr(cls, "step", replayed(cls.__dict__["step"]))
 
     @replayed
     def step(self, epoch: int | None = None) -> None:

@@ -113,10 +113,10 @@ class OneCycleLR(_Momenta):
         return (end - start) * pct + start
 
     def _anneal_func(self, start: float, end: float, pct: float) -> float:
-        kind = self.__dict__.get("_anneal_func_type")
+        own = self.__dict__
+        kind = own.get("_anneal_func_type")
         if kind is None:  # a state of old brought the function itself
-            result: float = self.anneal_func(start, end, pct)  # type: ignore[attr-defined]
-            return result
+            return own["anneal_func"](start, end, pct)
         return (self._annealing_cos if kind == "cos" else self._annealing_linear)(start, end, pct)
 
     def get_lr(self) -> list[Any]:

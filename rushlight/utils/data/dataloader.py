@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from typing import Any, Generic, cast
 
 from rushlight._engine.core.callers import warn
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import Dataset, IterableDataset, T_co
+from rushlight.utils.data.fetch import IterableFetcher, MapFetcher, Recipe
 from rushlight.utils.data.iterator import (
     _BaseDataLoaderIter,
     _MultiProcessingDataLoaderIter as _MultiProcessingDataLoaderIter,
@@ -37,6 +38,13 @@ class _DatasetKind:
 
     Map = 0
     Iterable = 1
+
+    @staticmethod
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool
+    ) -> MapFetcher | IterableFetcher:
+        """What fetches batches: its `fetch(index)` gives one."""
+        return Recipe(dataset, kind == _DatasetKind.Iterable, auto_collation, collate_fn, drop_last).fetcher()
 
 
 class DataLoader(Generic[T_co]):
@@ -169,8 +177,7 @@ class DataLoader(Generic[T_co]):
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)
-        result: _BaseDataLoaderIter = self._iterator
-        return result
+        return self._iterator
 
     def __len__(self) -> int:
         if self._iterable:

@@ -116,8 +116,7 @@ class ConcatDataset(Dataset[T_co]):
             idx += len(self)
         place = bisect.bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[place - 1] if place else 0
-        result: T_co = self.datasets[place][idx - before]
-        return result
+        return self.datasets[place][idx - before]
 
 
 class ChainDataset(IterableDataset[T_co]):
@@ -145,10 +144,8 @@ class Subset(Dataset[T_co]):
 
     def __getitem__(self, idx: Any) -> T_co:
         if isinstance(idx, list):
-            result: T_co = self.dataset[[self.indices[i] for i in idx]]
-            return result
-        answer: T_co = self.dataset[self.indices[idx]]
-        return answer
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[i] for i in indices]

@@ -11,6 +11,7 @@ import itertools
 import time
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
@@ -112,8 +113,8 @@ def pin(data: Any) -> Any:
     if isinstance(data, (str, bytes)):
         return data
     if isinstance(data, collections.abc.Mapping):
-        items = {name: pin(value) for name, value in data.items()}
-        return type(data)(items)  # type: ignore[call-arg]
+        kind: Callable[..., Any] = type(data)
+        return kind({name: pin(value) for name, value in data.items()})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*map(pin, data))
     if isinstance(data, (list, tuple)):
@@ -308,8 +309,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         for worker in itertools.islice(self._turns, self._num_workers):
             fair = self._in_order or self._load[worker] < self._ahead // sum(self._active)
             if self._active[worker] and fair:
-                result: int | None = worker
-                return result
+                return worker
         return None
 
     # --- taking in batches --------------------------------------------------------------------

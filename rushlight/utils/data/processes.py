@@ -257,8 +257,7 @@ def _unpickler(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], J
             memory = memoryview(sharing.private(descriptor, size))
         finally:
             os.close(descriptor)
-        result: Job = pickle.loads(body, buffers=[memory[a:b] for a, b in spans])
-        return result
+        return pickle.loads(body, buffers=[memory[a:b] for a, b in spans])
 
     return unpacked
 

@@ -127,6 +127,5 @@ def uncounted(row: str, given: dict[str, Any]) -> bool:
     if row == "lstm":
         return given["input"].dtype is not torch.float64
     if row == "matmul":
-        result: bool = given["other"].dim() == 1 or (given["input"].dim() == 1 and given["other"].dim() != 2)
-        return result
+        return given["other"].dim() == 1 or (given["input"].dim() == 1 and given["other"].dim() != 2)
     return row == "bilinear" or (row == "linear" and given["weight"].dim() != 2)

@@ -64,8 +64,7 @@ class ASPP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, in_channels, H, W)."""
-        result: Tensor = self.project(torch.cat([conv(x) for conv in self.convs], dim=1))
-        return result
+        return self.project(torch.cat([conv(x) for conv in self.convs], dim=1))
 
 
 class DeepLabHead(nn.Sequential):

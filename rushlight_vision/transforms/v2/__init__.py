@@ -16,6 +16,7 @@ from rushlight import nn
 from rushlight._engine.core.pytree import flatten
 from rushlight_vision import transforms as v1
 from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms import transforms as of_images
 from rushlight_vision.transforms.base import Transform as Module
 from rushlight_vision.transforms.v2 import functional
 from rushlight_vision.tv_tensors import Image, Mask, TVTensor, wrap
@@ -70,13 +71,13 @@ class _Sample(Transform):
         return wrap(found, like=inpt) if meant else found
 
 
-class Compose(v1.Compose, nn.Module):
+class Compose(of_images.Compose, nn.Module):
     """One after the other."""
 
     __call__ = nn.Module.__call__
 
 
-class RandomChoice(v1.RandomChoice, nn.Module):
+class RandomChoice(of_images.RandomChoice, nn.Module):
     """One of them, drawn by torch's generator."""
 
     __call__ = nn.Module.__call__
@@ -86,7 +87,7 @@ class RandomChoice(v1.RandomChoice, nn.Module):
         return (self.transforms[int(torch.multinomial(weights / weights.sum(), 1))],)
 
 
-class RandomOrder(v1.RandomOrder, nn.Module):
+class RandomOrder(of_images.RandomOrder, nn.Module):
     """All of them, in an order drawn by torch's generator."""
 
     __call__ = nn.Module.__call__

@@ -33,6 +33,9 @@ COUNTED = (
 )
 
 
+NOBODY: frozenset[Any] = frozenset()
+
+
 class DriverOutOfMemory(Exception):
     """What a driver raises that has no such memory left."""
 
@@ -66,10 +69,10 @@ class Block:
         self.previous: Block | None = None
         self.next: Block | None = None
         self.allocated = False
-        self.streams: set[Any] = set()
+        self.streams: set[Any] | frozenset[Any] = NOBODY
         self.segment = segment  # the address where its segment begins
         self.held = False  # freed, while another stream still uses it
-        self.frames: list[dict[str, Any]] = []  # the lines that asked for it, while history is recorded
+        self.frames: Any = ()  # the lines that asked for it, while history is recorded
 
     def order(self) -> tuple[int, int]:
         """The key that free blocks are sorted by: the best fit comes first."""
@@ -104,30 +107,99 @@ Changes = tuple[tuple[int, int], ...]
 
 
 class _Figures:
-    """The figures of a pool: each now, at its peak, and all that was added and taken away."""
+    """The figures of a pool: each now, at its peak, and all that was taken away."""
 
-    __slots__ = ("allocated", "current", "freed", "peak")
+    __slots__ = ("begin", "current", "freed", "peak")
 
     def __init__(self) -> None:
         count = len(COUNTED)
-        self.current, self.peak = [0] * count, [0] * count
-        self.allocated, self.freed = [0] * count, [0] * count
+        self.current, self.peak, self.freed = [0] * count, [0] * count, [0] * count
+        self.begin = [0] * count  # what there was when `freed` began
+
+    @property
+    def allocated(self) -> list[int]:
+        """All that was added."""
+        every = zip(self.current, self.freed, self.begin, strict=True)
+        return [now + gone - before for now, gone, before in every]
+
+    def restart(self) -> None:
+        """What was added and taken away is nothing."""
+        self.freed, self.begin = [0] * len(COUNTED), list(self.current)
 
     def add(self, changes: Changes) -> None:
         """Change figures: (place, amount) each."""
         current, peak = self.current, self.peak
         for place, amount in changes:
             now = current[place] = current[place] + amount
-            if amount > 0:
-                self.allocated[place] += amount
-                if now > peak[place]:
-                    peak[place] = now
-            else:
+            if amount < 0:
                 self.freed[place] -= amount
+            elif now > peak[place]:
+                peak[place] = now
+
+    def took(self, whole: int, size: int) -> None:
+        """A block of `whole` bytes was handed out for `size`: `add`, written out, as it is done most."""
+        now, peak = self.current, self.peak
+        now[ALLOCATION] = a = now[ALLOCATION] + 1
+        now[ACTIVE] = b = now[ACTIVE] + 1
+        now[ALLOCATED_BYTES] = c = now[ALLOCATED_BYTES] + whole
+        now[ACTIVE_BYTES] = d = now[ACTIVE_BYTES] + whole
+        now[REQUESTED_BYTES] = e = now[REQUESTED_BYTES] + size
+        if a > peak[ALLOCATION]:
+            peak[ALLOCATION] = a
+        if b > peak[ACTIVE]:
+            peak[ACTIVE] = b
+        if c > peak[ALLOCATED_BYTES]:
+            peak[ALLOCATED_BYTES] = c
+        if d > peak[ACTIVE_BYTES]:
+            peak[ACTIVE_BYTES] = d
+        if e > peak[REQUESTED_BYTES]:
+            peak[REQUESTED_BYTES] = e
+
+    def gave(self, whole: int, size: int) -> None:
+        """A block came back whose work is done."""
+        now, freed = self.current, self.freed
+        now[ALLOCATION] -= 1
+        now[ACTIVE] -= 1
+        now[ALLOCATED_BYTES] -= whole
+        now[ACTIVE_BYTES] -= whole
+        now[REQUESTED_BYTES] -= size
+        freed[ALLOCATION] += 1
+        freed[ACTIVE] += 1
+        freed[ALLOCATED_BYTES] += whole
+        freed[ACTIVE_BYTES] += whole
+        freed[REQUESTED_BYTES] += size
+
+    def split(self, sign: int, size: int) -> None:
+        """A free part of a segment came, or went."""
+        now, freed = self.current, self.freed
+        now[INACTIVE_SPLIT] = count = now[INACTIVE_SPLIT] + sign
+        now[INACTIVE_SPLIT_BYTES] = total = now[INACTIVE_SPLIT_BYTES] + sign * size
+        if sign < 0:
+            freed[INACTIVE_SPLIT] += 1
+            freed[INACTIVE_SPLIT_BYTES] += size
+            return
+        if count > self.peak[INACTIVE_SPLIT]:
+            self.peak[INACTIVE_SPLIT] = count
+        if total > self.peak[INACTIVE_SPLIT_BYTES]:
+            self.peak[INACTIVE_SPLIT_BYTES] = total
+
+    def resplit(self, before: int, after: int) -> None:
+        """A free part of a segment is of another size now."""
+        now, freed = self.current, self.freed
+        freed[INACTIVE_SPLIT] += 1
+        freed[INACTIVE_SPLIT_BYTES] += before
+        now[INACTIVE_SPLIT_BYTES] = total = now[INACTIVE_SPLIT_BYTES] + after - before
+        if total > self.peak[INACTIVE_SPLIT_BYTES]:
+            self.peak[INACTIVE_SPLIT_BYTES] = total
 
     def get(self, place: int) -> dict[str, int]:
         """A figure as PyTorch's memory_stats has it."""
         return {kind: getattr(self, kind)[place] for kind in ("current", "peak", "allocated", "freed")}
+
+
+def _splits(pool: str, left: int) -> bool:
+    """Whether a block is split of which so much is left over."""
+    return left >= ROUND if pool == "small_pool" else left > SMALL
 
 
 def rounded(size: int) -> int:
@@ -193,7 +265,7 @@ class Allocator:
     def reset_accumulated(self) -> None:
         """What was allocated and freed is nothing."""
         for figures in self.stats.values():
-            figures.allocated, figures.freed = [0] * len(COUNTED), [0] * len(COUNTED)
+            figures.restart()
         self.retries = self.ooms = 0
 
     # --- allocating -----------------------------------------------------------------------------
@@ -205,17 +277,8 @@ class Allocator:
                 self._sweep()
             block = self._find(rounded(size), stream, refuse)
             block.allocated, block.requested = True, size
-            whole = block.size
-            self.count(
-                block.pool,
-                (
-                    (ALLOCATION, 1),
-                    (ACTIVE, 1),
-                    (ALLOCATED_BYTES, whole),
-                    (ACTIVE_BYTES, whole),
-                    (REQUESTED_BYTES, size),
-                ),
-            )
+            self._all.took(block.size, size)
+            self.stats[block.pool].took(block.size, size)
             if self.frames is not None:
                 block.frames = self.frames()
                 self._trace("alloc", block)
@@ -234,16 +297,39 @@ class Allocator:
 
     def _find(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Block:
         pool = "small_pool" if size <= SMALL else "large_pool"
+        free = self.free_blocks.get((pool, stream))
+        if free and len(free) == 1 and free[0][1].size > size:
+            found = self._cut(free, size)
+            if found is not None:
+                return found
         block = self._cached(size, pool, stream)
         if block is None:
             block = self._new(size, pool, stream, refuse)
         return self._split(block, size)
 
+    def _cut(self, free: list[tuple[tuple[int, int], Block]], size: int) -> Block | None:
+        """The front of the only free block, which is larger; None where it is not split."""
+        block = free[0][1]
+        left = block.size - size
+        if (block.previous is None and block.next is None) or not _splits(block.pool, left):
+            return None
+        self._all.resplit(block.size, left)
+        self.stats[block.pool].resplit(block.size, left)
+        made = Block(self, block.address, size, block.stream, block.pool, block.segment)
+        made.previous, made.next = block.previous, block
+        if made.previous is None:
+            self.segments[block.segment] = self.segments[block.segment][0], made
+        else:
+            made.previous.next = made
+        block.previous, block.address, block.size = made, block.address + size, left
+        free[0] = (left, block.address), block
+        return made
+
     def _cached(self, size: int, pool: str, stream: Any) -> Block | None:
         free = self.free_blocks.get((pool, stream))
         if not free:
             return None
-        at = bisect_left(free, size, key=lambda entry: entry[0][0])
+        at = bisect_left(free, ((size, 0),))
         if at == len(free):
             return None
         block = free.pop(at)[1]
@@ -284,7 +370,7 @@ class Allocator:
 
     def _split(self, block: Block, size: int) -> Block:
         left = block.size - size
-        if left >= ROUND if block.pool == "small_pool" else left > SMALL:
+        if _splits(block.pool, left):
             rest = Block(self, block.address + size, left, block.stream, block.pool, block.segment)
             rest.previous, rest.next = block, block.next
             if rest.next is not None:
@@ -294,17 +380,15 @@ class Allocator:
         return block
 
     def _offer(self, block: Block) -> None:
-        insort(
-            self.free_blocks.setdefault((block.pool, block.stream), []),
-            (block.order(), block),
-            key=lambda entry: entry[0],
-        )
+        # No two have an address in common, so blocks themselves are never compared.
+        insort(self.free_blocks.setdefault((block.pool, block.stream), []), (block.order(), block))
         self._note_split(block, 1)
 
     def _note_split(self, block: Block, sign: int) -> None:
         """A free part of a segment counts as an inactive split."""
         if block.previous is not None or block.next is not None:
-            self.count(block.pool, ((INACTIVE_SPLIT, sign), (INACTIVE_SPLIT_BYTES, sign * block.size)))
+            self._all.split(sign, block.size)
+            self.stats[block.pool].split(sign, block.size)
 
     # --- freeing --------------------------------------------------------------------------------
 
@@ -326,19 +410,23 @@ class Allocator:
         block.allocated = False
         if self.frames is not None:
             self._trace("free_completed", block)
-        block.frames = []
+            block.frames = ()
+        if not block.streams:
+            self._all.gave(block.size, block.requested)
+            self.stats[block.pool].gave(block.size, block.requested)
+            self._merge(block)
+            return
         self.count(
             block.pool,
             ((ALLOCATION, -1), (ALLOCATED_BYTES, -block.size), (REQUESTED_BYTES, -block.requested)),
         )
-        if block.streams:
-            marks = [stream.mark() for stream in block.streams if stream is not block.stream]
-            block.streams = set()
-            if any(not mark.done() for mark in marks):
-                block.held = True
-                self.waiting.append((block, marks))
-                return
-        self._merge(block)
+        marks = [stream.mark() for stream in block.streams if stream is not block.stream]
+        block.streams = NOBODY
+        if any(not mark.done() for mark in marks):
+            block.held = True
+            self.waiting.append((block, marks))
+            return
+        self._unused(block)
 
     def _sweep(self) -> None:
         """Blocks that other streams are through with are free."""
@@ -348,13 +436,36 @@ class Allocator:
         for block, marks in self.waiting:
             if all(mark.done() for mark in marks):
                 block.held = False
-                self._merge(block)
+                self._unused(block)
             else:
                 still.append((block, marks))
         self.waiting = still
 
-    def _merge(self, block: Block) -> None:
+    def _unused(self, block: Block) -> None:
+        """A block that other streams are through with."""
         self.count(block.pool, ((ACTIVE, -1), (ACTIVE_BYTES, -block.size)))
+        self._merge(block)
+
+    def _rejoined(self, block: Block) -> bool:
+        """Put a block in front of the only free one, which follows it; whether that is how it is."""
+        after = block.next
+        if after is None or after.allocated or after.held:
+            return False
+        free = self.free_blocks[block.pool, block.stream]
+        before = block.previous
+        if len(free) > 1 or not (before is not None and (before.allocated or before.held)):
+            return False
+        whole = after.size + block.size
+        self._all.resplit(after.size, whole)
+        self.stats[block.pool].resplit(after.size, whole)
+        after.address, after.size, after.previous = block.address, whole, before
+        before.next = after
+        free[0] = (whole, after.address), after
+        return True
+
+    def _merge(self, block: Block) -> None:
+        if self._rejoined(block):
+            return
         for other in (block.previous, block.next):
             if other is None or other.allocated or other.held:
                 continue
@@ -374,8 +485,7 @@ class Allocator:
 
     def _withdraw(self, block: Block) -> None:
         free = self.free_blocks[block.pool, block.stream]
-        at = bisect_left(free, block.order(), key=lambda entry: entry[0])
-        free.pop(at)
+        free.pop(bisect_left(free, (block.order(),)))
         self._note_split(block, -1)
 
     # --- giving back ----------------------------------------------------------------------------

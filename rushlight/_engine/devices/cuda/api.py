@@ -40,8 +40,7 @@ def index_of(given: Any, optional: bool = True) -> int:
 
 def backend(given: Any = None) -> Rows:
     """The device that an argument of torch.cuda's functions means."""
-    result: Rows = platform().device(index_of(given))
-    return result
+    return platform().device(index_of(given))
 
 
 def is_available() -> bool:

@@ -25,9 +25,10 @@ NOTHING: dict[str, Any] = {}
 
 
 class _Current(threading.local):
-    """The stream that a thread's work goes to; None: the default stream."""
+    """The stream that a thread's work goes to (None: the default one), and what notes it (prepared.py)."""
 
     stream: Any = None
+    recording: Any = None
 
 
 class Device:
@@ -52,6 +53,8 @@ class Device:
         self.philox.manual_seed(platform.seed)
         # The graph that this device's work is captured into, if one is.
         self.capture: Any = None
+        # What calls of rows came to, by their kinds (prepared.py).
+        self.prepared: dict[Any, Any] = {}
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
@@ -108,6 +111,15 @@ class Device:
     def read(self, a: DeviceArray) -> Array:
         """The elements of an array, for the host, which waits for this stream's work."""
         raise NotImplementedError
+
+    @property
+    def recording(self) -> Any:
+        """What notes this thread's work, None if nothing does."""
+        return self._current.recording
+
+    @recording.setter
+    def recording(self, value: Any) -> None:
+        self._current.recording = value
 
     # --- streams --------------------------------------------------------------------------------
 
@@ -175,10 +187,16 @@ class Device:
         handle = self.allocate(size)
         return DeviceArray(self, handle, handle.address if handle else 0, shape, strides, dtype)
 
+    def unkept(self) -> None:
+        """What is being done depends on more than geometry: no call like it is prepared."""
+
     def outline(self, a: DeviceArray) -> Array:
         """The window on an array. Its elements may be read where the stream's work is done."""
-        found: Array = self.memory.seen(a.address, a.shape, a.strides, a.dtype)
-        return found
+        return self.memory.seen(a.address, a.shape, a.strides, a.dtype)
+
+    def duplicate(self, target: DeviceArray, source: Any) -> None:
+        """target[...] = source, an array of this device's of the same dtype and shape."""
+        target[...] = source
 
     def view(self, a: DeviceArray, seen: Any) -> Any:
         """A view of `a`, from what NumPy made of its outline."""

@@ -60,8 +60,7 @@ WIDE = 1 << 28
 def engine_of(backend: Any, generator: Any) -> Philox:
     """The engine of a torch.Generator of this device, or the device's own."""
     if generator is None:
-        result: Philox = backend.philox
-        return result
+        return backend.philox
     engine = getattr(generator, "engine", None)
     if not isinstance(engine, Philox):
         found = "cpu" if hasattr(generator, "engine") else type(generator).__name__
@@ -145,8 +144,7 @@ def normal(engine: Philox, a: Any, mean: float, std: float) -> Draw:
     std = std / math.sqrt(2) if of.is_complex else std
 
     def finish(z: Array) -> Array:
-        result: Array = z * z.dtype.type(std) + z.dtype.type(mean)
-        return result
+        return z * z.dtype.type(std) + z.dtype.type(mean)
 
     return _floats(engine, a, philox.normal32, philox.normal64, finish, "normal", mean=mean, std=std)
 
@@ -236,20 +234,17 @@ def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
 
 def _exponential(u: Array, rate: Any) -> Array:
     tiny = np.finfo(u.dtype).eps / 2
-    result: Array = -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)
-    return result
+    return -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)
 
 
 def _cauchy(u: Array, median: Any, sigma: Any) -> Array:
     eps = np.finfo(u.dtype).eps
     clear = np.where(u > 1 - eps, 1 - eps, np.where(u < eps, eps, u)).astype(u.dtype)
-    result: Array = median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))
-    return result
+    return median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))
 
 
 def _geometric(u: Array, p: Any) -> Array:
-    result: Array = np.ceil(np.log(u) / np.log1p(-p))
-    return result
+    return np.ceil(np.log(u) / np.log1p(-p))
 
 
 def _log_normal(backend: Any, a: Any, mean: float, std: float, generator: Any = None) -> Any:
@@ -327,8 +322,7 @@ def _keep(backend: Any, a: Any, p: float, channels: bool = False, share: float =
 
     def masked(memory: Array) -> Array:
         chosen = in_memory_order(numbers(), memory) < np.float32(1 - p)
-        found: Array = np.where(chosen, kept, of.np.type(0)).astype(of.np)
-        return found
+        return np.where(chosen, kept, of.np.type(0)).astype(of.np)
 
     return _made(backend, a, Recipe(masked, words), "dropout")
 
@@ -395,8 +389,7 @@ def _multinomial(
             u = philox.drawn(claim, rows * count, philox.uniform32).reshape(*w.shape[:-1], count)
             total = np.cumsum(w.astype(np.float64), -1)
             total /= total[..., -1:]
-            result: Array = (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
-            return result
+            return (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
 
         return backend.call(chosen, (weights,), what="multinomial")
     memory = backend.empty(weights.shape, weights.dtype, None, False)
@@ -444,8 +437,7 @@ ROWS: dict[str, Callable[..., Any]] = {
 def _memory(backend: Any, memory: Fill) -> DeviceArray:
     step = np.dtype(memory.np).itemsize
     strides = None if memory.strides is None else tuple(s * step for s in memory.strides)
-    result: DeviceArray = backend.empty(tuple(memory.sizes), memory.np, strides, False)
-    return result
+    return backend.empty(tuple(memory.sizes), memory.np, strides, False)
 
 
 def _alike(given: dict[str, Any]) -> Fill:

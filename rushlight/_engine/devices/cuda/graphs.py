@@ -139,6 +139,7 @@ class Capture:
         # Numbers that each replay has of its own: (where they are, what gives them).
         self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
         self.spoilt = False
+        self.live = False  # whether a compiled call is captured: each replay looks up options anew
         if not device.simulated:
             device.enter()
             device.driver("cuStreamBeginCapture_v2", self.stream.handle, _MODES.index(mode))
@@ -160,8 +161,7 @@ class Capture:
     def refused(self, what: str) -> RuntimeError:
         """The error for what waits for the device, or needs its numbers, while a graph is captured."""
         self.spoilt = True
-        error: RuntimeError = AcceleratorError(words.capturing(what))
-        return error
+        return AcceleratorError(words.capturing(what))
 
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""

@@ -44,8 +44,7 @@ def _allocator(device: Any) -> Any:
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     """All figures of the allocator."""
-    result: dict[str, Any] = _allocator(device).statistics()
-    return result
+    return _allocator(device).statistics()
 
 
 def memory_stats(device: Any = None) -> OrderedDict[str, Any]:

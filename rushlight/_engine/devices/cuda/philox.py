@@ -41,8 +41,7 @@ class Philox:
     @property
     def where(self) -> device:
         """The device."""
-        result: device = self.backend.where
-        return result
+        return self.backend.where
 
     def manual_seed(self, seed: int) -> None:
         """Restart from a seed in [-2^63, 2^64)."""
@@ -88,8 +87,7 @@ class Philox:
             )
             // BLOCK
         )
-        result: int = min(most, -(-count // BLOCK)) * BLOCK
-        return result
+        return min(most, -(-count // BLOCK)) * BLOCK
 
     def claim(self, count: int, each: int = 4) -> tuple[Any, int]:
         """((seed, offset), threads) for a kernel that draws `count` numbers, `each` a step of a thread."""

@@ -13,17 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.devices.cuda import copies, draws, words
+from rushlight._engine.devices.cuda import copies, draws, prepared, words
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.tensor import wrap
 
 Array = np.ndarray[Any, Any]
 # How many of the host's arrays a device keeps for its kernels.
-MOST_KEPT = 64
+MOST_KEPT = 256
+# So large are those that are known by their bytes.
+MOST_BYTES = 1 << 14
+# Rows whose index arrays may lie on the host.
+_WITH_INDICES = frozenset(("index", "index_put"))
 
 
 class Rows(Device):
@@ -57,16 +62,27 @@ class Rows(Device):
             from rushlight._engine.devices.cuda import served
 
             kernel = served.row(row.name)
-            if kernel is not None and not any(map(_of_the_host, values)):
-                given = [self.brought(v) if v.__class__ is np.ndarray else v for v in values]
+            if kernel is not None:
+                given = values if row.name in _WITH_INDICES else [self._here(v) for v in values]
                 try:
-                    return kernel(self, *given)
+                    return prepared.call(self, row.name, kernel, given)
                 except NotServed:
                     pass
         draw = draws.ROWS.get(row.name)
         if draw is not None:
             return draw(self, *values)
         return self.library_row(row, body, values)
+
+    def _here(self, value: Any) -> Any:
+        """An operand with arrays of the host's, which rows make themselves, brought to the device."""
+        if value.__class__ is np.ndarray:
+            if value.nbytes > MOST_BYTES:
+                return self.brought(value)
+            key = "host", value.dtype, value.shape, value.tobytes()
+            return self.kept(key, lambda: np.array(value))
+        if value.__class__ in (list, tuple) and any([v.__class__ is np.ndarray for v in value]):
+            return value.__class__([self._here(v) for v in value])
+        return value
 
     def run_pointwise(self, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
         """A pointwise kernel's result, in `out` if there is one."""
@@ -90,10 +106,8 @@ class Rows(Device):
     def run_reduction(self, reducer: Any, way: Callable[..., Any], a: DeviceArray, how: Any) -> Any:
         """A reduction."""
         if self.kernels:
-            from rushlight._engine.devices.cuda.served import reductions
-
             try:
-                return reductions.reduce(self, reducer, a, *how)
+                return prepared.call(self, "reduce", _reduced, (reducer, a, *how))
             except NotServed as error:
                 self.unserved(reducer.row.name, error)
         return self.call(way, (a,), key=geometry_of((reducer, how, a)), what=reducer.row.name)
@@ -126,7 +140,11 @@ class Rows(Device):
         if found is None:
             if len(self._kept) > MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[key] = self.brought(make())
+            recording, self.recording = self.recording, None  # it is no part of a call
+            try:
+                found = self._kept[key] = self.brought(make())
+            finally:
+                self.recording = recording
         return found
 
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
@@ -137,7 +155,7 @@ class Rows(Device):
             kernel = served.row("index")
             if kernel is not None:
                 try:
-                    return kernel(self, a, indices)
+                    return prepared.call(self, "index", kernel, (a, indices))
                 except NotServed:
                     pass
         return self.library_read(a, indices)
@@ -193,7 +211,7 @@ class Rows(Device):
     def record_stream(self, a: DeviceArray, stream: Any) -> None:
         """Keep memory from being handed out again before a stream is through with what it has now."""
         if a.handle is not None:
-            a.handle.block.streams.add(stream._queue)
+            a.handle.block.streams = {*a.handle.block.streams, stream._queue}
 
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         """target[...] = source, of one dtype and shape; one of them is an array of another device or the
@@ -208,17 +226,14 @@ class Numbers(list[float]):
     """Numbers that each replay of a graph puts anew."""
 
 
-def _of_the_host(value: Any) -> bool:
-    """Whether it is, or holds, an array of the host's that is no number."""
-    if value.__class__ in (list, tuple):
-        return any(map(_of_the_host, value))
-    return value.__class__ is np.ndarray and value.ndim > 0
-
-
 def _wrap(array: Any, of: Any) -> Any:
-    from rushlight._engine.tensors.tensor import wrap
-
     return wrap(array, of)
+
+
+def _reduced(device: Any, reducer: Any, a: DeviceArray, *how: Any) -> Any:
+    from rushlight._engine.devices.cuda.served import reductions
+
+    return reductions.reduce(device, reducer, a, *how)
 
 
 def _fresh(compute: Callable[..., Any], *arrays: Any) -> Any:

@@ -118,6 +118,8 @@ class Simulated(Rows):
         what = what or getattr(function, "__name__", "call")
         self.alive()
         known = None if key is None else self._known.get(key)
+        if known is NotImplemented:
+            return known
         if known is not None and known is not _SOON:
             return self._late(function, args, named, known, what)
         stream, operands = self.stream, list[DeviceArray]()
@@ -136,7 +138,7 @@ class Simulated(Rows):
         if key is not None:
             if len(self._known) > _KEPT:
                 self._known.clear()
-            described = self._described(found)
+            described = found if found is NotImplemented else self._described(found)
             self._known[key] = _SOON if described is None else described
         return self.adopt(found, operands)
 
@@ -328,8 +330,7 @@ class Simulated(Rows):
         return int(self._failed.ctypes.data)
 
     def brought(self, found: Array) -> DeviceArray:
-        result: DeviceArray = self.adopt(found, [])
-        return result
+        return self.adopt(found, [])
 
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work: few, since they take turns."""
@@ -355,7 +356,7 @@ class Simulated(Rows):
         except np.linalg.LinAlgError:
             raise
         except (IndexError, RuntimeError, ValueError) as error:
-            if self.error is not None:
+            if self.error is not None or self.capture is not None:
                 raise
             return self._asserted(row.name, body, values, error)
 

@@ -33,8 +33,7 @@ class Stream:
     @property
     def device(self) -> _torch_device:
         """The device."""
-        result: _torch_device = self._queue.device.where
-        return result
+        return self._queue.device.where
 
     @property
     def device_index(self) -> int:

@@ -102,7 +102,7 @@ class Moment:
     __slots__ = ("mark", "time")
 
     def __init__(self, stream: Stream) -> None:
-        self.time: float | None = None
+        self.time: Any = None  # of perf_counter(), in seconds, once it is reached
         stream.submit(self._reached)
         self.mark = stream.mark()
 
@@ -115,7 +115,7 @@ class Moment:
 
     def until(self, other: Moment) -> float:
         """Milliseconds from here to another moment, of the simulator's own time."""
-        return (other.time - self.time) * 1000  # type: ignore[operator]
+        return (other.time - self.time) * 1000
 
     @property
     def handle(self) -> int:

@@ -137,5 +137,4 @@ def arrived(t: Any) -> Array:
     """What `_a` of such a tensor answers: the memory, if the copy is done; else AcceleratorError."""
     t._k.check()
     t._a, t._k = t._hidden, kind_of(t._k.dtype)
-    result: Array = t._a
-    return result
+    return t._a

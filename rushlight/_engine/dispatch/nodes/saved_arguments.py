@@ -39,11 +39,12 @@ class Saved:
         if value.__class__ is Kept:
             return check_version(self._node, value.tensor, value.version)
         if value.__class__ is KeptList:
-            return [
-                v if not isinstance(v, Kept) else check_version(self._node, v.tensor, v.version)
-                for v in value.items
-            ]
+            return list(Items(self._node, value.items))
         return value
+
+    def items(self, name: str) -> Sequence[Any]:
+        """A list of tensors, each of which must be as it was only if the rule looks at it."""
+        return Items(self._node, self._values[name].items)
 
     def _result(self, number: int) -> Any:
         kept = self._results[1][number]
@@ -80,15 +81,18 @@ class Saved:
         """The shape of a tensor argument (a list of shapes for a list of tensors)."""
         return self._shapes[self._node.rules.places[name]]
 
-    def needs(self, name: str) -> bool:
-        """Whether the gradient of this argument is wanted: in this run, if that is for some inputs alone."""
+    def needs(self, name: str, item: int | None = None) -> bool:
+        """Whether the gradient of this argument (of this item of it) is wanted: in this run, if that is for some
+        inputs alone.
+        """
         start, useful = 0, LOCAL.useful
         for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
             count = len(shape or ()) if p.is_list else 1
             if p.name == name:
-                edges = self._node.next[start : start + count]
+                first, last = (start, start + count) if item is None else (start + item, start + item + 1)
+                edges = self._node.next[first:last]
                 if useful is None:
-                    return bool(edges != (None,) * count)
+                    return any([e is not None for e in edges])
                 return any([e is not None and e[0] in useful for e in edges])
             start += count
         return False
@@ -100,6 +104,22 @@ def saved(values: dict[str, Any], shapes: Any, kinds: Any, results: Any) -> Save
     s._values, s._shapes, s._kinds, s._results = values, shapes, kinds, results
     s._node = None
     return s
+
+
+class Items(Sequence[Any]):
+    """The items of a list of tensors; only those that a rule looks at must be as they were."""
+
+    def __init__(self, node: Any, items: list[Any]) -> None:
+        self._node, self._items = node, items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        item = self._items[number]
+        return check_version(self._node, item.tensor, item.version) if isinstance(item, Kept) else item
 
 
 class Results(Sequence[Any]):

@@ -126,8 +126,7 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
             or input._g is not None
             or (numbers and not NUMBERS.issuperset(map(type, numbers)))
         ):
-            result: Tensor = general(input, *numbers, **named)
-            return result
+            return general(input, *numbers, **named)
         a, s, drawn = input._a, input._s, None
         if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
             if not numbers or numbers == few.standard:
@@ -222,7 +221,7 @@ def _geometric(row: Row) -> Callable[..., Any]:
     """transpose_ and its like: the tensor itself takes the view's sizes, strides and node."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        from rushlight._engine.dispatch.dispatcher import function
+        from rushlight._engine.dispatch.dispatcher import function  # it imports this file
 
         target, rest = _target(row, args, kwargs)
         refuse_inference(target)
@@ -247,7 +246,7 @@ def _generic(row: Row) -> Callable[..., Any]:
     into = by_keyword(row, row.options["into"]) if "into" in row.options else None
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        from rushlight._engine.dispatch.dispatcher import function
+        from rushlight._engine.dispatch.dispatcher import function  # it imports this file
 
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):

@@ -19,6 +19,7 @@ from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import overrides
+from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
 from rushlight._engine.dispatch.methods import copy_, fill_
 from rushlight._engine.dispatch.nodes import indexing_nodes
@@ -126,7 +127,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         return _noted(public, args) if watched else run(*args)
     cls = type(foreign[0])
     hook = cls.__torch_function__
-    if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
+    if getattr(hook, "__func__", None) is overrides.default:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
             return STACK.modes[-1].indexing(run, *args)
         return overrides.as_class(run(*args), cls)
@@ -204,7 +205,7 @@ def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     if self.__class__ in WRAPPED:
-        return BASIC(self, basic, ones)  # type: ignore[no-any-return]
+        return BASIC(self, basic, ones)
     return _view(self, view(self._m, basic, ones), basic, ones, None)
 
 
@@ -342,8 +343,7 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
             "be greater or equal to the number of dimensions in the tensor "
             f"({value._l.ndim})"
         )
-    expanded: Tensor = ROWS["expand"](value, shape)
-    return expanded
+    return ROWS["expand"](value, shape)
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
@@ -372,10 +372,21 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
         if not (LOCAL.enabled and (target._g is not None or value._g is not None)):
             _put_plain(target, _arrays(indices), value)
             return
-    from rushlight._engine.dispatch.dispatcher import lookup
-
+    elif value.dim() > 1:
+        value = _as_deep(value, target, [i for i in indices if i is not None])
     index_put: Any = lookup("Tensor", "index_put_")
     index_put(target, indices, value)
+
+
+def _as_deep(value: Tensor, target: Tensor, indices: list[Tensor]) -> Tensor:
+    """`value` without the leading dims of size 1 that target[indices] does not have."""
+    masks = [i._k.dtype.name in ("bool", "uint8") for i in indices]
+    ndim = target.dim() - sum(i.dim() if mask else 1 for i, mask in zip(indices, masks, strict=True))
+    ndim += max(1 if mask else i.dim() for i, mask in zip(indices, masks, strict=True))
+    sizes = list(value.shape)
+    while len(sizes) > ndim and sizes[0] == 1:
+        del sizes[0]
+    return value.reshape(sizes) if len(sizes) < value.dim() else value
 
 
 def _placed_on(target: Tensor, value: Tensor) -> None:

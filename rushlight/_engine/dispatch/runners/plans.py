@@ -232,8 +232,7 @@ def planner(row: Row, run: Run) -> Run:
 
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
     planned.plans, planned.learn, planned.takes_tracked = plans, learn, takes_tracked
-    result: Run = planned
-    return result
+    return planned
 
 
 def _plain(p: Param, value: Any) -> bool:

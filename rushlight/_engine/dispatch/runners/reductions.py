@@ -20,12 +20,14 @@ from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype, gradient_formula
+from rushlight._engine.kernels.loops.pointwise import PARALLEL
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.ops.table import REFUSALS, ROWS, Row
 from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -194,22 +196,19 @@ class Reducer:
             if LOCAL.enabled or WRAPPED or result._k.on_meta or np.isnan(result._a).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
-            shared: Tensor = mask * (g / mask.sum(axes, True))
-            return shared
+            return mask * (g / mask.sum(axes, True))
         return product_gradient(x, result, g, axes)
 
     def _finish_rule(self) -> tuple[Formula, tuple[str, ...]]:
         if self._finish_gradient is None:
             expression = vjp.differentiate(self.finish, [ACC])[0]  # type: ignore[arg-type]
             self._finish_gradient = gradient_formula(f"{self.row.name}_backward", expression)
-        found: tuple[Formula, tuple[str, ...]] = self._finish_gradient
-        return found
+        return self._finish_gradient
 
     def _through_finish(self, g: Tensor, result: Any, count: int) -> Tensor:
         formula, names = self._finish_rule()
         env = {"grad": g, "result": result, "count": float(count)}
-        found: Tensor = formula(*[env[n] for n in names])
-        return found
+        return formula(*[env[n] for n in names])
 
     def _through_map(self, x: Any, g: Tensor) -> Tensor:
         if self.meaning.map is X:
@@ -222,8 +221,7 @@ class Reducer:
         formula, names, _ = self._map_gradient
         mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
         env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}
-        found: Tensor = formula(*[env[n] for n in names])
-        return found
+        return formula(*[env[n] for n in names])
 
 
 def _machine_plan(
@@ -232,7 +230,6 @@ def _machine_plan(
     """The reduction of arrays laid out as `a` by a generated kernel; None where there is none."""
     # Here, since a program that only has small tensors needs no compiler.
     from rushlight._engine.kernels.loops import columns, full_reductions, rows
-    from rushlight._engine.kernels.loops.pointwise import PARALLEL
 
     given, work = compute.name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
@@ -275,8 +272,7 @@ def _sums_by_channel(sums: Any, order: tuple[int, ...], like: Array, shape: tupl
 
     def run(a: Array) -> Array:
         parts = sums.large(a.transpose(order).reshape(places // times, times * channels))
-        total: Array = np.add.reduce(parts.reshape(times, channels), 0).reshape(shape)
-        return total
+        return np.add.reduce(parts.reshape(times, channels), 0).reshape(shape)
 
     return run
 
@@ -295,8 +291,7 @@ def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
         if TAPE and not LOCAL.enabled and t._l.size == 1:
             t = t.reshape(())  # or a dim of size 1 would keep its stride, which it has not below
-        found: Tensor = t.expand(shape)
-        return found
+        return t.expand(shape)
     return wrap(spread(t._a, shape), t._k)
 
 
@@ -305,8 +300,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     if not axes:
         return g
     if not (LOCAL.enabled or WRAPPED) and bool((x._a != 0).all()):
-        found: Tensor = g * conjugate(result) / conjugate(x)
-        return found
+        return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._l.ndim) if i not in axes]
     order = (*kept, *axes)
@@ -320,8 +314,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     others = (before * behind).reshape(turned.shape)
     inverse = [order.index(i) for i in range(x._l.ndim)]
     others = others.permute(inverse)
-    total: Tensor = g * conjugate(others)
-    return total
+    return g * conjugate(others)
 
 
 class _Once:
@@ -397,7 +390,5 @@ def reduce_runner(row: Row) -> Callable[..., Any]:
 
 
 def _meta(a: Array, axes: tuple[int, ...], keepdim: bool, result: dt.dtype) -> Array:
-    from rushlight._engine.tensors.meta import meta_array
-
     sizes = [1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes]
     return meta_array(tuple(sizes), result.np)

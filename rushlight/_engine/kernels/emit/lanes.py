@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.kernels.emit.llvm_ir import Function
 
 Number = int | float
@@ -15,11 +15,6 @@ _FLOATS = ("float", "double", "half")
 def is_float(kind: str) -> bool:
     """Whether an element type is a floating one."""
     return kind in _FLOATS
-
-
-def _operator(method: str, op: str) -> Callable[[Lane, Lane | Number], Lane]:
-    """What Python's operator calls: a method, with the instruction's name."""
-    return lambda self, b: getattr(self, method)(op, b)
 
 
 class Lane:
@@ -51,10 +46,29 @@ class Lane:
         """The operation with this as its second operand."""
         return self.other(b).arithmetic(op, self)
 
-    __add__, __radd__ = _operator("arithmetic", "add"), _operator("mirrored", "add")
-    __sub__, __rsub__ = _operator("arithmetic", "sub"), _operator("mirrored", "sub")
-    __mul__, __rmul__ = _operator("arithmetic", "mul"), _operator("mirrored", "mul")
-    __truediv__, __rtruediv__ = _operator("arithmetic", "div"), _operator("mirrored", "div")
+    def __add__(self, b: Lane | Number) -> Lane:
+        return self.arithmetic("add", b)
+
+    def __radd__(self, b: Lane | Number) -> Lane:
+        return self.mirrored("add", b)
+
+    def __sub__(self, b: Lane | Number) -> Lane:
+        return self.arithmetic("sub", b)
+
+    def __rsub__(self, b: Lane | Number) -> Lane:
+        return self.mirrored("sub", b)
+
+    def __mul__(self, b: Lane | Number) -> Lane:
+        return self.arithmetic("mul", b)
+
+    def __rmul__(self, b: Lane | Number) -> Lane:
+        return self.mirrored("mul", b)
+
+    def __truediv__(self, b: Lane | Number) -> Lane:
+        return self.arithmetic("div", b)
+
+    def __rtruediv__(self, b: Lane | Number) -> Lane:
+        return self.mirrored("div", b)
 
     def __neg__(self) -> Lane:
         if is_float(self.kind):
@@ -65,7 +79,14 @@ class Lane:
         """A bit operation: and, or, xor, shl, lshr, ashr."""
         return self.f.lanes(self.kind, f"{op} {self!r}, {self.other(b).name}")
 
-    __and__, __or__, __xor__ = _operator("bits", "and"), _operator("bits", "or"), _operator("bits", "xor")
+    def __and__(self, b: Lane | Number) -> Lane:
+        return self.bits("and", b)
+
+    def __or__(self, b: Lane | Number) -> Lane:
+        return self.bits("or", b)
+
+    def __xor__(self, b: Lane | Number) -> Lane:
+        return self.bits("xor", b)
 
     def __invert__(self) -> Lane:
         return self.bits("xor", 1 if self.kind == "i1" else -1)
@@ -80,8 +101,17 @@ class Lane:
             code = f"icmp {'u' if unsigned or self.kind == 'i1' else 's'}{relation}"
         return self.f.lanes("i1", f"{code} {self!r}, {self.other(b).name}")
 
-    __lt__, __le__ = _operator("compare", "lt"), _operator("compare", "le")
-    __gt__, __ge__ = _operator("compare", "gt"), _operator("compare", "ge")
+    def __lt__(self, b: Lane | Number) -> Lane:
+        return self.compare("lt", b)
+
+    def __le__(self, b: Lane | Number) -> Lane:
+        return self.compare("le", b)
+
+    def __gt__(self, b: Lane | Number) -> Lane:
+        return self.compare("gt", b)
+
+    def __ge__(self, b: Lane | Number) -> Lane:
+        return self.compare("ge", b)
 
     def equal(self, b: Lane | Number) -> Lane:
         """The mask of equal lanes."""

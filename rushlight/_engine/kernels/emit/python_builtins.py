@@ -18,7 +18,10 @@ def called(f: Function, name: str, result: str, *given: str) -> str:
     """A function of Python's C API; `given`: types and values."""
     f.module.declare(name, f"declare {result} @{name}({', '.join(g.split()[0] for g in given)})")
     call = f"call {result} @{name}({', '.join(given)})"
-    return f.op(call) if result != "void" else f.emit(call)  # type: ignore[func-returns-value, return-value]
+    if result != "void":
+        return f.op(call)
+    f.emit(call)
+    return ""
 
 
 @contextmanager

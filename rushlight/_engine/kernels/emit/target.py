@@ -233,8 +233,7 @@ def assemble(text: str, tidy: bool = False) -> bytes:
         module.verify()
         if tidy:
             _tidy(module)
-        found: bytes = _compiler().emit_object(module)
-        return found
+        return _compiler().emit_object(module)
 
 
 def _tidy(module: Any) -> None:

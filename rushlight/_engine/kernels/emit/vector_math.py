@@ -44,8 +44,7 @@ def _power_of_two(rounded: Lane) -> Lane:
     """2^n, where `rounded` is n + magic and 2^n is a normal number."""
     p = PRECISIONS[rounded.kind]
     bits = rounded.cast("bitcast", p.integer).bits("shl", p.mantissa) + p.one
-    result: Lane = bits.cast("bitcast", p.kind)
-    return result
+    return bits.cast("bitcast", p.kind)
 
 
 def _reduced(x: Lane) -> tuple[Lane, Lane]:
@@ -88,8 +87,7 @@ def expm1(x: Lane) -> Lane:
     less_one, rounded = _reduced(_clamp(x, -p.tanh_limit * 2, p.exp_range[1]))
     half = _power_of_two(rounded - 1)
     y = half.fma(less_one, half - 0.5) * 2
-    result: Lane = (x.abs() < p.tiny).where(x, y)
-    return result
+    return (x.abs() < p.tiny).where(x, y)
 
 
 def _expm1_positive(x: Lane) -> Lane:
@@ -123,8 +121,7 @@ def sinh(x: Lane) -> Lane:
     """The hyperbolic sine."""
     whole, h = _half_exp(x.abs())
     y = (h > 2.0**30).where(whole, h + h / (h * 2 + 1))
-    result: Lane = (x.abs() < PRECISIONS[x.kind].tiny).where(x, y.copysign(x))
-    return result
+    return (x.abs() < PRECISIONS[x.kind].tiny).where(x, y.copysign(x))
 
 
 def cosh(x: Lane) -> Lane:
@@ -193,8 +190,7 @@ def log1p(x: Lane) -> Lane:
     scale = (2 * p.bias - biased).bits("shl", p.mantissa).cast("bitcast", p.kind)
     f = f + (x > p.big).where(0, lost * scale)
     y = e.fma(p.ln2[0], f + e.fma(p.ln2[1], _log_tail(f)))
-    result: Lane = (x.abs() < p.tiny).where(x, _log_specials(u, y))
-    return result
+    return (x.abs() < p.tiny).where(x, _log_specials(u, y))
 
 
 def log2(x: Lane) -> Lane:
@@ -209,8 +205,7 @@ def asinh(x: Lane) -> Lane:
     big = size > p.big
     square = size * size
     argument = big.where(size, size + square / ((square + 1).sqrt() + 1))
-    result: Lane = (log1p(argument) + big.where(x.other(math.log(2)), 0)).copysign(x)
-    return result
+    return (log1p(argument) + big.where(x.other(math.log(2)), 0)).copysign(x)
 
 
 def acosh(x: Lane) -> Lane:
@@ -255,8 +250,7 @@ def _circular(x: Lane, turn: int) -> Lane:
 
 def sin_moderate(x: Lane) -> Lane:
     """The sine, for |x| below trig_limit."""
-    result: Lane = (x.abs() < PRECISIONS[x.kind].tiny).where(x, _circular(x, 0))
-    return result
+    return (x.abs() < PRECISIONS[x.kind].tiny).where(x, _circular(x, 0))
 
 
 def cos_moderate(x: Lane) -> Lane:
@@ -370,8 +364,7 @@ def pow_regular(x: Lane, y: Lane) -> Lane:
     r = exponent - (rounded - PRECISIONS["double"].magic)
     scale = rounded.cast("bitcast", "i64").bits("shl", PRECISIONS["double"].mantissa)
     z = r.fma(polynomial(r, EXP2_LESS_ONE), 1).cast("bitcast", "i64") + scale
-    result: Lane = z.cast("bitcast", "double").cast("fptrunc", "float")
-    return result
+    return z.cast("bitcast", "double").cast("fptrunc", "float")
 
 
 def pow_special(x: Lane, y: Lane, z: Lane) -> Lane:

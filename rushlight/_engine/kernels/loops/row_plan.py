@@ -121,8 +121,7 @@ def wide(kind: str, element: str) -> str:
 
 def identity(kind: str, d: str) -> float | int:
     """What a reduction of nothing gives, in dtype `d`."""
-    result: float | int = accumulate.identity(_HOW[kind], dt.BY_NAME[d].np)
-    return result
+    return accumulate.identity(_HOW[kind], dt.BY_NAME[d].np)
 
 
 def combine(kind: str, d: str, a: Lane, b: Lane) -> Lane:

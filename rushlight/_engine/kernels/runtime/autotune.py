@@ -25,13 +25,13 @@ def rows(a: Array, b: Array) -> int:
 
 @lru_cache(maxsize=1024)
 def _found(layouts: Any, dtype: Any, threads: int) -> int:
-    operands = [_like(shape, strides, dtype) for shape, strides in layouts]
+    a, b = [_like(shape, strides, dtype) for shape, strides in layouts]
     times = dict[int, float]()
     for choice in _CHOICES:
-        work = gemm.multiplier(*operands, choice)  # type: ignore[arg-type, call-arg]
+        work = gemm.multiplier(a, b, choice)
         if work is None:
             return 0
-        call = partial(work, *operands)
+        call = partial(work, a, b)
         call()
         times[choice] = min(timeit.repeat(call, number=1, repeat=_TRIES))
     return min(times, key=lambda choice: times[choice])

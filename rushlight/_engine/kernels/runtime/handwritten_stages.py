@@ -30,10 +30,10 @@ _ALIGNED = 64
 
 
 class Scratch:
-    """Memory that the stages of one entry after another work in."""
+    """Memory that the stages of one entry after another work in: `held`, and more where that is small."""
 
-    def __init__(self) -> None:
-        self.held, self.used = np.empty(0, np.uint8), 0
+    def __init__(self, held: Array | None = None) -> None:
+        self.held, self.used = np.empty(0, np.uint8) if held is None else held, 0
 
     def again(self) -> Scratch:
         """All of it, for the next entry."""
@@ -47,8 +47,7 @@ class Scratch:
             self.held, self.used = np.empty(2 * (self.used + size), np.uint8), 0
         start = self.used
         self.used += -(-size // _ALIGNED) * _ALIGNED
-        result: Array = self.held[start : start + size].view(dtype).reshape(shape)
-        return result
+        return self.held[start : start + size].view(dtype).reshape(shape)
 
 
 def _stages(call: team.Call, threads: int, *operands: Array, owner: Any = None) -> Stages:

@@ -63,8 +63,7 @@ def reduction(
     def total(a: Array) -> Array:
         out = make(shape, of)
         run(a, out)
-        result: Array = out
-        return result
+        return out
 
     setattr(total, "quiet", True)
     return total

@@ -244,8 +244,8 @@ def joined(parts: Sequence[Stages | None]) -> Stages | None:
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
     """np.add.reduce of an array as `reduced` takes it, into `out`."""
     found = reduced(np.add, a, axes, out)
-    zero = found and copy(out, np.zeros((), a.dtype))
-    return zero and [*zero, found]  # type: ignore[list-item, return-value]
+    zero = copy(out, np.zeros((), a.dtype)) if found else None
+    return [*zero, found] if found and zero else None
 
 
 def reduced(function: np.ufunc, a: Array, axes: Sequence[int], out: Array, skip: int = 0) -> Stage | None:

@@ -188,7 +188,7 @@ def _forget() -> None:
     """A forked child has no compiling thread; locks and queue may have been in use."""
     global _lock
     _lock = threading.Lock()
-    _compiler.__init__()  # type: ignore[misc]
+    type(_compiler).__init__(_compiler)
 
 
 if hasattr(os, "register_at_fork"):

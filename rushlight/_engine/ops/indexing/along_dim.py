@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.services import service
@@ -41,7 +42,12 @@ def check_dtype(op: str, index: Array) -> None:
 
 
 def check_bounds(index: Array, dim: int, size: int) -> None:
-    """Every position is 0 <= i < size; PyTorch's scatter and gather count none from the end."""
+    """Every position is 0 <= i < size; PyTorch's scatter and gather count none from the end.
+
+    Of a device's positions its kernels find out.
+    """
+    if is_away(index):
+        return
     # Seen as unsigned, a negative position is a huge one: one look at the largest is enough.
     if index.size and np.maximum.reduce(index.view(UNSIGNED[index.itemsize]), None) >= size:
         wrong = index[(index < 0) | (index >= size)].reshape(-1)[0]

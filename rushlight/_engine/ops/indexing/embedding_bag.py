@@ -103,7 +103,7 @@ def _in_bags(input: Any, offsets: Any) -> tuple[Any, Array]:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    return input, offsets._a
+    return input, host(offsets._a)
 
 
 @composite(where=("torch",))
@@ -133,11 +133,12 @@ def embedding_bag(
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     if weight.ndim != 2:
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
-    _check(weight, indices, offsets._a, MODES[mode], per_sample_weights, padding_idx)
+    starts = host(offsets._a)
+    _check(weight, indices, starts, MODES[mode], per_sample_weights, padding_idx)
     return _bags(
         weight,
         indices.reshape(-1),
-        offsets._a,
+        starts,
         scale_grad_by_freq,
         MODES[mode],
         sparse,
@@ -211,7 +212,7 @@ def _check(
         )
     if (np.diff(starts) < 0).any():
         raise RuntimeError("offsets have to be in order: each bag begins where the one before it ends")
-    rows, flat = weight.shape[0], indices._a.reshape(-1)
+    rows, flat = weight.shape[0], host(indices._a).reshape(-1)
     outside = np.flatnonzero((flat < 0) | (flat >= rows))
     if len(outside):
         first = flat[outside[0]]

@@ -35,19 +35,23 @@ def _einsum(operands: list[Tensor], equation: str) -> Array:
 def _einsum_gradient(s: Any, grad: Any) -> Any:
     inputs, out = s.equation.split("->")
     terms = inputs.split(",")
-    tensors, results = s.operands, list[Any]()
-    for i, (labels, t) in enumerate(zip(terms, tensors, strict=True)):
-        if t._g is None:
+    tensors, shapes, results = s.items("operands"), s.shape("operands"), list[Any]()
+    for i, (labels, shape) in enumerate(zip(terms, shapes, strict=True)):
+        if not s.needs("operands", i):
             results.append(None)
             continue
+        # An operand that no gradient asks for may have been written to.
         others = [(terms[j], tensors[j]) for j in range(len(terms)) if j != i]
-        results.append(_operand_gradient(labels, out, t, grad, others))
+        results.append(_operand_gradient(labels, out, shape, grad, others))
     return results
 
 
-def _operand_gradient(labels: str, out: str, t: Any, grad: Any, others: Any) -> Any:
+setattr(_einsum_gradient, "keeps", frozenset(("operands", "equation")))
+
+
+def _operand_gradient(labels: str, out: str, shape: Any, grad: Any, others: Any) -> Any:
     unique = "".join(dict.fromkeys(labels))
-    sizes = dict(zip(labels, t.shape, strict=True))
+    sizes = dict(zip(labels, shape, strict=True))
     present = set(out).union(*[set(term) for term, _ in others])
     reachable = "".join(c for c in unique if c in present)
     equation = ",".join([out, *[term for term, _ in others]]) + "->" + reachable
@@ -60,11 +64,11 @@ def _operand_gradient(labels: str, out: str, t: Any, grad: Any, others: Any) -> 
     if any(n == 1 and have > 1 for have, n in zip(found.shape, full, strict=True)):
         found = found.sum_to_size(full)
     found = found.expand(full)
-    return found if unique == labels else _on_diagonal(found, labels, unique, t)
+    return found if unique == labels else _on_diagonal(found, labels, unique, shape)
 
 
-def _on_diagonal(found: Any, labels: str, unique: str, t: Any) -> Any:
-    into = found.new_zeros(t.shape)
+def _on_diagonal(found: Any, labels: str, unique: str, shape: Any) -> Any:
+    into = found.new_zeros(shape)
     strides = into.stride()
     steps = [sum(st for c, st in zip(labels, strides, strict=True) if c == u) for u in unique]
     into.as_strided(found.shape, steps).copy_(found)

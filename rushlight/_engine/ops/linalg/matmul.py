@@ -40,8 +40,7 @@ def is_low_precision(a: Array) -> bool:
 
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
-    found: Array = product_function(a, b)(a, b)
-    return found
+    return product_function(a, b)(a, b)
 
 
 def product_function(a: Array, b: Array) -> ArrayFunction:
@@ -60,8 +59,7 @@ def _rounded(multiply: ArrayFunction) -> ArrayFunction:
 
 def unrounded_product(a: Array, b: Array) -> Array:
     """The product, of two-byte floats in float32."""
-    found: Array = unrounded_product_function(a, b)(a, b)
-    return found
+    return unrounded_product_function(a, b)(a, b)
 
 
 def is_large_product(a: Array, b: Array) -> bool:

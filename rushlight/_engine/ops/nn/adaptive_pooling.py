@@ -177,10 +177,9 @@ def _fractional_max(input, samples, kernel: Any, out: Any) -> tuple[Array, Array
     lead = np.arange(math.prod(input.shape[:2])).reshape(*input.shape[:2], 1, 1)
     windows = input.reshape(lead.size, math.prod(space))[lead, places]
     best = windows.argmax(-1)[..., None]
-    return tuple(
-        np.take_along_axis(a, best, -1).reshape(*input.shape[:2], *out)  # type: ignore[return-value]
-        for a in (windows, places)
-    )
+    sizes = (*input.shape[:2], *out)
+    values = np.take_along_axis(windows, best, -1).reshape(sizes)
+    return values, np.take_along_axis(places, best, -1).reshape(sizes)
 
 
 def _check(op: str, n: int, x: Any, kernel: Ints, out: Ints) -> None:

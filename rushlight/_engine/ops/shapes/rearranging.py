@@ -116,10 +116,9 @@ def _triangle(name: str, doc: str, upper: bool) -> Row:
         return lambda a: (np.ascontiguousarray(a).view(bits) & mask).view(of)
 
     def rule(s: Any, grad: Any) -> Any:
-        return row(grad, s.diagonal)
+        return ROWS[name](grad, s.diagonal)
 
-    row: Row = opaque(resolved(body), name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
-    return row
+    return opaque(resolved(body), name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
 
 
 @lru_cache(maxsize=32)

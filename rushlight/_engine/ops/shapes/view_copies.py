@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from rushlight._engine.core.errors import wrap_dim
-from rushlight._engine.ops.table import ROWS, composite
+from rushlight._engine.ops.table import ROWS, Row, composite
 
 _TORCH = ("torch",)
 
@@ -27,7 +27,7 @@ def _own(found: Any) -> Any:
     return ROWS["clone"](found, memory_format=_RowMajor)
 
 
-def _copy(view: str, **facts: Any) -> None:
+def _copy(view: str, **facts: Any) -> Row:
     """The row NAME_copy of a view's row, with its parameters."""
     row = ROWS[view]
 
@@ -88,13 +88,17 @@ def detach_copy(input):
 # --- splits whose parts may be written to ---------------------------------------------------------
 
 
+def _alone(part: Any) -> Any:
+    """The same memory, and no view: writes are its own matter. A tensor of vmap has no data of its own."""
+    return part.detach() if hasattr(part, "level") else part.data
+
+
 def _unsafe(name: str) -> None:
     row = ROWS[name]
 
     @wraps(row.body)
     def body(input: Any, *args: Any, **named: Any) -> Any:
-        # The same memory, and no view: writes are the parts' own matter.
-        return tuple([part.data for part in row(input, *args, **named)])
+        return tuple([_alone(part) for part in row(input, *args, **named)])
 
     body.__module__ = __name__
 

@@ -48,8 +48,9 @@ def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> Array:
     if not a.size and any(not a.shape[d] for d in dims):
         raise RuntimeError("MKL FFT error: Invalid number of data points (0) specified.")
     turned, back = _last(a, dims)
-    run, norms = (np.fft.fftn, _FORWARD) if forward else (np.fft.ifftn, _BACKWARD)
-    return back(np.ascontiguousarray(run(turned, axes=axes, norm=norms[scale])))  # type: ignore[arg-type]
+    run: Callable[..., Array] = np.fft.fftn if forward else np.fft.ifftn
+    norm = (_FORWARD if forward else _BACKWARD)[scale]
+    return back(np.ascontiguousarray(run(turned, axes=axes, norm=norm)))
 
 
 @opaque(name="_fft_c2c", where=("aten",), node="fft_c2c")

@@ -138,8 +138,7 @@ class _Disguised:
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        device: tuple[int, int] = self.of.__dlpack_device__()
-        return device
+        return self.of.__dlpack_device__()
 
 
 def to_dlpack(tensor: Tensor) -> Any:

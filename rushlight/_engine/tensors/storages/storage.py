@@ -49,7 +49,7 @@ class Storage:
         self.prune_at = 64
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from rushlight._engine.tensors.copying import storage_of
+        from rushlight._engine.tensors.copying import storage_of  # it imports this file
 
         # A NumPy array pickles itself without a copy, and out of band in protocol 5.
         return storage_of, (self._bytes,)
@@ -111,8 +111,7 @@ def owner(array: Array) -> Array:
     the axes by falling stride reads the memory from end to end without a copy.
     """
     if is_away(array):
-        result: Array = array.whole()
-        return result
+        return array.whole()
     base = array
     while isinstance(base.base, np.ndarray):
         base = base.base
@@ -129,8 +128,7 @@ def owner(array: Array) -> Array:
 def span(array: Array) -> Array:
     """The memory between an array's first and last element, as a 1-d array."""
     if is_away(array):
-        result: Array = array.whole()
-        return result
+        return array.whole()
     if array.flags.c_contiguous:  # as all without elements are
         return array.reshape(-1)
     steps = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
@@ -153,6 +151,5 @@ def strided(
     # Without elements a view may begin behind the end of its memory.
     start = min(offset * step, flat.size) if 0 in sizes else offset * step
     if is_away(flat):
-        result: Array = flat.relaid(sizes, tuple(s * step for s in strides), start, dtype)
-        return result
+        return flat.relaid(sizes, tuple(s * step for s in strides), start, dtype)
     return np.ndarray(sizes, dtype, flat, start, tuple(s * step for s in strides))

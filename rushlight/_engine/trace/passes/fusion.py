@@ -248,5 +248,4 @@ def _key(a: Array) -> Any:
 
 
 def _same(a: Array, b: Array) -> bool:
-    result: bool = _key(a) == _key(b)
-    return result
+    return _key(a) == _key(b)

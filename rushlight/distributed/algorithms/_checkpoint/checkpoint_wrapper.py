@@ -48,7 +48,7 @@ class ActivationWrapper(nn.Module, ABC):
             return getattr(super().__getattr__(_CHECKPOINT_WRAPPED_MODULE), name)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._checkpoint_wrapped_module[key]  # type: ignore[index]
+        return getattr(self, _CHECKPOINT_WRAPPED_MODULE)[key]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
         """As Module's, without the wrapper in the names."""

@@ -23,7 +23,7 @@ class Conversion(Tables):
         as between a real device and "meta".
         """
         if recurse:
-            for module in self.children():  # type: ignore[attr-defined]
+            for module in self.children():
                 module._apply(fn)
         overwrite = get_overwrite_module_params_on_conversion()
         for name, param in self._parameters.items():

@@ -88,7 +88,7 @@ class _WrappedHook:
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
         self.with_module = module is not None
-        self.module = weakref.ref(module) if self.with_module else None
+        self.module: Any = weakref.ref(module) if self.with_module else None
         for name in ("__module__", "__name__", "__doc__"):
             if hasattr(hook, name):
                 setattr(self, name, getattr(hook, name))
@@ -96,7 +96,7 @@ class _WrappedHook:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.with_module:
             return self.hook(*args, **kwargs)
-        module = self.module()  # type: ignore[misc]
+        module = self.module()
         if module is None:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
@@ -104,14 +104,14 @@ class _WrappedHook:
     def __getstate__(self) -> dict[str, Any]:
         state = {"hook": self.hook, "with_module": self.with_module}
         if self.with_module:
-            state["module"] = self.module()  # type: ignore[misc]
+            state["module"] = self.module()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         module = state.get("module")
         if state["with_module"] and module is None:
             raise RuntimeError("You are trying to revive the hook of a dead Module!")
-        self.__init__(state["hook"], module)  # type: ignore[misc]
+        _WrappedHook.__init__(self, state["hook"], module)
 
 
 class Hooks(Tables):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rushlight import Tensor
@@ -22,6 +22,7 @@ class Tables:
     """
 
     training: bool
+    children: Callable[[], Iterator[Any]]
     _version: int
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]

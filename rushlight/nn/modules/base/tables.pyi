@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """What Module.__init__ makes and all parts of Module use, with its types."""
 from builtins import bool as _bool
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 class Tables:
@@ -11,5 +11,6 @@ class Tables:
     others hold hooks, or mark those that are called with keywords, or always.
     """
 
+    children: Callable[[], Iterator[Any]]
     forward: Callable[..., Any]
     training: _bool

@@ -9,7 +9,7 @@ import rushlight as torch
 from rushlight._engine.tensors.gradient import zero_gradient
 from rushlight.nn.modules.base.tables import Tables
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.tensors.tensor import Tensor
     from rushlight.nn.modules.module import Module
     from rushlight.nn.parameter import Parameter
@@ -27,8 +27,7 @@ class Tree(Tables):
             module = _member(module, name)
             if not isinstance(module, Tree):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        result: Module = module  # a Tree is a Module
-        return result
+        return module  # a Tree is a Module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a dotted path; `strict` demands that one is there already."""
@@ -59,8 +58,7 @@ class Tree(Tables):
         found = _member(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        result: Tensor = found  # buffers are tensors
-        return result
+        return found  # buffers are tensors
 
     # --- walking ----------------------------------------------------------------------------------
 
@@ -148,11 +146,11 @@ class Tree(Tables):
 
     # --- on all of it -----------------------------------------------------------------------------
 
-    def apply(self, fn: Callable[[Module], None]) -> Self:
+    def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call `fn(module)` on every module below and then on this one."""
         for module in self.children():
             module.apply(fn)
-        fn(self)  # type: ignore[arg-type] # a Tree is a Module
+        fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:

@@ -11,7 +11,7 @@ class Tree(Tables):
     """The part of Module that deals with its children and all members below."""
 
     def __repr__(self) -> str: ...
-    def apply(self, fn: Callable[[Module], None]) -> Self:
+    def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call `fn(module)` on every module below and then on this one."""
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once, in order of registration."""

@@ -102,7 +102,7 @@ class IterDataPipe(_Chained, IterableDataset[T_co]):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         if "__iter__" in vars(cls):
-            cls.__iter__ = _alone(cls.__iter__)  # type: ignore[method-assign]
+            setattr(cls, "__iter__", _alone(cls.__iter__))
 
     def __iter__(self) -> Iterator[T_co]:
         return self

@@ -9,7 +9,8 @@ import ctypes
 import os
 import sys
 import weakref
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from glob import glob
 from typing import Any, NamedTuple
 
@@ -205,8 +206,7 @@ class Products:
             return wide
         if not any(steps):
             return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        result: DeviceArray = wide.reshape(-1, *a.shape[-2:])
-        return result
+        return wide.reshape(-1, *a.shape[-2:])
 
     # --- products -------------------------------------------------------------------------------
 
@@ -235,23 +235,32 @@ class Products:
         self.device.enter()
         if plan is None:
             plan = self._plans[key] = self._plan(of, left, right, result, bias, aligned)
-        if bias is not None:
-            self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias.address))
+        given = [two, one, made] if bias is None else [two, one, made, bias]
+        recording = self.device.recording
+        if recording is not None:
+            recording.product(partial(self._queue, plan), given)
+        self._queue(plan, [a.address for a in given])
+        return made
+
+    def _queue(self, plan: Plan, addresses: Sequence[int]) -> None:
+        """Queue a product on the current stream: addresses of b, a, the result, and of a bias if any."""
+        two, one, made, *bias = addresses
+        if bias:
+            self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
         stream = self.device.stream
-        room = self._room(stream)
         of_b, of_a, of_c = plan.layouts
         self._call(
-            "cublasLtMatmul", self.handle, plan.product, plan.alpha, two.address, of_b, one.address, of_a,
-            plan.beta, made.address, of_c, made.address, of_c, plan.algorithm, room.address, self.size,
-            stream.handle,
+            "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta, made,
+            of_c, made, of_c, plan.algorithm, self._room(stream).address, self.size, stream.handle,
         )  # fmt: skip
-        return made
 
     def _room(self, stream: Any) -> DeviceArray:
         """What products of a stream work in."""
         found = self._rooms.get(stream)
         if found is None:
+            recording, self.device.recording = self.device.recording, None  # it is no part of a call
             found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
+            self.device.recording = recording
         result: DeviceArray = found
         return result
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.driver.launcher import launcher
 from rushlight._engine.devices.cuda.driver.library import Driver, DriverError
 from rushlight._engine.devices.cuda.kernels import ptx
 from rushlight._engine.kernels.emit.target import Unsupported
@@ -35,15 +36,23 @@ def architecture(capability: tuple[int, int]) -> str:
 
 
 class Function:
-    """A kernel in a device's context."""
+    """A kernel in a device's context. native: what launches it (launcher.py), None for ctypes."""
 
-    def __init__(self, driver: Driver, handle: int, count: int) -> None:
-        self.driver, self.handle, self.count = driver, handle, count
+    def __init__(self, driver: Driver, handle: int, count: int, native: Any = None) -> None:
+        self.driver, self.handle, self.count, self.native = driver, handle, count, native
         self._launch = driver.raw("cuLaunchKernel")
         self._local = threading.local()
 
     def launch(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> None:
         """Queue a grid: (blocks, threads of a block); each argument has 64 bits."""
+        if self.native is not None:
+            code = self.native(self.handle, *grid, stream, *arguments)
+        else:
+            code = self._by_ctypes(grid, stream, arguments)
+        if code:
+            self.driver.refuse(code, "cuLaunchKernel")
+
+    def _by_ctypes(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> int:
         room = getattr(self._local, "room", None)
         if room is None:
             values = (ctypes.c_int64 * self.count)()  # of larger numbers the bits count
@@ -52,9 +61,7 @@ class Function:
             room = self._local.room = values, places
         values, places = room
         values[:] = arguments
-        code = self._launch(self.handle, grid[0], 1, 1, grid[1], 1, 1, 0, stream, places, None)
-        if code:
-            self.driver.refuse(code, "cuLaunchKernel")
+        return self._launch(self.handle, grid[0], 1, 1, grid[1], 1, 1, 0, stream, places, None)
 
 
 class Modules:
@@ -63,6 +70,7 @@ class Modules:
     def __init__(self, driver: Driver, capability: tuple[int, int]) -> None:
         self.driver, self.architecture = driver, architecture(capability)
         self.loaded: dict[Any, Function] = {}
+        self.native = launcher(driver.raw("cuLaunchKernel"))
 
     def function(self, source: Any) -> Function:
         """The kernel of a Source. NotServed where there is no code for it."""
@@ -86,7 +94,7 @@ class Modules:
             cache.keep(name, code)
         module = self.driver.handle("cuModuleLoadData", code)
         handle = self.driver.handle("cuModuleGetFunction", module, entry.encode())
-        return Function(self.driver, handle, source.pointers + source.numbers)
+        return Function(self.driver, handle, source.pointers + source.numbers, self.native)
 
     def assembled(self, text: str) -> bytes:
         """The machine code of PTX, by the driver. RuntimeError with its words where it refuses."""

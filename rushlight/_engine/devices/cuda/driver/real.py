@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.devices.cuda import prepared
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
@@ -176,6 +177,21 @@ class Real(Rows):
 
     # --- work -----------------------------------------------------------------------------------
 
+    def empty(
+        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, poison: bool = True
+    ) -> DeviceArray:
+        made = super().empty(shape, dtype, strides)
+        recording = self._current.recording
+        if recording is not None and made.handle is not None:
+            recording.room(made.handle)
+        return made
+
+    def unkept(self) -> None:
+        """What is being done depends on more than geometry: no call like it is prepared."""
+        recording = self._current.recording
+        if recording is not None:
+            recording.spoil()
+
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work, which a grid's threads stride over."""
         return max(min(-(-count // THREADS), self.card.processors * WAVES), 1), THREADS
@@ -200,8 +216,11 @@ class Real(Rows):
         if function is None:
             with self.uncaptured():
                 function = self.modules.function(source)
+        current = self._current
+        if current.recording is not None:
+            current.recording.launch(function, grid, (*operands, *results), numbers)
         addresses = [a.address for a in (*operands, *results)]
-        function.launch(grid, self.stream.handle, [*addresses, *numbers])
+        function.launch(grid, (current.stream or self.default).handle, [*addresses, *numbers])
         if self.platform.blocking:
             self.stream.run()
             self.alive()
@@ -216,8 +235,12 @@ class Real(Rows):
     ) -> Any:
         from rushlight._engine.devices.cuda import served
 
+        def served_call(device: Any, *given: Any) -> Any:
+            given, more = given[: len(args)], given[len(args) :]
+            return served.call(device, function, given, dict(zip(named, more, strict=True)))
+
         try:
-            return served.call(self, function, args, named)
+            return prepared.call(self, (function, *named), served_call, (*args, *named.values()))
         except NotServed as error:
             raise self.refused(what or getattr(function, "__name__", "call"), error) from None
 
@@ -232,8 +255,12 @@ class Real(Rows):
     ) -> None:
         from rushlight._engine.devices.cuda import served
 
+        def served_write(device: Any, *given: Any) -> None:
+            given, more = given[: len(args)], given[len(args) :]
+            served.write(device, function, given, dict(zip(named, more, strict=True)))
+
         try:
-            served.write(self, function, args, named)
+            prepared.call(self, (function, *named), served_write, (*args, *named.values()))
         except NotServed as error:
             raise self.refused(what or getattr(function, "__name__", "write").strip("_"), error) from None
 
@@ -261,9 +288,24 @@ class Real(Rows):
 
     def read(self, a: DeviceArray) -> Array:
         self.alive()
+        self.unkept()
         made = np.empty(a.shape, a.dtype)
         self._to_host(made, a, True)
         return made
+
+    def duplicate(self, target: DeviceArray, source: Any) -> None:
+        if (
+            source.device is not self
+            or target.strides != source.strides
+            or not (target.dense and source.dense)
+        ):
+            target[...] = source
+        elif target.size:
+            self.alive()
+            self.enter()
+            self.driver(
+                "cuMemcpyDtoDAsync_v2", target.address, source.address, target.nbytes, self.stream.handle
+            )
 
     def _to_host(self, target: Array, source: DeviceArray, wait: bool) -> None:
         """target[...] = source; the host's array is contiguous."""
@@ -317,6 +359,7 @@ class Real(Rows):
 
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         self.alive()
+        self.unkept()
         late = non_blocking and pinned
         if source.__class__ is np.ndarray:
             self._to_device(target, source, not late)
@@ -349,6 +392,7 @@ class Real(Rows):
             launches.convert(self, target, room)
 
     def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
+        self.unkept()
         if uses:
             raise self.refused(what, "numbers that depend on a device's array are drawn by the simulator")
         if self.capture is not None:
@@ -363,6 +407,7 @@ class Real(Rows):
             )
 
     def brought(self, found: Array) -> DeviceArray:
+        self.unkept()
         made = self.empty(found.shape, found.dtype)
         if self.capture is None or not found.size:
             return super().brought(found) if found.size else made

@@ -8,17 +8,22 @@ number, a remainder of a huge quotient) and a few functions. `definition` gives 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
+from rushlight._engine.devices.cuda.kernels import formulas
 from rushlight._engine.kernels.emit import vector_math as vm
-from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.kernels.emit.lanes import Lane, polynomial
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module, literal
 
 _PI = Fraction(
     31415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170679,
     10**100,
+)
+_LOG_2 = (
+    "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687"
 )
 
 
@@ -172,6 +177,115 @@ def _nextafter(x: Lane, y: Lane) -> Lane:
     return (x.is_nan() | y.is_nan()).where(found.other(float("nan")), found)
 
 
+# --- powers of doubles ----------------------------------------------------------------------------
+
+Pair = tuple[Lane, Lane]
+_LN2 = _parts(Fraction(_LOG_2), 2)
+_TWO_THIRDS = _parts(Fraction(2, 3), 2)
+
+
+def _added(a: Lane, b: Lane) -> Pair:
+    """a + b and what rounding loses of it, for |a| >= |b|."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def _times(a: Pair, b: Pair) -> Pair:
+    """The product of numbers that are sums of two."""
+    high = a[0] * b[0]
+    low = a[0].fma(b[0], -high) + (a[0] * b[1] + a[1] * b[0])
+    return _added(high, low)
+
+
+def _log_pair(x: Lane) -> Pair:
+    """The logarithm of a positive number, to some 65 bits."""
+    e, g = vm._split_any(x)
+    # log(1 + g) = 2 s + 2/3 s^3 + s^5 q(s^2), s = g / (2 + g)
+    below = g + 2
+    lost = g - (below - 2)
+    high = g / below
+    low = ((-high).fma(below, g) - high * lost) / below
+    s = _added(high, low)
+    square = _times(s, s)
+    cube = _times(_times(s, square), (x.other(_TWO_THIRDS[0]), x.other(_TWO_THIRDS[1])))
+    q = polynomial(square[0], [2 / k for k in range(25, 4, -2)])
+    rest = square[0] * square[0] * s[0] * q
+    whole = e * _LN2[0]
+    first, error = _added(whole, s[0] * 2)
+    second, less = _added(first, cube[0])
+    rest = rest + (e.fma(_LN2[0], -whole) + e * _LN2[1])
+    return _added(second, rest + (error + less + s[1] * 2 + cube[1]))
+
+
+def _pow(x: Lane, y: Lane) -> Lane:
+    """x^y as C's pow says, of doubles to one unit of the last place."""
+    size = x.abs()
+    # Of 0, infinity and nan anything: they are put right below.
+    plain = (size > 0.0) & (size < float("inf"))
+    high, low = _log_pair(plain.where(size, 1.0))
+    huge = y.abs() > 1e290
+    exponent = huge.where(x.other(1e290).copysign(y), y)
+    product = _times((high, low), (exponent, x.other(0.0)))
+    whole = product[0]
+    found = vm.exp(whole)
+    finite = found < float("inf")
+    found = finite.where(found.fma(finite.where(product[1], 0.0), found), found)
+    return _special_powers(x, y, found)
+
+
+def _special_powers(x: Lane, y: Lane, z: Lane) -> Lane:
+    f, size, endless = x.f, x.abs(), float("inf")
+    z = (size.equal(0.0) | size.equal(endless)).where((y < 0.0).where(1 / size, size), z)
+    whole = f.intrinsic("llvm.trunc", y)
+    half = whole * 0.5
+    odd = f.intrinsic("llvm.trunc", half).compare("ne", half) & y.equal(whole)
+    negative = x.cast("bitcast", "i64") < 0
+    z = (odd & negative).where(-z, z)
+    z = (y.compare("ne", whole) & (x < 0.0) & (x > -endless)).where(float("nan"), z)
+    z = (size.equal(1.0) & y.abs().equal(endless)).where(1.0, z)
+    z = x.is_nan().where(x, y.is_nan().where(y, z))
+    return (y.equal(0.0) | x.equal(1.0)).where(1.0, z)
+
+
+# --- whole numbers --------------------------------------------------------------------------------
+
+
+def _scalar(x: Lane) -> str:
+    return x.f.op(f"extractelement {x!r}, i64 0")
+
+
+def _whole_pow(a: Lane, b: Lane, signed: bool = True) -> Lane:
+    """By squares; to a negative power 0, but for 1 and -1."""
+    f = a.f
+    count = (b < 0).where(0, b) if signed else b
+    base, left, total = f.var(_scalar(a)), f.var(_scalar(count)), f.var("1")
+    with f.endless() as done:
+        n = left.get()
+        f.leave(f.i64("icmp eq", n, 0), done)
+        odd = f.op(f"trunc i64 {n} to i1")
+        now, square = total.get(), base.get()
+        total.set(f.op(f"select i1 {odd}, i64 {f.i64('mul', now, square)}, i64 {now}"))
+        base.set(f.i64("mul", square, square))
+        left.set(f.i64("lshr", n, 1))
+    found = f.splat("i64", total.get())
+    if not signed:
+        return found
+    sign = (b & 1).equal(0).where(b.other(1), -1)
+    tiny = a.equal(1).where(a.other(1), a.equal(-1).where(sign, 0))
+    return (b < 0).where(tiny, found)
+
+
+def _gcd(a: Lane, b: Lane) -> Lane:
+    f = a.f
+    one, two = (f.var(_scalar((x < 0).where(0 - x, x))) for x in (a, b))
+    with f.endless() as done:
+        x, y = one.get(), two.get()
+        f.leave(f.i64("icmp eq", y, 0), done)
+        one.set(y)
+        two.set(f.i64("urem", x, y))
+    return f.splat("i64", one.get())
+
+
 def _by_double(function: Callable[..., Lane]) -> Callable[..., Lane]:
     def wide(*given: Lane) -> Lane:
         return function(*[x.cast("fpext", "double") for x in given]).cast("fptrunc", "float")
@@ -193,18 +307,29 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Lane]]] = {
     "atan2f": (2, _by_double(_atan2)),
     "hypotf": (2, _by_double(_hypot)),
     "log10f": (1, _by_double(_log10)),
+    "erfc": (1, vm.erfc),
+    "pow": (2, _pow),
+    **{name: (count, formulas.written(name)) for name, (count, _) in formulas.FORMULAS.items()},
 }
-NAMES = frozenset(_FUNCTIONS)
+# Of whole numbers of 64 bits; of those without a sign every power is a power.
+_WHOLE: dict[str, tuple[int, Callable[..., Lane]]] = {
+    "whole_pow": (2, _whole_pow),
+    "uwhole_pow": (2, partial(_whole_pow, signed=False)),
+    "gcd": (2, _gcd),
+}
+NAMES = frozenset((*_FUNCTIONS, *_WHOLE))
 
 
 @cache
 def definition(name: str) -> tuple[tuple[str, ...], str]:
     """(declarations that it needs, the function) of a name of NAMES."""
-    count, function = _FUNCTIONS[name]
-    kind = "float" if name.endswith("f") else "double"
+    count, function = _WHOLE[name] if name in _WHOLE else _FUNCTIONS[name]
+    kind = "i64" if name in _WHOLE else "float" if name.endswith("f") else "double"
     module = Module(fma=True)
     params = ", ".join(f"{kind} %x{k}" for k in range(count))
-    f = Function(module, f"define internal {kind} @{name}({params})")
+    # Of long ones there is one copy, which is called.
+    how = " noinline" if name == "pow" or name in formulas.FORMULAS else ""
+    f = Function(module, f"define internal {kind} @{name}({params}){how}")
     f.mark_early()
     found = function(*[f.splat(kind, f"%x{k}") for k in range(count)])
     f.emit(f"ret {kind} {f.op(f'extractelement {found!r}, i64 0')}")
@@ -213,19 +338,25 @@ def definition(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def defined(text: str, names: set[str]) -> str:
-    """A module's text with functions of NAMES defined in the place of their declarations."""
-    lines = [s for s in text.splitlines() if not _declares(s, names)]
+    """A module's text with functions of NAMES, and those that they call, defined in place of declarations."""
+    wanted, every = sorted(names), dict[str, str]()
+    declared = set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name not in every:
+            declarations, every[name] = definition(name)
+            declared.update(declarations)
+            wanted += sorted(foreign("\n".join(declarations)))
+    lines = [s for s in text.splitlines() if not _declares(s, every)]
     known = {s for s in lines if s.startswith("declare")}
-    more = list[str]()
-    for name in sorted(names):
-        declarations, function = definition(name)
-        for line in declarations:
-            if line not in known:
-                known.add(line)
-                more.append(line)
-        more.append(function)
-    return "\n".join([*more, *lines])
+    more = [s for s in sorted(declared) if s not in known and not _declares(s, every)]
+    return "\n".join([*more, *every.values(), *lines])
 
 
-def _declares(line: str, names: set[str]) -> bool:
+def foreign(text: str) -> set[str]:
+    """The functions that a module declares, but for LLVM's own."""
+    return set(re.findall(r"^declare \w+ @((?!llvm\.)\w+)\(", text, re.MULTILINE))
+
+
+def _declares(line: str, names: Collection[str]) -> bool:
     return line.startswith("declare ") and any(f"@{name}(" in line for name in names)

@@ -77,7 +77,7 @@ def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: An
             there = [a for a in arrays if a.__class__ is DeviceArray]
             numbers = numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
         backend.launch(plan.source, plan.grid, there, (made,), numbers, what)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 # How many geometries a device keeps plans for.
@@ -246,7 +246,7 @@ def conversion(source: str, to: str) -> Meaning:
 
 
 # Dtypes whose elements are moved as numbers of their size, where nothing is computed.
-_MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 def convert(backend: Any, target: DeviceArray, given: Any, what: str = "copy") -> None:
@@ -264,7 +264,7 @@ def _as_numbers(a: DeviceArray) -> DeviceArray:
     item = a.itemsize
     if item == 16:
         return a.relaid((*a.shape, 2), (*a.strides, 8), 0, np.dtype(np.int64))
-    return a.relaid(a.shape, a.strides, 0, np.dtype(_MOVED[item]))
+    return a.relaid(a.shape, a.strides, 0, np.dtype(MOVED[item]))
 
 
 def copied(backend: Any, a: DeviceArray, strides: Any = None) -> DeviceArray:

@@ -6,14 +6,17 @@ lines are few, the target's positions are shared out: each of a line's threads w
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.kernels.reducing import wins
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, Thread
 from rushlight._engine.devices.cuda.kernels.writing import decomposed, offset_of, strided, told
+from rushlight._engine.kernels.emit import vector_math as vm
 from rushlight._engine.kernels.emit.atom_code import LLVM, convert
-from rushlight._engine.kernels.emit.llvm_ir import Module
+from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.kernels.emit.llvm_ir import Module, literal
 from rushlight._engine.kernels.emit.scalar_code import load, storage_kind, store
 from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.loops.row_plan import combine
@@ -89,12 +92,19 @@ def _bases(f: Thread, line: str, rank: int) -> list[str]:
     return [f.at(f"%p{k}", offset_of(f, places, [f"%s{k}_{axis}" for axis in range(rank)])) for k in range(2)]
 
 
+def _logaddexp(a: Lane, b: Lane) -> Lane:
+    large, small = (a >= b).where(a, b), (a >= b).where(b, a)
+    found = large + vm.log1p(vm.exp(small - large))
+    endless = large.abs().equal(math.inf)
+    return (a.is_nan() | b.is_nan()).where(a + b, endless.where(large, found))
+
+
 @lru_cache(maxsize=256)
 def scan(how: str, of: str, result: str, rank: int, target: str) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers) of running totals along a dim, a thread a line.
 
-    how: "add" or "mul".  Pointers: the array, the result. Numbers: `lines`, `n`, the strides along the dim in
-    both, sizes of the lines' dims, their strides in both (bytes).
+    how: "add", "mul" or "logaddexp".  Pointers: the array, the result. Numbers: `lines`, `n`, the strides
+    along the dim in both, sizes of the lines' dims, their strides in both (bytes).
     """
     work = dt.opmath(dt.BY_NAME[result]).name
     if work not in LLVM or dt.opmath(dt.BY_NAME[of]).name not in LLVM:
@@ -104,11 +114,13 @@ def scan(how: str, of: str, result: str, rank: int, target: str) -> tuple[str, i
     with strided(f, first, step, "%lines") as i:
         bases = _bases(f, i, rank)
         floating = kind in ("float", "double")
-        total = f.var(({"add": "0.0", "mul": "1.0"} if floating else {"add": "0", "mul": "1"})[how], kind)
+        begin = {"add": 0.0, "mul": 1.0, "logaddexp": -math.inf}[how]
+        total = f.var(literal(kind, begin if floating else int(begin)), kind)
         with strided(f, "0", "1", "%n") as j:
             given = load(f, f.at(bases[0], f.i64("mul", j, "%s0")), of)
             value = convert(given, dt.opmath(dt.BY_NAME[of]).name, work)
-            found = combine(how, work, f.splat(kind, total.get()), value)
+            before = f.splat(kind, total.get())
+            found = _logaddexp(before, value) if how == "logaddexp" else combine(how, work, before, value)
             total.set(f.op(f"extractelement {found!r}, i64 0"))
             store(f, found, f.at(bases[1], f.i64("mul", j, "%s1")), result)
     f.emit("ret void")

@@ -40,7 +40,7 @@ def _machine(architecture: str) -> Any:
 
 def ptx(text: str, architecture: str = "sm_80") -> str:
     """The PTX of a module's LLVM IR. Unsupported where it calls a function of the C library."""
-    foreign = set(re.findall(r"^declare \w+ @((?!llvm\.)\w+)\(", text, re.MULTILINE))
+    foreign = device_math.foreign(text)
     if foreign - device_math.NAMES:
         raise Unsupported(f"calls of {', '.join(sorted(foreign - device_math.NAMES))}")
     text = device_math.defined(text, foreign)
@@ -99,8 +99,11 @@ def assemble(text: str, architecture: str = "sm_80") -> Assembled:
         raise RuntimeError(f"ptxas: {done.stderr}{done.stdout}")
     words = done.stderr + done.stdout
     shared = re.search(r"(\d+) bytes smem", words)
+    used, spilled = (
+        re.findall(rf"{text}", words) for text in (r"Used (\d+) registers", r"(\d+) bytes spill stores")
+    )
     return Assembled(
-        int(re.search(r"Used (\d+) registers", words)[1]),  # type: ignore[index]
-        int(re.search(r"(\d+) bytes spill stores", words)[1]),  # type: ignore[index]
+        int(used[0]),
+        int(spilled[0]),
         int(shared[1]) if shared else 0,
     )

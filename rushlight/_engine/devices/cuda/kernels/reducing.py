@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, WARP, Thread
 from rushlight._engine.devices.cuda.kernels.writing import (
     ThreadBody,
@@ -145,8 +146,6 @@ class _Reduction:
 
 
 def _computed(d: str) -> str:
-    from rushlight._engine.core import dtype as dt
-
     return dt.opmath(dt.BY_NAME[d]).name
 
 
@@ -157,23 +156,27 @@ def _computed(d: str) -> str:
 def first_of(how: str, of: str, kept: int, target: str) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers): the "max" or "min" of a row and where it lies first; nan wins.
 
-    A thread has a row. Pointers: the array, values, positions (int64), both without gaps. Numbers: `outs`,
-    `n`,
-    the stride of the reduced dim, sizes of the kept dims, their strides (bytes).
+    A thread has a part of a row. Pointers: the array, values, positions (int64), both without gaps. Numbers:
+    `outs`, `n`, the stride of the reduced dim, `parts` of a row, `chunk` elements of a part, sizes of the
+    kept dims, their strides (bytes). Result o of part k is number o * parts + k.
     """
     sizes, strides = [f"%k{i}" for i in range(kept)], [f"%ks{i}" for i in range(kept)]
-    numbers = ["outs", "n", "step", *[s[1:] for s in sizes], *[s[1:] for s in strides]]
+    numbers = ["outs", "n", "step", "parts", "chunk", *[s[1:] for s in sizes], *[s[1:] for s in strides]]
     module, storage = Module(fma=True), storage_kind(of)
     f: Thread = TARGETS[target](module, "kernel", ["p0", "p1", "p2"], numbers)
     f.begin()
     first, step = f.place()
     f.mark_early()
     size = item_size(of)
-    with strided(f, first, step, "%outs") as i:
-        base = f.at("%p0", offset_of(f, decomposed(f, i, sizes), strides))
-        best = f.var(f.load(storage, base), storage)
-        place = f.var("0")
-        with strided(f, "1", "1", "%n") as j:
+    with strided(f, first, step, f.i64("mul", "%outs", "%parts")) as i:
+        out = f.i64("udiv", i, "%parts")
+        begin = f.i64("mul", f.i64("sub", i, f.i64("mul", out, "%parts")), "%chunk")
+        end = f.i64("add", begin, "%chunk")
+        end = f.op(f"select i1 {f.i64('icmp slt', end, '%n')}, i64 {end}, i64 %n")
+        base = f.at("%p0", offset_of(f, decomposed(f, out, sizes), strides))
+        best = f.var(f.load(storage, f.at(base, f.i64("mul", begin, "%step"))), storage)
+        place = f.var(begin)
+        with strided(f, f.i64("add", begin, 1), "1", end) as j:
             given = f.load(storage, f.at(base, f.i64("mul", j, "%step")))
             with f.when(wins(f, how, of, given, best.get())):
                 best.set(given)

@@ -21,6 +21,7 @@ from string import Template
 from typing import Any
 
 from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.kernels import device_math
 from rushlight._engine.devices.cuda.kernels.targets import SLOTS, WARP
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.target import Unsupported
@@ -87,6 +88,7 @@ class Kernel:
             raise Unsupported("threads that wait for each other: fibers need x86-64 and glibc")
         name = f"simulated_{next(_numbers)}"
         run = _around(name, pointers, numbers, barriers)
+        text = device_math.defined(text, device_math.foreign(text) & device_math.NAMES)
         whole = text.replace("@kernel(", f"@{name}(") + run
         code = target.assemble(whole, tidy=True)
         externals = _externals() if barriers else {}

@@ -27,7 +27,7 @@ class Source:
         object.__setattr__(self, "_hash", hash((self.write, self.arguments, self.pointers, self.numbers)))
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash  # type: ignore[attr-defined]
 
     def text(self, kind: str) -> tuple[str, int]:
         """(LLVM IR, barriers). NotServed where there is no code for what it computes."""

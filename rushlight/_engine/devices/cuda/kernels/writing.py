@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
+from rushlight._engine.derive.types import operand_type
+from rushlight._engine.devices.cuda.kernels.device_atoms import ATOMS
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, WARP, Nvptx, Thread
 from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
@@ -171,7 +173,16 @@ class _Pointwise:
 
 
 class ThreadBody(Body):
-    """A body of a thread: what it fetches is read where it lies."""
+    """A body of a thread: what it fetches is read where it lies, and it knows the device's own atoms."""
+
+    def _node(self, node: Expr) -> Lane:
+        emitter = ATOMS.get(node.op)
+        if emitter is not None:
+            operands = [self.operand(node, i) for i in range(len(node.src))]
+            found = emitter(operand_type(node, self.types, len(node.src) - 1), node.arg, *operands)
+            if found is not None:
+                return found
+        return super()._node(node)
 
     def _fetched(self, storage: str, base: Lane, index: Lane) -> Lane:
         f, kind = self.f, storage_kind(storage)

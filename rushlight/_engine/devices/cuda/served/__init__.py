@@ -16,9 +16,10 @@ import numpy as np
 from rushlight._engine.devices.cuda.array import DeviceArray, basic
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.numerics import advanced_indexing
 
 # Modules of this folder that serve rows: each has a table ROWS.
-_MODULES = ("moves", "products", "rowwise", "indexing", "drawing", "ordering", "windows")
+_MODULES = ("moves", "products", "rowwise", "indexing", "drawing", "ordering", "windows", "selecting")
 _rows: dict[str, Callable[..., Any]] = {}
 
 
@@ -62,6 +63,10 @@ def write(backend: Any, function: Callable[..., Any], args: Sequence[Any], named
         assign(backend, args[0], args[1])
     elif function is np.copyto:
         assign(backend, args[0], args[1], **named)
+    elif function is advanced_indexing.write:
+        from rushlight._engine.devices.cuda.served import selecting
+
+        selecting.write(backend, *args, **named)
     elif isinstance(function, np.ufunc):
         functions.ufunc(backend, function, args, named)
     else:

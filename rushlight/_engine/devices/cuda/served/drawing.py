@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.devices.cuda import draws
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import MULTIPLIERS, ROUNDS, WEYL
-from rushlight._engine.devices.cuda.served import functions
+from rushlight._engine.devices.cuda.served import functions, ordering, selecting
 from rushlight._engine.devices.cuda.served.indexing import integer, whole
 from rushlight._engine.devices.cuda.served.reductions import first_of
 from rushlight._engine.kernels.emit.meaning import Meaning
@@ -157,6 +158,7 @@ def _meaning(kind: str, fours: bool, of: str, captured: bool) -> Meaning:
 
 def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
     """Fill an array, in the order of its memory, by a kernel. NotServed where none serves."""
+    backend.unkept()
     of = dt.from_numpy_dtype(made.dtype)
     if not made.dense or of.is_complex or made.size >= 1 << 50:
         raise NotServed("numbers for such an array")
@@ -181,19 +183,78 @@ def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
     launches.by_coordinates(backend, meaning, arrays, (flat,), what, axes=(("e", 0),), bases=bases)
 
 
+def _units(backend: Any, shape: tuple[int, ...], claim: Any, fours: bool) -> DeviceArray:
+    """Numbers of (0, 1], float32, row by row."""
+    made: DeviceArray = backend.empty(shape, np.dtype(np.float32), None, poison=False)
+    if made.size:
+        draw(backend, made, draws.Words(claim, fours, "uniform", {"span": 1, "low": 0, "high": 2}), "uniform")
+    return made
+
+
 def _multinomial(
     backend: Any, weights: DeviceArray, count: int, replacement: bool = False, generator: Any = None
 ) -> DeviceArray:
-    """One number of each row: the largest quotient by exponentials, as PyTorch draws it."""
-    from rushlight._engine.devices.cuda import draws
-
-    if count != 1 or not weights.size or backend.simulated:  # the simulator tells negative weights
-        raise NotServed("more than one number of a row")
+    """The largest quotients by exponentials, or places in running sums, as PyTorch draws them."""
+    if not weights.size or backend.simulated:  # the simulator tells negative weights
+        raise NotServed("numbers of such rows")
+    if replacement and count > 1:
+        engine = draws.engine_of(backend, generator)
+        rows = weights.size // weights.shape[-1]
+        u = _units(backend, (*weights.shape[:-1], count), engine.claim(rows * count), False)
+        totals = ordering.ROWS["cumsum"](backend, weights, -1, dt.float64)
+        shares = functions.ufunc(backend, np.divide, (totals, totals[..., -1:]), {})
+        return selecting.search(backend, shares, u, False, False)
     room = backend.empty(weights.shape, weights.dtype, None, poison=False)
     q = draws.ROWS["exponential"](backend, room, 1.0, generator)
     ratio = functions.ufunc(backend, np.divide, (weights, q), {})
-    result: DeviceArray = first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
+    if count == 1:
+        result: DeviceArray = first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
+        return result
+    return ordering.ROWS["topk"](backend, ratio, count)[1]
+
+
+def _bernoulli_each(backend: Any, a: DeviceArray, p: DeviceArray, generator: Any) -> DeviceArray:
+    """Ones with probabilities of their own."""
+    if backend.simulated or not a.flags.c_contiguous:
+        raise NotServed("chances of each")
+    engine = draws.engine_of(backend, generator)
+    u = _units(backend, a.shape, engine.claim(-(-a.size // 4) * 4), True)
+    chance = functions.as_dtype(backend, p, np.dtype(np.float32))
+    found = functions.ufunc(backend, np.less_equal, (u, chance), {})
+    result: DeviceArray = functions.as_dtype(backend, found, a.dtype)
     return result
 
 
-ROWS: dict[str, Callable[..., Any]] = {"multinomial": _multinomial}
+def _bernoulli(backend: Any, a: DeviceArray, p: Any = None, generator: Any = None) -> DeviceArray:
+    if p is not None:
+        raise NotServed("one chance for all")
+    return _bernoulli_each(backend, a, a, generator)
+
+
+def _bernoulli_fill(backend: Any, a: DeviceArray, p: Any = 0.5, generator: Any = None) -> DeviceArray:
+    if p.__class__ is not DeviceArray:
+        raise NotServed("one chance for all")
+    return _bernoulli_each(backend, a, p, generator)
+
+
+def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> DeviceArray:
+    """Normal numbers with a mean or a deviation of each."""
+    like = mean if mean.__class__ is DeviceArray else std
+    if backend.simulated or like.dtype.kind != "f":
+        raise NotServed("numbers of this dtype")
+    shape = np.broadcast_shapes(getattr(mean, "shape", ()), getattr(std, "shape", ()))
+    room = backend.empty(shape, like.dtype, None, poison=False)
+    spread = 1.0 if std.__class__ is DeviceArray else float(std)
+    made = draws.ROWS["normal_fill"](backend, room, 0.0, spread, generator)
+    if std.__class__ is DeviceArray:
+        made = functions.ufunc(backend, np.multiply, (made, std), {})
+    result: DeviceArray = functions.ufunc(backend, np.add, (made, mean), {})
+    return result
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "multinomial": _multinomial,
+    "bernoulli": _bernoulli,
+    "bernoulli_fill": _bernoulli_fill,
+    "_normal_around": _normal_around,
+}

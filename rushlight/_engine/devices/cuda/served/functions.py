@@ -23,7 +23,11 @@ _NAMES = ("a", "b", "c")
 @cache
 def _atoms() -> dict[Any, str]:
     """The atoms by their functions of NumPy."""
-    return {atom.numpy: name for name, atom in ATOMS.items() if isinstance(atom.numpy, np.ufunc)}
+    found: dict[Any, str] = {a.numpy: name for name, a in ATOMS.items() if isinstance(a.numpy, np.ufunc)}
+    whole = {
+        getattr(np, name): name for name in ("floor_divide", "remainder", "fmod", "floor", "ceil", "trunc")
+    }
+    return {**found, **whole, np.power: "pow", np.sign: "sgn"}
 
 
 def _name(of: Any) -> str:
@@ -135,6 +139,14 @@ def _reduced(how: str) -> Callable[..., Any]:
 _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np.any, "all": np.all}
 
 
+def _count_nonzero(backend: Any, a: DeviceArray, axis: Any = None, keepdims: bool = False) -> DeviceArray:
+    """np.count_nonzero."""
+    found: DeviceArray = FUNCTIONS[np.sum](
+        backend, ufunc(backend, np.not_equal, (a, 0), {}), axis, keepdims=keepdims
+    )
+    return found
+
+
 # --- copies ---------------------------------------------------------------------------------------
 
 
@@ -190,7 +202,11 @@ def _filled(value: Any) -> Callable[..., Any]:
 
 
 def _full_like(backend: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
-    result: DeviceArray = _filled(value)(backend, a, dtype)
+    return _filled(value)(backend, a, dtype)
+
+
+def _infinite(backend: Any, a: DeviceArray, value: float) -> DeviceArray:
+    result: DeviceArray = ufunc(backend, np.equal, (a, np.asarray(value).astype(a.dtype)), {})
     return result
 
 
@@ -200,6 +216,8 @@ def _contiguous(backend: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: where,
+    np.isneginf: lambda backend, a: _infinite(backend, a, -np.inf),
+    np.isposinf: lambda backend, a: _infinite(backend, a, np.inf),
     np.ndarray.astype: astype,
     np.ndarray.copy: copy,
     np.ndarray.reshape: reshape,
@@ -210,6 +228,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.empty_like: _filled(None),
     np.full_like: _full_like,
     **{function: _reduced(how) for how, function in _NUMPY.items()},
+    np.add.reduce: _reduced("add"),
+    np.maximum.reduce: _reduced("max"),
+    np.minimum.reduce: _reduced("min"),
+    np.logical_or.reduce: _reduced("any"),
+    np.logical_and.reduce: _reduced("all"),
+    np.count_nonzero: _count_nonzero,
     np.ndarray.sum: _reduced("add"),
     np.ndarray.max: _reduced("max"),
     np.ndarray.min: _reduced("min"),

@@ -24,9 +24,7 @@ from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import Expr, const, m, symbol
 from rushlight._engine.ops.row_expressions import fetch
 
-_POSITIONS = ("int64", "int32")
-# Dtypes whose elements are moved as numbers of their size.
-_MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+POSITIONS = ("int64", "int32")
 
 
 def integer(value: int) -> np.ndarray[Any, Any]:
@@ -76,7 +74,7 @@ def read_at(
     result's own coordinate of an axis along the dims `kept` (dim, axis). wrap: negative ones count from the
     end.
     """
-    if any(dt.from_numpy_dtype(i.dtype).name not in _POSITIONS for _, i in picked):
+    if any(dt.from_numpy_dtype(i.dtype).name not in POSITIONS for _, i in picked):
         raise NotServed("positions of this dtype")
     if a.itemsize > 8:
         raise NotServed("a read of complex128")
@@ -85,7 +83,7 @@ def read_at(
         return made
     if not a.size:
         raise NotServed("a read of nothing")
-    item, of = a.itemsize, _MOVED[a.itemsize]
+    item, of = a.itemsize, launches.MOVED[a.itemsize]
     kept = [(dim, axis) for dim, axis in kept if a.shape[dim] != 1]
     meaning, axes, checks = _reading(
         of, tuple([dt.from_numpy_dtype(i.dtype).name for _, i in picked]), tuple([axis for _, axis in kept])
@@ -158,7 +156,7 @@ def _index(backend: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
                 raise NotServed("a mask")
             i = backend.brought(np.ascontiguousarray(i))
         given.append(i)
-    if not where or any(dt.from_numpy_dtype(i.dtype).name not in _POSITIONS for i in given):
+    if not where or any(dt.from_numpy_dtype(i.dtype).name not in POSITIONS for i in given):
         raise NotServed("a mask")
     common = np.broadcast_shapes(*[i.shape for i in given])
     front = where[0] if where[-1] - where[0] + 1 == len(where) else 0
@@ -187,7 +185,7 @@ def write_along(
     if not math.prod(shape):
         return
     of, by = (dt.from_numpy_dtype(a.dtype).name for a in (target, index))
-    if by not in _POSITIONS or source.dtype != target.dtype or of.startswith("complex"):
+    if by not in POSITIONS or source.dtype != target.dtype or of.startswith("complex"):
         raise NotServed("a write of this dtype")
     if of == "bool" and how in ("add", "mul"):
         raise NotServed("a sum of bools")
@@ -204,7 +202,8 @@ def write_along(
     backend.launch(kernel, backend.grid(count * parts), (index, source), (target,), numbers, f"write {how}")
 
 
-def _broadcast(a: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
+def spread(a: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
+    """An array broadcast to a shape, as a view."""
     steps = [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
     return a.relaid(shape, (*[0] * (len(shape) - a.ndim), *steps))
 
@@ -220,7 +219,7 @@ def _dense_backward(
     places = launches.contiguous(backend, indices).reshape(-1)
     given = launches.contiguous(backend, grad).reshape(-1, width)
     shape = given.shape
-    write_along(backend, "add", made, 0, _broadcast(places[:, None], shape), given, shape)
+    write_along(backend, "add", made, 0, spread(places[:, None], shape), given, shape)
     if padding_idx >= 0:
         launches.convert(backend, made[padding_idx], np.zeros((), grad.dtype))
     return made
@@ -245,7 +244,7 @@ def _written(
         value = (
             source if source.__class__ is DeviceArray else backend.brought(np.asarray(source).astype(a.dtype))
         )
-        given = _broadcast(functions.as_dtype(backend, value, a.dtype), shape)
+        given = spread(functions.as_dtype(backend, value, a.dtype), shape)
     write_along(backend, how, made, d, index, given, shape, wrap)
     return made
 
@@ -286,7 +285,7 @@ def _slices(backend: Any, how: str, a: DeviceArray, dim: int, index: Any, source
         given = source
     else:
         number = source if source.__class__ is DeviceArray else backend.brought(np.asarray(source, a.dtype))
-        given = _broadcast(functions.as_dtype(backend, number, a.dtype), shape)
+        given = spread(functions.as_dtype(backend, number, a.dtype), shape)
     steps = tuple([index.strides[0] if i == d and index.ndim else 0 for i in range(a.ndim)])
     made = launches.copied(backend, a)
     write_along(backend, how, made, d, index.relaid(shape, steps), given, shape, how == "set")

@@ -78,7 +78,7 @@ def _roll(backend: Any, a: DeviceArray, shifts: Any, dims: Any = ()) -> DeviceAr
     steps, axes = as_tuple(shifts), as_tuple(() if dims is None else dims)
     if not axes and len(steps) == 1:
         flat = launches.contiguous(backend, a).reshape(-1)
-        return _rolled(backend, flat, steps[0], 0).reshape(a.shape)  # type: ignore[no-any-return]
+        return _rolled(backend, flat, steps[0], 0).reshape(a.shape)
     if len(steps) != len(axes) or not steps or not a.ndim:
         raise NotServed("shifts and dims that do not fit")
     for step, d in zip(steps, axes, strict=True):
@@ -157,16 +157,38 @@ def _triangle_meaning(of: str, upper: bool) -> Meaning:
 
 def _triangle(upper: bool) -> Callable[..., Any]:
     def serve(backend: Any, a: DeviceArray, diagonal: int = 0) -> DeviceArray:
-        if a.ndim < 2 or a.dtype.kind in "cV" or a.itemsize == 2:
+        if a.ndim < 2 or a.itemsize > 8:
             raise NotServed("a triangle of this dtype")
         made: DeviceArray = backend.empty(a.shape, a.dtype, None, poison=False)
-        meaning = _triangle_meaning(dt.from_numpy_dtype(a.dtype).name, upper)
-        arrays = (a, np.zeros((), a.dtype), np.asarray(diagonal, np.int64))
+        of = np.dtype(launches.MOVED[a.itemsize])  # the bits of 0 are zeros in every dtype
+        given, to = (x.relaid(x.shape, x.strides, 0, of) for x in (a, made))
+        meaning = _triangle_meaning(of.name, upper)
+        arrays = (given, np.zeros((), of), np.asarray(diagonal, np.int64))
         axes = (("row", a.ndim - 2), ("column", a.ndim - 1))
-        launches.by_coordinates(backend, meaning, arrays, (made,), "triu" if upper else "tril", axes=axes)
+        launches.by_coordinates(backend, meaning, arrays, (to,), "triu" if upper else "tril", axes=axes)
         return made
 
     return serve
+
+
+def _diag_embed(backend: Any, a: DeviceArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> DeviceArray:
+    n = a.ndim + 1
+    first, second = wrap_dim(dim1, n), wrap_dim(dim2, n)
+    if first == second:
+        raise NotServed("one dim for both")
+    size = a.shape[-1]
+    side = size + abs(offset)
+    made: DeviceArray = backend.empty((*a.shape[:-1], side, side), a.dtype, None, poison=False)
+    launches.convert(backend, made, np.zeros((), a.dtype))
+    rows = made[..., max(-offset, 0) :, max(offset, 0) :]
+    steps = (*rows.strides[:-2], rows.strides[-2] + rows.strides[-1])
+    launches.convert(backend, rows.relaid((*a.shape[:-1], size), steps), a)
+    if (first, second) == (n - 2, n - 1):
+        return made
+    order = list(range(n - 2))
+    for at, d in sorted(((first, n - 2), (second, n - 1))):
+        order.insert(at, d)
+    return launches.copied(backend, made.transpose(order))
 
 
 def _equal(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
@@ -190,5 +212,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "masked_fill": _masked_fill,
     "tril": _triangle(False),
     "triu": _triangle(True),
+    "diag_embed": _diag_embed,
     "equal": _equal,
 }

@@ -161,14 +161,25 @@ def first_of(backend: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceAr
     shape = tuple([a.shape[i] for i in kept])
     if not a.size:
         raise NotServed("the greatest of nothing")
-    values = backend.empty(shape, a.dtype, None, poison=False)
-    places = backend.empty(shape, np.dtype(np.int64), None, poison=False)
+    outs, n = math.prod(shape), a.shape[dim] if a.ndim else 1
+    parts = _parts(backend, outs, n, False)
+    chunk = -(-n // parts)
+    parts = -(-n // chunk)
+    room = shape if parts == 1 else (*shape, parts)
+    values = backend.empty(room, a.dtype, None, poison=False)
+    places = backend.empty(room, np.dtype(np.int64), None, poison=False)
     dims = _dims(a, kept)
-    outs = math.prod(shape)
     source = Source(
-        reducing.first_of, (how, dt.from_numpy_dtype(a.dtype).name, len(dims)), 3, 3 + 2 * len(dims)
+        reducing.first_of, (how, dt.from_numpy_dtype(a.dtype).name, len(dims)), 3, 5 + 2 * len(dims)
     )
-    numbers = [outs, a.shape[dim] if a.ndim else 1, a.strides[dim] if a.ndim else 0]
+    numbers = [outs, n, a.strides[dim] if a.ndim else 0, parts, chunk]
     numbers += [size for size, _ in dims] + [stride for _, stride in dims]
-    backend.launch(source, backend.grid(outs), (a,), (values, places), numbers, f"arg{how}")
-    return values, places
+    backend.launch(source, backend.grid(outs * parts), (a,), (values, places), numbers, f"arg{how}")
+    if parts == 1:
+        return values, places
+    from rushlight._engine.devices.cuda.served import indexing
+
+    best, which = first_of(backend, how, values, len(shape))
+    lines = [(i, i) for i in range(len(shape))]
+    picked = indexing.read_at(backend, places, [(len(shape), which)], lines, shape, f"arg{how}", False)
+    return best, picked

@@ -15,12 +15,14 @@ from rushlight._engine.core.layout import channels_last_strides, convolves_last,
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import launches
-from rushlight._engine.devices.cuda.served import functions
-from rushlight._engine.devices.cuda.served.indexing import write_along
+from rushlight._engine.devices.cuda.served import functions, reductions
+from rushlight._engine.devices.cuda.served.indexing import read_at, write_along
+from rushlight._engine.devices.cuda.served.reductions import first_of
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.nn import pooling
-from rushlight._engine.ops.nn.sliding_windows import offsets, out_size, reach
+from rushlight._engine.ops.nn.sliding_windows import offsets, out_size, parts, reach, reads
+from rushlight._engine.ops.shapes import padding as padding_rows
 
 Ints = tuple[int, ...]
 # From how many elements on a window is no single expression.
@@ -61,8 +63,7 @@ def _columns(
     stride, padding, dilation = how
     n, c = x.shape[:2]
     if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
-        found: DeviceArray = launches.contiguous(backend, x).reshape(n, groups, c // groups, math.prod(out))
-        return found
+        return launches.contiguous(backend, x).reshape(n, groups, c // groups, math.prod(out))
     x = _padded(backend, x, [(p, p) for p in padding])
     steps = x.strides[2:]
     view = x.relaid(
@@ -74,7 +75,7 @@ def _columns(
         ),
     )
     sizes = n, groups, c // groups * math.prod(kernel), math.prod(out)
-    return launches.copied(backend, view).reshape(*sizes)  # type: ignore[no-any-return]
+    return launches.copied(backend, view).reshape(*sizes)
 
 
 def _add_windows(
@@ -166,8 +167,10 @@ def _maxima(count: int, of: str, wide: str, places: bool) -> Meaning:
     where: Expr = symbol("t0")
     for k in range(1, count):
         other = symbol(f"x{k}")
-        # A later nan is the maximum, too.
+        # A later nan is the maximum, too; padding, whose place is -1, is none.
         wins = m.logical_or(m.gt(other, best), m.ne(other, other))
+        if places:
+            wins = m.logical_or(wins, m.logical_and(m.lt(where, 0), m.ge(symbol(f"t{k}"), 0)))
         best, where = m.where(wins, other, best), m.where(wins, symbol(f"t{k}"), where)
     inputs = tuple([(f"x{k}", of) for k in range(count)])
     if not places:
@@ -179,7 +182,7 @@ def _maxima(count: int, of: str, wide: str, places: bool) -> Meaning:
 def _views(
     backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints, value: Any
 ) -> list[DeviceArray]:
-    if math.prod(kernel) > MOST or a.dtype.kind == "c" or a.dtype.kind in "iu" or not a.size:
+    if a.dtype.kind == "c" or a.dtype.kind in "iu" or not a.size:
         raise NotServed("a pool of this kind")
     lead = a.ndim - len(kernel)
     wide = _padded(backend, a, reach(a.shape[lead:], kernel, stride, pad, dilation, out), value)
@@ -193,6 +196,8 @@ def _last(a: DeviceArray) -> bool:
 def _greatest(
     backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> DeviceArray:
+    if math.prod(kernel) > MOST:
+        return _max_of_many(backend, a, kernel, stride, pad, dilation, out)[0]
     views = _views(backend, a, kernel, stride, pad, dilation, out, -np.inf)
     of = dt.from_numpy_dtype(a.dtype)
     meaning = _maxima(len(views), of.name, dt.opmath(of).name, False)
@@ -204,25 +209,105 @@ def _greatest(
 def _max_pool(
     backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> Any:
-    if any(pad):
-        raise NotServed("places of padded windows")
+    if math.prod(kernel) > MOST:
+        return _max_of_many(backend, a, kernel, stride, pad, dilation, out)
     views = _views(backend, a, kernel, stride, pad, dilation, out, -np.inf)
     of = dt.from_numpy_dtype(a.dtype)
     meaning = _maxima(len(views), of.name, dt.opmath(of).name, True)
     shape = (*a.shape[: -len(out)], *out)
     made: DeviceArray = backend.empty(shape, a.dtype, None, poison=False)
     places: DeviceArray = backend.empty(shape, np.dtype(np.int64), None, poison=False)
-    table = _places(backend, a.shape[a.ndim - len(out) :], kernel, stride, dilation, out)
+    table = _places(backend, a.shape[a.ndim - len(out) :], kernel, stride, pad, dilation, out)
     launches.into(backend, meaning, [*views, *table], (made, places), "max pool")
     return _formatted(backend, made, _last(a)), _formatted(backend, places, _last(a))
 
 
 def _places(
-    backend: Any, space: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints
+    backend: Any, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> list[DeviceArray]:
-    """For each element of a window, where in the space it lies: views of the numbers 0, 1, 2, ..."""
-    numbers = backend.kept(("places", space), lambda: np.arange(math.prod(space)).reshape(space))
-    return [numbers[cut] for cut in offsets(kernel, stride, dilation, out)]
+    """For each element of a window, where in the space it lies, -1 in padding: views of one table."""
+    how = space, kernel, stride, pad, dilation, out
+    table = backend.kept(("places", *how), lambda: reads(*how))
+    return [table[k].reshape(*out) for k in range(math.prod(kernel))]
+
+
+def _windows(
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints, value: Any
+) -> DeviceArray:
+    """(..., *out, *kernel): the windows of the padded array, as a view of it."""
+    lead = a.ndim - len(kernel)
+    wide = _padded(backend, a, reach(a.shape[lead:], kernel, stride, pad, dilation, out), value)
+    steps = wide.strides[lead:]
+    return wide.relaid(
+        (*a.shape[:lead], *out, *kernel),
+        (
+            *wide.strides[:lead],
+            *[s * t for s, t in zip(steps, stride, strict=True)],
+            *[s * d for s, d in zip(steps, dilation, strict=True)],
+        ),
+    )
+
+
+def _max_of_many(
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+) -> Any:
+    """(maxima, their places) of windows of many elements: copied, and searched one by one."""
+    if any(pad) or a.dtype.kind == "c" or not a.size:
+        raise NotServed("a pool of this kind")
+    view = _windows(backend, a, kernel, stride, pad, dilation, out, -np.inf)
+    flat = launches.copied(backend, view).reshape(*view.shape[: -len(out)], math.prod(kernel))
+    how = a.shape[a.ndim - len(out) :], kernel, stride, pad, dilation, out
+    table = backend.kept(("places", *how), lambda: reads(*how))
+    return _first_places(backend, flat, table.swapaxes(0, 1), _last(a))
+
+
+def _first_places(backend: Any, flat: DeviceArray, table: DeviceArray, last: bool) -> Any:
+    """(maxima over the last dim, their places by a table (windows, elements))."""
+    values, which = first_of(backend, "max", flat, flat.ndim - 1)
+    number = math.prod(table.shape[:1])
+    lines = which.reshape(-1, number)
+    places = read_at(backend, table, [(1, lines)], [(0, 1)], lines.shape, "max pool", False)
+    places = places.reshape(*which.shape)
+    return _formatted(backend, values, last), _formatted(backend, places, last)
+
+
+def _adaptive_max(backend: Any, a: DeviceArray, out: Ints) -> Any:
+    """Windows of unlike sizes: the smaller ones have their last elements again."""
+    n = len(out)
+    lead, space = a.ndim - n, a.shape[a.ndim - n :]
+    if a.dtype.kind == "c" or not a.size or not all(out):
+        raise NotServed("a pool of this kind")
+    tables = [_bounds_of(size, o) for size, o in zip(space, out, strict=True)]
+    sizes = tuple([t.shape[1] for t in tables])
+    picked = []
+    for k, table in enumerate(tables):
+        key = "window", space[k], out[k]
+        here = backend.kept(key, lambda table=table: table)
+        sides, steps = [1] * 2 * n, [0] * 2 * n
+        sides[k], sides[n + k] = table.shape
+        steps[k], steps[n + k] = here.strides
+        picked.append((lead + k, here.relaid(tuple(sides), tuple(steps))))
+    shape = (*a.shape[:lead], *out, *sizes)
+    found = read_at(backend, a, picked, [(d, d) for d in range(lead)], shape, "max pool", False)
+
+    def numbers() -> Any:
+        grids = np.meshgrid(*[np.arange(t.size) for t in tables], indexing="ij", sparse=True)
+        flat = np.zeros((), np.int64)
+        for grid, table, size in zip(grids, tables, space, strict=True):
+            flat = flat * size + table.reshape(-1)[grid]
+        each = flat.reshape([x for t in tables for x in t.shape])
+        order = [*range(0, 2 * n, 2), *range(1, 2 * n, 2)]
+        return np.ascontiguousarray(each.transpose(order)).reshape(math.prod(out), -1)
+
+    table = backend.kept(("window places", space, out), numbers)
+    return _first_places(backend, found.reshape(*a.shape[:lead], *out, -1), table, _last(a))
+
+
+def _bounds_of(size: int, out: int) -> np.ndarray[Any, Any]:
+    """(windows, elements): the positions of each window, the last one again where it has fewer."""
+    bounds = parts(size, out)
+    most = max(high - low for low, high in bounds)
+    return np.array([[min(low + k, high - 1) for k in range(most)] for low, high in bounds])
 
 
 def _spread(backend: Any, a: DeviceArray, places: DeviceArray, size: int) -> DeviceArray:
@@ -251,15 +336,47 @@ def _avg_pool(
     count_pad: bool,
     divisor: Any,
 ) -> DeviceArray:
-    views = _views(backend, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
     of = dt.from_numpy_dtype(a.dtype)
     wide = dt.opmath(of)
     share = _share(
         backend, a.shape[a.ndim - len(out) :], kernel, stride, pad, out, count_pad, divisor, wide.np
     )
     made: DeviceArray = backend.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
+    if math.prod(kernel) > MOST:
+        _mean_of_many(backend, a, kernel, stride, pad, out, share, made)
+        return _formatted(backend, made, len(kernel) == 2 and _last(a))
+    views = _views(backend, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
     launches.into(backend, _means(len(views), of.name, wide.name), [*views, share], (made,), "avg pool")
     return _formatted(backend, made, len(kernel) == 2 and _last(a))
+
+
+def _mean_of_many(
+    backend: Any,
+    a: DeviceArray,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    out: Ints,
+    share: Any,
+    made: DeviceArray,
+) -> None:
+    """Windows of many elements: sums over the dims that show them."""
+    of = dt.from_numpy_dtype(a.dtype)
+    if not of.is_floating_point or not a.size:
+        raise NotServed("a pool of this kind")
+    n = len(kernel)
+    view = _windows(backend, a, kernel, stride, pad, (1,) * n, out, 0)
+    sums = backend.empty(view.shape[:-n], dt.opmath(of).np, None, poison=False)
+    name = dt.opmath(of).name
+    mapped = Meaning((m.cast(symbol("input"), arg=name),), (("input", of.name),), (name,), name)
+    axes = tuple(range(view.ndim - n, view.ndim))
+    reductions.into(backend, "add", mapped, None, view, axes, sums, "avg pool")
+    launches.into(backend, _quotient(name, of.name), (sums, share), (made,), "avg pool")
+
+
+@cache
+def _quotient(wide: str, of: str) -> Meaning:
+    return Meaning((symbol("total") / symbol("share"),), (("total", wide), ("share", wide)), (of,), wide)
 
 
 def _share(backend: Any, *how: Any) -> Any:
@@ -290,7 +407,60 @@ def _avg_pool_back(
     return _formatted(backend, found, n == 2 and _last(g))
 
 
+# --- columns --------------------------------------------------------------------------------------
+
+
+def _im2col(
+    backend: Any, x: DeviceArray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> DeviceArray:
+    sizes = zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)
+    out = tuple([out_size(*of) for of in sizes])
+    if min(out) <= 0:
+        raise NotServed("no windows")
+    found = _columns(backend, x, tuple(kernel), (stride, padding, dilation), 1, out)[:, 0]
+    return found if found.base is None else launches.copied(backend, found)
+
+
+def _col2im(
+    backend: Any, columns: DeviceArray, space: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> DeviceArray:
+    n, rows, _ = columns.shape
+    sizes = zip(space, kernel, stride, padding, dilation, strict=True)
+    out = tuple([out_size(*of) for of in sizes])
+    wide = launches.contiguous(backend, columns).reshape(n, rows // math.prod(kernel), *kernel, *out)
+    return _add_windows(backend, wide, tuple(space), tuple(kernel), stride, padding, dilation)
+
+
+# --- paddings by an array's own elements ----------------------------------------------------------
+
+
+def _pad_places(backend: Any, a: DeviceArray, pad: Ints, mode: str) -> DeviceArray:
+    sizes, core, moves = padding_rows._moves(a.shape, pad, mode)
+    made: DeviceArray = backend.empty(tuple(sizes), a.dtype, None, poison=False)
+    launches.convert(backend, made[core], a)
+    for to, source, _ in moves:
+        launches.convert(backend, made[to], made[source])
+    return made if mode == "circular" else _formatted(backend, made, _last(a))
+
+
+def _pad_places_backward(backend: Any, g: DeviceArray, pad: Ints, mode: str, shape: Ints) -> DeviceArray:
+    _, core, moves = padding_rows._moves(shape, pad, mode)
+    found = launches.copied(backend, g)
+    for to, source, d in reversed(moves):
+        part, own = found[to], found[source]
+        if own.shape != part.shape:
+            part = functions.FUNCTIONS[np.sum](backend, part, axis=d, keepdims=True)
+        functions.ufunc(backend, np.add, (own, part), {"out": (own,)})
+    result = launches.copied(backend, found[core])
+    return result if mode == "circular" else _formatted(backend, result, _last(g))
+
+
 ROWS: dict[str, Callable[..., Any]] = {
+    "_adaptive_max": _adaptive_max,
+    "im2col": _im2col,
+    "col2im": _col2im,
+    "_pad_places": _pad_places,
+    "_pad_places_backward": _pad_places_backward,
     "_convolution": _convolution,
     "_convolution_input": _convolution_input,
     "_convolution_weight": _convolution_weight,

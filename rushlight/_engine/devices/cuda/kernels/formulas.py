@@ -1,0 +1,274 @@
+"""The CPU's formulas of special functions as a device's code: run once on numbers that write what is done.
+
+The formulas (numerics/bessel.py, error_gamma.py and their like) are NumPy's arithmetic on float64; a `Number`
+answers NumPy's functions with instructions. Where a formula asks whether any element needs a way, a device's
+code has that way always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.kernels.emit.atom_code import EMITTERS
+from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.numerics import incomplete_gamma, orthogonal_polynomials as orthogonal
+from rushlight._engine.numerics.float64_formulas import Symbolic, horner
+from rushlight._engine.ops.atoms import ATOMS
+
+_Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
+_UFUNCS: dict[Any, str] = {
+    np.floor: "floor",
+    np.ceil: "ceil",
+    np.trunc: "trunc",
+    np.rint: "round",
+    np.fmod: "fmod",
+    np.power: "pow",
+    np.sign: "sgn",
+    np.isnan: "isnan",
+    np.isinf: "isinf",
+    np.isfinite: "isfinite",
+    np.invert: "logical_not",
+    np.bitwise_and: "logical_and",
+    np.bitwise_or: "logical_or",
+}
+# The most steps of a series or a continued fraction.
+_STEPS = 5000
+
+
+@cache
+def _emitters() -> dict[Any, str]:
+    found = {atom.numpy: name for name, atom in ATOMS.items() if isinstance(atom.numpy, np.ufunc)}
+    return {**found, **_UFUNCS}
+
+
+class Number(_Mixin, Symbolic):  # type: ignore[misc]
+    """A double, or a truth, that a function being written has in a Lane."""
+
+    __slots__ = ("lane",)
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Number:
+        name = _emitters()[ufunc]
+        if name == "pow" and inputs[1].__class__ is int:
+            return Number(_product(self.lane, inputs[1]))
+        return Number(EMITTERS[name]("float64", *[self.same(x) for x in inputs]))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, named: Any) -> Any:
+        return _FUNCTIONS[function](self, *args, **named)
+
+    def same(self, x: Any) -> Lane:
+        """An operand beside this one, as a Lane."""
+        if isinstance(x, Number):
+            return x.lane
+        return self.lane.f.const("i1", x) if isinstance(x, bool) else self.lane.f.const("double", float(x))
+
+    def called(self, name: str) -> Number:
+        return Number(EMITTERS[name]("float64", self.lane))
+
+    def astype(self, *_: Any, **__: Any) -> Number:
+        """Itself: formulas are computed in doubles."""
+        return self
+
+    def any(self) -> bool:
+        """Code has every way."""
+        return True
+
+
+def _product(x: Lane, times: int) -> Lane:
+    found = x if times else x.other(1.0)
+    for _ in range(times - 1):
+        found = found * x
+    return found
+
+
+def _where(self: Number, condition: Any, a: Any, b: Any) -> Any:
+    if not isinstance(condition, Number):
+        return a if condition else b
+    return Number(condition.lane.where(self.same(a), self.same(b)))
+
+
+def _clip(self: Number, x: Any, low: float, high: float) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: _where,
+    np.clip: _clip,
+    np.zeros_like: lambda self, x: Number(self.same(0.0)),
+    np.ones_like: lambda self, x: Number(self.same(1.0)),
+}
+
+
+def _steps(
+    start: Sequence[Number], step: Callable[..., tuple[Sequence[Number], Number]], most: float
+) -> list[Number]:
+    """Values that `step` changes, told the number of the step from 1 on, until it says that it is enough."""
+    f = start[0].lane.f
+
+    def scalar(x: Any) -> str:
+        return f.op(f"extractelement {x.lane!r}, i64 0")
+
+    values = [f.var(scalar(x), "double") for x in start]
+    count = f.var("1.0", "double")
+    with f.endless() as done:
+        k = Number(f.splat("double", count.get()))
+        made, enough = step(k, *[Number(f.splat("double", v.get())) for v in values])
+        for value, x in zip(values, made, strict=True):
+            value.set(scalar(x))
+        count.set(scalar(k + 1.0))
+        f.leave(scalar(enough | (k >= most)), done)
+    return [Number(f.splat("double", v.get())) for v in values]
+
+
+# --- gamma functions ------------------------------------------------------------------------------
+
+
+def lgamma(x: Any) -> Any:
+    """By its series around 1 and 2, by Stirling's formula from 10 on; below 1/2 by reflection."""
+    mirror = x < 0.5
+    y = np.where(mirror, 1 - x, x)
+    second = y > 1.5
+    offset = np.where(second, y - 2, y - 1)
+    series = offset * horner(np.clip(offset, -0.5, 0.5), incomplete_gamma._log_gamma_terms())
+    near = series + np.where(second, np.log1p(np.clip(offset, -0.5, 0.5)), 0.0)
+    high, product = y, np.ones_like(y)
+    for _ in range(8):
+        low = high < 10
+        product, high = product * np.where(low, high, 1.0), np.where(low, high + 1, high)
+    inverse = 1 / (high * high)
+    tail = horner(inverse, _STIRLING) / high
+    far = (high - 0.5) * np.log(high) - high + (0.91893853320467274178 + tail) - np.log(product)
+    far = np.where(np.isinf(y), np.inf, far)
+    found = np.where(y <= 2.5, near, far)
+    sine = np.abs(np.sin(np.pi * np.fmod(x, 2.0)))
+    reflected = np.log(np.pi / sine) - found
+    found = np.where(mirror, reflected, found)
+    return np.where((x <= 0) & (x == np.floor(x)), np.inf, found)
+
+
+# B(2k) / (2k (2k - 1)), highest first.
+_STIRLING = (-3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
+
+
+def _series(a: Any, x: Any) -> Any:
+    def step(k: Any, total: Any, term: Any) -> Any:
+        term = term * x / (a + k)
+        return (total + term, term), term <= (total + term) * 1e-16
+
+    total, _ = _steps((np.ones_like(x), np.ones_like(x)), step, _STEPS)
+    return total * incomplete_gamma._front(a, x)
+
+
+def _fraction(a: Any, x: Any) -> Any:
+    b = x + 1 - a
+
+    def step(k: Any, b: Any, c: Any, d: Any, h: Any) -> Any:
+        top, b = -k * (k - a), b + 2
+        d, c = 1 / (top * d + b), b + top / c
+        return (b, c, d, h * d * c), np.abs(d * c - 1) <= 1e-16
+
+    huge = Number(x.same(1e300))
+    *_, h = _steps((b, huge, 1 / b, 1 / b), step, _STEPS)
+    return h * incomplete_gamma._front(a, x) * a
+
+
+def _gamma(a: Any, x: Any, upper: bool) -> Any:
+    """P or Q: each way is gone, with harmless operands where it is not the one."""
+    huge, low = a > incomplete_gamma._HUGE, x < a + 1
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+    near = (x <= 1.1) & (a < np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), 1.1 * x)) & upper
+    by_series, by_fraction = inside & ~huge & low & ~near, inside & ~huge & ~low & ~near
+    p = _series(np.where(by_series, a, 1.0), np.where(by_series, x, 1.0))
+    q = _fraction(np.where(by_fraction, a, 1.0), np.where(by_fraction, x, 3.0))
+    found = np.where(by_series, 1 - p if upper else p, q if upper else 1 - q)
+    if upper:
+        close = inside & ~huge & near
+        ones = np.ones_like(x)
+        found = np.where(
+            close, incomplete_gamma._near_zero(np.where(close, a, ones), np.where(close, x, ones)), found
+        )
+    wide = inside & huge
+    ends = incomplete_gamma._uniform(np.where(wide, a, 1e5), np.where(wide, x, 1e5), 1 if upper else -1)
+    found = np.where(wide, ends, found)
+    below = np.where((x == 0) | np.isinf(a), 0.0, 1.0)
+    limit = (x == 0) | np.isinf(a) | np.isinf(x)
+    wrong = (a < 0) | (x < 0) | (a == 0) & ~(x > 0) | np.isinf(a) & np.isinf(x)
+    wrong = wrong | (np.isnan(a) | np.isnan(x)) & ~limit
+    outside = np.where(wrong, np.nan, 1 - below if upper else below)
+    return np.where(inside, found, outside)
+
+
+# --- orthogonal polynomials -----------------------------------------------------------------------
+
+
+def _recurrence(x: Any, n: Any, first: Any, factors: Any) -> Any:
+    """The polynomial of degree n, which is whole and not negative."""
+
+    def step(k: Any, before: Any, now: Any) -> Any:
+        a, b, c = factors(k, x)
+        after = (a * now - b * before) / c
+        # A degree of 1 or less is reached before the first step.
+        going = k < n
+        return (np.where(going, now, before), np.where(going, after, now)), ~going | np.isnan(after)
+
+    _, now = _steps((np.ones_like(x), first(x)), step, float("inf"))
+    return np.where(n == 0, 1.0, now)
+
+
+def _degree(n: Any) -> Any:
+    return np.where(np.abs(n) < 2.0**63, np.trunc(n), -1.0)
+
+
+def _plain(name: str, x: Any, n: Any) -> Any:
+    first, factors, _ = orthogonal.PLAIN[name]
+    n = _degree(n)
+    return np.where(n < 0, 0.0, _recurrence(x, n, first, factors))
+
+
+def _chebyshev(kind: str, shifted: bool, x: Any, n: Any) -> Any:
+    x, n = x + x - 1 if shifted else x, _degree(n)
+    edge, inside = np.abs(x) == 1, (np.abs(x) < 1) & (n > orthogonal.WAVES_FROM[kind])
+    easy = (n < 0) | edge | inside
+    plain = _recurrence(x, np.where(easy, 0.0, n), orthogonal.FIRST[kind], lambda k, x: (x + x, 1.0, 1.0))
+    waves: Any = orthogonal.waves(np.where(inside, x, 0.0), n, kind)
+    found = np.where(inside, waves, plain)
+    found = np.where(edge, orthogonal.sizes(x, n, kind), found)
+    return np.where(n < 0, 0.0, found)
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+_OF_ONE = (
+    "digamma trigamma ndtri erfcx log_ndtr entr i0 i1 i0e i1e bessel_i0 bessel_i1 bessel_j0 bessel_j1 "
+    "bessel_y0 bessel_y1 bessel_k0 bessel_k1 bessel_k0e bessel_k1e spherical_bessel_j0 airy_ai"
+).split()
+# Atoms: (operands, the formula).
+FORMULAS: dict[str, tuple[int, Callable[..., Any]]] = {
+    **{name: (1, ATOMS[name].numpy) for name in _OF_ONE},
+    "lgamma": (1, lgamma),
+    "zeta": (2, ATOMS["zeta"].numpy),
+    "gammainc": (2, partial(_gamma, upper=False)),
+    "gammaincc": (2, partial(_gamma, upper=True)),
+    **{f"chebyshev_{kind}": (2, partial(_chebyshev, kind, False)) for kind in "tuvw"},
+    **{f"shifted_chebyshev_{kind}": (2, partial(_chebyshev, kind, True)) for kind in "tuvw"},
+    **{name: (2, partial(_plain, name)) for name in orthogonal.PLAIN},
+}
+
+
+def written(name: str) -> Callable[..., Lane]:
+    """A formula as what writes its code, of Lanes."""
+    _, formula = FORMULAS[name]
+
+    def write(*given: Lane) -> Lane:
+        found: Lane = formula(*map(Number, given)).lane
+        return found
+
+    return write

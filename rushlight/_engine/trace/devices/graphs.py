@@ -1,0 +1,304 @@
+"""compile() on a CUDA device: a kind of calls as a captured graph, whose replay is one launch.
+
+The first call runs as it is. The second is looked at: what it did in Python, whether values left for the
+host. The third is captured: its Python runs once more while the driver notes the work, on copies of its
+arguments; so are the gradients of results whose backward() comes later. From then on a call copies its
+arguments there, launches the graph and copies the results, while the guards hold. Steps of optimizers are in
+the graph, too; the numbers of each (its rate, its count) are put into the device's memory before the launch.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, cast
+
+from rushlight._engine.autograd.engine import grad
+from rushlight._engine.core.errors import Unsupported
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.devices.cuda.graphs import CUDAGraph, graph
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.trace.guards import Guards
+from rushlight._engine.trace.program import is_tracked, mapped
+from rushlight._engine.trace.purity import unguarded, watched
+from rushlight._engine.trace.recorder import place_of, recording
+from rushlight._engine.trace.regions import CompiledBackward, Handed, leaves_of
+
+# What ops on a device tell of themselves, which is no escape here.
+_OURS = "on a CUDA device"
+# How often a kind of calls is captured again, as gradients were held otherwise than before.
+MOST_CAPTURES = 4
+
+
+class Tape:
+    """What a call says of itself while it is looked at, or captured; `why` it cannot be replayed, if so."""
+
+    fuses, once = False, ""
+
+    def __init__(self, captures: bool) -> None:
+        self.captures, self.why = captures, ""
+        self.thread = threading.get_ident()
+        # What Python does after the last step of an optimizer, at every replay.
+        self.tail: list[Callable[[], Any]] = []
+
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """A value left for Python, or something cannot be repeated."""
+        if not self.why and not what.endswith(_OURS) and threading.get_ident() == self.thread:
+            self.why = f"{what}, at {place_of()}"
+
+    def run(self, function: Any, operands: Any, result: Any, values: Sequence[Any]) -> None:
+        """An op was done."""
+        self._on_device(values)
+
+    def write(self, function: Any, operands: Any, values: Sequence[Any]) -> None:
+        """Memory was written."""
+        self._on_device(values)
+
+    def _on_device(self, values: Sequence[Any]) -> None:
+        if any([isinstance(v, Tensor) and v._k.backend is None and v._l.ndim for v in flatten(values)[0]]):
+            self.escape("an op on the CPU")
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Python that is part of every replay: an optimizer's step, or what follows it."""
+        plain = getattr(function, "func", function)
+        given = (getattr(plain, "__self__", None), *getattr(function, "args", ()), *args)
+        owner = next((g for g in given if g is not None), None)
+        if hasattr(owner, "param_groups") or isinstance(owner, Tensor):
+            if self.tail:
+                self.escape("an optimizer steps after a scheduler has")
+        elif hasattr(owner, "last_epoch"):
+            self.tail.append(lambda: function(*args))
+            if self.captures:
+                return None  # when the captured work is done
+        else:
+            self.escape(f"{getattr(plain, '__qualname__', plain)} decides in Python")
+        TAPE.remove(self)
+        try:
+            return function(*args)
+        finally:
+            TAPE.append(self)
+
+    def accumulate(self, function: Callable[..., Any], node: Any, given: Tensor, create: bool) -> None:
+        """A leaf receives its gradient."""
+        function(node, given, create)
+
+    def backward_begins(self) -> None:
+        """Gradients are computed from here on."""
+
+    def constant(self, array: Any) -> None:
+        """Values that Python made."""
+
+
+class DeviceProgram:
+    """A kind of calls, captured; `run` has the methods' names of a Program (program.py)."""
+
+    def __init__(self, function: Callable[..., Any], guards: Guards, device: Any) -> None:
+        self.function, self.guards, self.device = function, guards, device
+        self.busy = threading.Lock()
+        self.captures = 0
+        self.refusal = ""
+        self.backward: CUDAGraph | None = None
+        self._latest: weakref.ref[CompiledBackward] | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the memory is still needed: the last replay's backward pass is still to come."""
+        node = None if self._latest is None else self._latest()
+        return node is not None and node.saved is not None
+
+    # --- capturing ----------------------------------------------------------------------------------
+
+    def capture(self, tensors: Sequence[Tensor], args: Any, kwargs: Any) -> str:
+        """Capture a call, without doing its work; why it cannot be, "" if it was."""
+        device, known = self.device, self.guards.known()
+        self.captures += 1
+        self.inputs = [_copied(t) for t in tensors]
+        place = {id(t): k for k, t in enumerate(tensors)}
+        self.call = mapped((args, kwargs), lambda t: self.inputs[place[id(t)]])
+        self.leaves = [p for p in known if p._g is not None and p.is_leaf]
+        self.begins = [getattr(p, "_grad", None) for p in self.leaves]
+        self.written = [storage(t) for t in known if t._k.backend is not None]
+        versions = [s.version for s in self.written]
+        self.graph, self.backward = CUDAGraph(), None
+        tape = Tape(True)
+        try:
+            with graph(self.graph), recording(cast(Any, tape)):
+                device.capture.live = True
+                self.output = self.function(*self.call[0], **self.call[1])
+            why = tape.why or self._backward()
+        except (RuntimeError, NotImplementedError) as error:
+            why = f"it cannot be captured: {str(error).splitlines()[0]}"
+        finally:
+            ends = [getattr(p, "_grad", None) for p in self.leaves]
+            for p, begin in zip(self.leaves, self.begins, strict=True):
+                p._grad = begin
+        self.ends, self.tail = ends, tape.tail
+        self.written = [s for s, v in zip(self.written, versions, strict=True) if s.version != v]
+        return why
+
+    def _backward(self) -> str:
+        """Capture the gradients of results whose backward() comes later."""
+        self.tracked = [t for t in flatten(self.output)[0] if is_tracked(t)]
+        if not self.tracked:
+            return ""
+        self.reached = leaves_of(self.tracked)
+        own = {id(t): k for k, t in enumerate(self.inputs)}
+        known = {id(t) for t in self.guards.known()}
+        if any(id(leaf) not in own and id(leaf) not in known for leaf in self.reached):
+            return (
+                "a tensor requires grad that is neither an argument nor one that the function's guards know"
+            )
+        self.places = [own.get(id(leaf)) for leaf in self.reached]
+        self.seeds = [
+            wrap(self.device.empty(t._a.shape, t._a.dtype, poison=False), t._k) for t in self.tracked
+        ]
+        self.backward = backward = CUDAGraph()
+        with graph(backward, pool=self.graph.pool()):
+            self.grads = grad(self.tracked, self.reached, self.seeds, retain_graph=True, allow_unused=True)
+        return ""
+
+    # --- replays ------------------------------------------------------------------------------------
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """The results for these inputs."""
+        if not self._held_as_before():
+            return self._otherwise(tensors)
+        for own, t in zip(self.inputs, tensors, strict=True):
+            self.device.duplicate(own._a, t._a)
+        self.graph.replay()
+        for p, end in zip(self.leaves, self.ends, strict=True):
+            p._grad = end
+        for s in self.written:
+            s.version += 1
+        node = None if self.backward is None else self._node(tensors)
+        found = self._results(tensors, node)
+        for each in self.tail:
+            each()
+        return found
+
+    def _held_as_before(self) -> bool:
+        """Whether gradients are held as the captured work takes for granted."""
+        for p, begin, end in zip(self.leaves, self.begins, self.ends, strict=True):
+            now = getattr(p, "_grad", None)
+            # Added up in place, or made anew where there was none; what was there else is replaced.
+            if (end is begin or begin is None) and now is not begin:
+                return False
+        return True
+
+    def _otherwise(self, tensors: Sequence[Tensor]) -> Any:
+        """A call that finds gradients held in another way: captured again, or run as it is."""
+        args, kwargs = self._called(tensors)
+        if not self.refusal and self.captures < MOST_CAPTURES:
+            self.refusal = self.capture(tensors, args, kwargs)
+            if not self.refusal:
+                return self.run(tensors)
+        return self.function(*args, **kwargs)
+
+    def _called(self, tensors: Sequence[Tensor]) -> Any:
+        """The arguments that hold these tensors."""
+        place = {id(t): k for k, t in enumerate(self.inputs)}
+        return mapped(self.call, lambda t: tensors[place[id(t)]])
+
+    def _node(self, tensors: Sequence[Tensor]) -> CompiledBackward:
+        ends = [leaf if k is None else tensors[k] for leaf, k in zip(self.reached, self.places, strict=True)]
+        guarded = self.guards.known()
+        node = CompiledBackward(
+            tuple([None if t._g is None else (t._g, t._i) for t in ends]),
+            (self, guarded, [storage(t).version for t in guarded]),
+        )
+        self._latest = weakref.ref(node)
+        return node
+
+    def run_backward(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The leaves' gradients, for those of the tracked results."""
+        for own, given in zip(self.seeds, grads, strict=True):
+            if given is None:
+                own._a[...] = 0
+            else:
+                self.device.duplicate(own._a, given._a)
+        if self.backward is not None:
+            self.backward.replay()
+        return [None if g is None else self._apart(g) for g in self.grads]
+
+    def _apart(self, t: Tensor) -> Tensor:
+        """A copy: the graph's own memory is written by the next replay."""
+        a: Any = t._a
+        made = self.device.empty(a.shape, a.dtype, a.strides if a.dense else None, poison=False)
+        self.device.duplicate(made, a)
+        found: Tensor = wrap(made, t._k)
+        return found
+
+    def _results(self, tensors: Sequence[Tensor], node: CompiledBackward | None) -> Any:
+        numbers = {id(t): k for k, t in enumerate(self.tracked)}
+        own = {id(t): k for k, t in enumerate(self.inputs)}
+        known = {id(t) for t in self.guards.known()}
+
+        def fresh(t: Tensor) -> Tensor:
+            if id(t) in own:
+                return tensors[own[id(t)]]
+            if id(t) in known or t._k.backend is None:
+                return t
+            made = self._apart(t)
+            number = numbers.get(id(t)) if node is not None else None
+            made._g, made._i = (t._g, t._i) if number is None else (node, number)
+            return made
+
+        return mapped(self.output, fresh)
+
+
+def _copied(t: Tensor) -> Tensor:
+    made: Tensor = wrap(t._a.copy("K"), t._k)
+    if t._g is not None:
+        made._g, made._i = Handed(t, made), 0
+    return made
+
+
+def slowly(
+    compiled: Any,
+    plan: Any,
+    device: Any,
+    tensors: list[Tensor],
+    args: Any,
+    kwargs: Any,
+    opaque: Callable[[Any], str],
+) -> Any:
+    """A call of a kind that is not captured yet."""
+    first = 1 if compiled.fullgraph else 2
+    if plan.calls < first or device.capture is not None:
+        return compiled.function(*args, **kwargs)
+    if plan.calls == first:
+        found, why = _looked(compiled, tensors, args, kwargs, opaque)
+    else:
+        found, why = None, ""
+        guards = Guards(compiled.function)
+        program = DeviceProgram(compiled.function, guards, device)
+        why = program.capture(tensors, args, kwargs) or guards.failure()
+        if not why:
+            plan.program, plan.guards, plan.ready = program, guards, True
+            return program.run(tensors)
+        found = compiled.function(*args, **kwargs)
+    if why:
+        plan.refuse(why)
+        plan.broken = why
+        if compiled.fullgraph:
+            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {why}")
+    return found
+
+
+def _looked(
+    compiled: Any, tensors: list[Tensor], args: Any, kwargs: Any, opaque: Callable[[Any], str]
+) -> tuple[Any, str]:
+    """(a call's results, why calls like it cannot be captured)."""
+    guards, tape = Guards(compiled.function), Tape(False)
+    versions = [storage(t).version for t in tensors]
+    with recording(cast(Any, tape)), watched(guards) if compiled.careful else nullcontext() as watch:
+        found = compiled.function(*args, **kwargs)
+    why = tape.why or (watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0])))
+    if not why and any(storage(t).version != v for t, v in zip(tensors, versions, strict=True)):
+        why = "an argument is written to"
+    if not why and any(t._k.backend is None for t in tensors):
+        why = "an argument lies on the CPU"
+    return found, why or opaque(found)

@@ -1,0 +1,95 @@
+"""What computes an overload that is no row by itself: variants with `out=`, and methods that are no rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.dispatch import out_arguments
+from rushlight._engine.dispatch.dispatcher import lookup
+
+
+def outs(schema: Any) -> list[str]:
+    """The parameters that a signature with `out=` writes its results into."""
+    written = re.findall(r"\(\w!\)(?:\[\])? (\w+)", schema.text)
+    return [p.name for p in schema.arguments if p.kwarg_only and p.name in written]
+
+
+def into(schema: Any, others: dict[str, Any]) -> Callable[..., Any] | None:
+    """The overload among `others` of the same parameters without `out=`, computed into it."""
+    names = outs(schema)
+    given = [(p.name, p.type) for p in schema.arguments if p.name not in names]
+    base = next(
+        (
+            other
+            for other in others.values()
+            if [(p.name, p.type) for p in other._schema.arguments] == given and not other._schema.writes
+        ),
+        None,
+    )
+    if not names or base is None:
+        return None
+
+    compute = base.function
+    try:
+        row = base.row()[0].name
+    except NotImplementedError:
+        row = ""
+
+    def run(**values: Any) -> Any:
+        targets = tuple(values.pop(name) for name in names)
+        out = targets if len(names) > 1 else targets[0]
+        if row:
+            return out_arguments.compute_into(row, out, list(values.values()), lambda: compute(**values))
+        _write(out, compute(**values))
+        return out
+
+    return run
+
+
+def _write(out: Any, found: Any) -> None:
+    """Results of any nesting into their places, which take over their shapes."""
+    if isinstance(found, (tuple, list)):
+        for one, other in zip(out, found, strict=True):
+            _write(one, other)
+        return
+    if out.shape != found.shape:
+        out.resize_(found.shape)
+    out.copy_(found)
+
+
+def method(schema: Any) -> Callable[..., Any] | None:
+    """A method or attribute of tensors, or a function of torch, of the op's name."""
+    name = {"numpy_T": "T", "_nnz": "_nnz"}.get(schema.name, schema.name)
+    of_tensor = bool(schema.arguments) and schema.arguments[0].name == "self"
+    owner: Any = torch.Tensor if of_tensor and hasattr(torch.Tensor, name) else torch
+    found = getattr(owner, name, None) or lookup("torch", name)
+    if found is None:
+        return None
+
+    def run(**values: Any) -> Any:
+        plain = [p.name for p in schema.arguments if not p.kwarg_only]
+        while plain and _left_out(schema, plain[-1], values):
+            plain.pop()
+        first = [values[name] for name in plain]
+        if not callable(found):
+            return getattr(first[0], name)
+        rest = {
+            p.name: values[p.name]
+            for p in schema.arguments
+            if p.kwarg_only and not _left_out(schema, p.name, values)
+        }
+        result = found(*first, **rest)
+        if schema.text.endswith("-> ()"):
+            return None
+        return list(result) if re.search(r"-> \(?Tensor(\(\w\))?\[\]", schema.text) else result
+
+    return run
+
+
+def _left_out(schema: Any, name: str, values: dict[str, Any]) -> bool:
+    """Whether an argument is its default, which the method may not know."""
+    p = next(p for p in schema.arguments if p.name == name)
+    return p.has_default_value() and values[name] == p.default_value

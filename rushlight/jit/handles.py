@@ -1,0 +1,142 @@
+"""What programs reach through `_c` and methods of compiled modules: graph, code, schema, attributes."""
+
+from __future__ import annotations
+
+import functools
+from collections import UserString
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.program import execute
+from rushlight.jit.program.codetext import function_text
+from rushlight.jit.program.graphs import Graph, typed
+from rushlight.jit.program.ir import Function
+from rushlight.jit.program.types import ClassType, Type
+
+
+class CodeText(UserString):
+    """A program's TorchScript code, written when it is first read."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    @functools.cached_property
+    def data(self) -> str:  # type: ignore[override]
+        """The text."""
+        return function_text(self._function)
+
+
+def method(function: Function) -> Callable[..., Any]:
+    """A compiled method as Python calls it, which also tells its graph, code and schema."""
+    found = execute.entry(function, declaration(function))
+    vars(found).update(graph=Graph(function), code=CodeText(function), schema=declaration(function))
+    return found
+
+
+class MethodHandle:
+    """A compiled method of a module."""
+
+    def __init__(self, module: Any, function: Function) -> None:
+        self._module, self._function = module, function
+        self.name, self.qualified_name = function.name, function.qualname
+        self.schema = declaration(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._module, self.name)(*args, **kwargs)
+
+    @property
+    def owner(self) -> ModuleHandle:
+        """The module."""
+        return ModuleHandle(self._module)
+
+    @property
+    def code(self) -> str:
+        """The program as TorchScript code."""
+        return function_text(self._function)
+
+    @property
+    def graph(self) -> Graph:
+        """The program as a graph."""
+        return Graph(self._function)
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph with all that it calls in it."""
+        return Graph(self._function, True)
+
+
+class ModuleHandle:
+    """A compiled module, as PyTorch's C++ class shows it."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    @property
+    def _own(self) -> ClassType:
+        return self._module._type
+
+    @property
+    def qualified_name(self) -> str:
+        """The name of its class in code."""
+        return self._own.qualname
+
+    @property
+    def name(self) -> str:
+        """The last part of the name of its class."""
+        return self._own.qualname.rpartition(".")[2]
+
+    @property
+    def code(self) -> str:
+        """forward as TorchScript code."""
+        return self._get_method("forward").code
+
+    def _type(self) -> Any:
+        return typed(Type("Class", cls=self._own))
+
+    def hasattr(self, name: str) -> bool:
+        """Whether it has an attribute, parameter, buffer or module of this name."""
+        return name in self._own.fields
+
+    def getattr(self, name: str) -> Any:
+        """An attribute, parameter, buffer or module."""
+        if name not in self._own.fields:
+            raise RuntimeError(
+                f"Module '{self._own.qualname.rpartition('.')[2]}' has no attribute '{name}'; it has "
+                f"{', '.join(self._own.fields)}"
+            )
+        found = getattr(self._module, name)
+        return found._c if self._own.kinds[name] == "module" else found
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Change an attribute, parameter or buffer."""
+        setattr(self._module, name, value)
+
+    def _has_method(self, name: str) -> bool:
+        return self._own.methods.get(name) is not None
+
+    def _method_names(self) -> list[str]:
+        return [name for name, found in self._own.methods.items() if found is not None]
+
+    def _get_methods(self) -> list[MethodHandle]:
+        return [self._get_method(name) for name in self._method_names()]
+
+    def _get_method(self, name: str) -> MethodHandle:
+        found = self._own.methods.get(name)
+        if found is None:
+            raise RuntimeError(f"Method '{name}' is not defined.")
+        return MethodHandle(self._module, found)
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__["_module"]._type
+        if own.methods.get(name) is not None:
+            return self._get_method(name)
+        if name in own.fields:
+            return self.getattr(name)
+        raise AttributeError(f"'torch._C.ScriptModule' object has no attribute '{name}'")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModuleHandle) and other._module is self._module
+
+    def __hash__(self) -> int:
+        return id(self._module)

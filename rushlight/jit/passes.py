@@ -1,0 +1,85 @@
+"""PyTorch's passes over graphs that programs call by name (torch._C._jit_pass_inline(graph), ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rushlight.jit.compiler.names import unique
+from rushlight.jit.freezing import frozen
+from rushlight.jit.handles import ModuleHandle
+from rushlight.jit.modules import ScriptFunction
+from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.graphs import Graph
+from rushlight.jit.program.ir import Function, Node, inlined, walk
+from rushlight.jit.program.tidy import prune, tidy
+from rushlight.jit.program.types import Type
+
+
+def dce(graph: Graph) -> None:
+    """Take out what has no effect and whose results nobody reads."""
+    prune(graph._function.block)
+    graph.changed(graph._function)
+
+
+def inline(graph: Graph) -> None:
+    """Write what functions and methods do in the place of their calls."""
+    graph.changed(inlined(graph._function))
+
+
+def canonicalize(graph: Graph, keep_unique_names: bool = True) -> Graph:
+    """Another graph of the same program, whose values are numbered from the start."""
+    return graph.copy()
+
+
+def erase_shape_information(graph: Graph) -> None:
+    """Forget what the tensors of a trace were."""
+    for value in graph._function.block.params:
+        value.example = None
+    for node in walk(graph._function.block):
+        for value in node.outputs:
+            value.example = None
+    graph.changed(graph._function)
+
+
+def constant_pooling(graph: Graph) -> None:
+    """One constant for all that are equal."""
+    tidy(graph._function.block)
+    graph.changed(graph._function)
+
+
+def freeze_module(
+    module: ModuleHandle,
+    preservedAttrs: Sequence[str] = (),
+    freezeInterfaces: bool = True,
+    preserveParameters: bool = False,
+) -> ModuleHandle:
+    """A frozen copy of a module."""
+    return ModuleHandle(frozen(module._module, list(preservedAttrs)))
+
+
+def function_of(name: str, graph: Graph) -> ScriptFunction:
+    """A function that runs a graph."""
+    copied = inlined(graph._function, calls=False)
+    made = Function(unique(f"__torch__.{name}"), [], None, copied.block)
+    for i, value in enumerate(copied.block.params):
+        made.arguments.append((value.hint or f"argument_{i}", value.type, schemas.REQUIRED))
+    if len(made.block.ending.inputs) != 1:
+        results, made.block.ending = made.block.ending.inputs, Node("prim::Return", [])
+        for value in results:
+            value.uses = [use for use in value.uses if use[0].kind != "prim::Return"]
+        kind = Type("Tuple", tuple(v.type for v in results))
+        made.block.finish([made.block.add("prim::TupleConstruct", results, [kind]).output])
+    made.returns, made.finished = copied.block.ending.inputs[0].type, True
+    return ScriptFunction(made)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "_jit_pass_dce": dce,
+    "_jit_pass_inline": inline,
+    "_jit_pass_canonicalize": canonicalize,
+    "_jit_pass_erase_shape_information": erase_shape_information,
+    "_jit_pass_constant_pooling": constant_pooling,
+    "_freeze_module": freeze_module,
+    "_create_function_from_graph": function_of,
+}

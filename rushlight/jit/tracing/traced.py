@@ -1,0 +1,213 @@
+"""Tensors and numbers whose methods a trace sees, and what it says of them."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.callers import warn
+from rushlight.jit.compiler.values import Builtin
+from rushlight.jit.state import paused, tracing
+
+
+class TracerWarning(Warning):
+    """The trace may not hold for other inputs."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Say nothing of what the framework's own code does while it is traced."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module="(torch|rushlight).(?!jit)")
+
+
+class TracingCheckError(Exception):
+    """A function that is traced once more gives another program."""
+
+    def __init__(
+        self, graph_diff_error: str | None, tensor_compare_error: str | None, extra_msg: str | None = None
+    ) -> None:
+        self.message = "Tracing failed sanity checks!\n"
+        if extra_msg is not None:
+            self.message += extra_msg + "\n"
+        if graph_diff_error is not None:
+            told = textwrap.indent(graph_diff_error, "\t")
+            self.message += f"ERROR: Graphs differed across invocations!\n{told}\n"
+        if tensor_compare_error is not None:
+            told = textwrap.indent(tensor_compare_error, "\t")
+            self.message += (
+                "ERROR: Tensor-valued Constant nodes differed in value across invocations. This often "
+                f"indicates that the tracer has encountered untraceable code.\n{told}\n"
+            )
+        super().__init__(self.message)
+
+
+_LOST = (
+    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the "
+    "data flow of "
+    "Python values, so this value will be treated as a constant in the future. This means that the "
+    "trace might not "
+    "generalize to other inputs!"
+)
+
+
+def _leaving(method: str, what: str) -> Callable[..., Any]:
+    """A method that hands a tensor's value to Python."""
+    plain = getattr(torch.Tensor, method)
+
+    def leave(self: Any, *args: Any) -> Any:
+        if tracing():
+            text = what if " " in what else _LOST.format(what)
+            warn(text, TracerWarning)
+        with paused():
+            return plain(self, *args)
+
+    return leave
+
+
+def _recorded(method: str) -> Callable[..., Any]:
+    """A method that is no op of the table, recorded by hand."""
+    plain = getattr(torch.Tensor, method)
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with paused():
+            found = plain(_plain(self), *map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        tracer = tracing()
+        if tracer is None:
+            return self if method.endswith("_") else found
+        found = self if method.endswith("_") else found
+        return tracer.record(Builtin(f"aten::{method}"), (self, *args), kwargs, found)
+
+    return run
+
+
+def _converted(method: str) -> Callable[..., Any]:
+    """A conversion, recorded also where the example is of that dtype and on that device already."""
+    plain = getattr(torch.Tensor, method)
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with paused():
+            found = plain(_plain(self), *map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        tracer = tracing()
+        if tracer is None or not isinstance(found, torch.Tensor):  # x.type() is a text
+            return found
+        other = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
+        if other is None and method == "to":
+            where, dtype, _, _ = torch._C._parse_to(*args, **kwargs)
+            given: tuple[Any, ...] = (
+                (self, found.dtype) if where is None else (self, where, dtype or found.dtype)
+            )
+        else:
+            given = (self, found.dtype) if other is None else (self, other)
+        if found is _plain(self):
+            with paused():
+                found = found.view_as(found)
+        return tracer.record(Builtin("aten::to"), given, {}, found)
+
+    return run
+
+
+class TracedTensor(torch.Tensor):
+    """A tensor whose methods outside of the table are seen by the trace."""
+
+    @property
+    def shape(self) -> Any:
+        """The size of each dim; numbers that remember the tensor."""
+        return _sizes(self)
+
+    def size(self, dim: Any = None) -> Any:
+        """All sizes, or one."""
+        return _sizes(self) if dim is None else _sizes(self)[dim]
+
+    def numel(self) -> Any:
+        """How many elements."""
+        plain, tracer = torch.Tensor.numel(self), tracing()
+        return plain if tracer is None else tracer.number("aten::numel", plain, self)
+
+    __bool__ = _leaving("__bool__", "boolean")
+    __int__ = _leaving("__int__", "integer")
+    __float__ = _leaving("__float__", "float")
+    __index__ = _leaving("__index__", "index")
+    item = _leaving("item", "number")
+    tolist = _leaving("tolist", "list")
+    numpy = _leaving("numpy", "NumPy array")
+    __len__ = _leaving(
+        "__len__",
+        "Using len to get tensor shape might cause the trace to be incorrect. "
+        "Recommended usage would be tensor.shape[0]. Passing a tensor of different shape "
+        "might lead to errors or silently give incorrect results.",
+    )
+    detach, contiguous = _recorded("detach"), _recorded("contiguous")
+    zero_, fill_, copy_ = _recorded("zero_"), _recorded("fill_"), _recorded("copy_")
+    requires_grad_ = _recorded("requires_grad_")
+
+    def detach_(self) -> Any:
+        """Let go of the graph: from here on it is another value."""
+        found, tracer = self.detach(), tracing()
+        self._g = None
+        if tracer is not None:
+            tracer.values[id(self)] = tracer.values[id(found)]
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        with paused():
+            found = super().__getitem__(_plain(index))
+        tracer = tracing()
+        return found if tracer is None else tracer.results(found, tracer.item("__getitem__", self, index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        with paused():
+            super().__setitem__(_plain(index), _plain(value))
+        if tracing() is not None:
+            tracing().item("__setitem__", self, index, value)
+
+
+for _method in "to type type_as cpu float double half int long short char byte bool bfloat16".split():
+    setattr(TracedTensor, _method, _converted(_method))
+
+
+def _sizes(x: Any) -> Any:
+    plain = torch.Tensor.size(x)
+    tracer = tracing()
+    return (
+        plain
+        if tracer is None
+        else tuple(tracer.number("aten::size", int(n), x, i) for i, n in enumerate(plain))
+    )
+
+
+class TracedInt(int):
+    """A size, and what is computed from sizes."""
+
+
+def _arithmetic(name: str, kind: str, swap: bool = False) -> None:
+    plain = getattr(int, name)
+
+    def run(self: int, other: Any) -> Any:
+        found = plain(self, other)
+        tracer = tracing()
+        if tracer is None or not isinstance(other, int) or found is NotImplemented:
+            return found
+        return tracer.number(kind, found, *((other, self) if swap else (self, other)))
+
+    setattr(TracedInt, name, run)
+
+
+for _op in ("add", "sub", "mul", "floordiv", "mod"):
+    for _swap in (False, True):
+        _arithmetic(f"__{'r' * _swap}{_op}__", f"aten::{'remainder' if _op == 'mod' else _op}", _swap)
+
+
+def _plain(found: Any) -> Any:
+    """An argument without what the trace adds to it."""
+    if isinstance(found, TracedInt):
+        return int(found)
+    if isinstance(found, TracedTensor):
+        plain: Any = found.__dict__.get("_plain")
+        return found.as_subclass(torch.Tensor) if plain is None else plain
+    if type(found) in (list, tuple):
+        return type(found)(map(_plain, found))
+    if type(found) is dict:
+        return {k: _plain(v) for k, v in found.items()}
+    return type(found)(*map(_plain, found)) if hasattr(found, "_fields") else found

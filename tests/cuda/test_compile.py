@@ -1,0 +1,245 @@
+"""compile() on a device: after two calls of a kind a call is one launch, with eager's numbers and effects."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.nn import functional as F
+from tests.cuda.conftest import use
+from tests.cuda.fake_driver import FakeDriver, install
+
+pytest.importorskip("llvmlite")
+
+
+@pytest.fixture(autouse=True, params=["simulated", "driver"])
+def fake(request: Any, devices: None) -> Iterator[FakeDriver | None]:
+    """Both kinds of devices: a simulated one, and a real one over an imitation of the driver."""
+    made = FakeDriver(1, 1 << 30) if request.param == "driver" else None
+    install(made)
+    use("driver" if made else "simulated:1GB")
+    torch.manual_seed(0)
+    yield made
+    install(None)
+    use("")
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward network, with dropout if asked."""
+
+    def __init__(self, width: int = 8, heads: int = 2) -> None:
+        super().__init__()
+        self.heads = heads
+        self.one, self.two = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mix, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n, t, width = x.shape
+        q, k, v = self.mix(self.one(x)).view(n, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(a.transpose(1, 2).reshape(n, t, width))
+        return x + self.narrow(F.gelu(self.wide(self.two(x))))
+
+
+class GPT(nn.Module):
+    """A small char_gpt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(11, 8), nn.Embedding(6, 8)
+        self.block, self.head = Block(), nn.Linear(8, 11)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
+        return F.cross_entropy(self.head(self.block(x)).view(-1, 11), ids.view(-1))
+
+
+def runner(f: Any) -> Any:
+    return getattr(f, "_runner")
+
+
+def state(f: Any) -> tuple[bool, str]:
+    """(whether calls are replayed, why not)."""
+    (plan,) = runner(f).plans.values()
+    return plan.ready, plan.refusal
+
+
+def pair(cls: Any = GPT) -> tuple[Any, Any]:
+    """The same model on the CPU and on the device."""
+    here = cls()
+    return here, copy.deepcopy(here).cuda()
+
+
+def batches(count: int = 7) -> list[torch.Tensor]:
+    return [torch.randint(0, 11, (2, 6)) for _ in range(count)]
+
+
+def test_a_training_step_is_one_launch(fake: FakeDriver | None) -> None:
+    def step_of(model: Any) -> Any:
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+        def step(ids: torch.Tensor) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = model(ids)
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            return loss
+
+        return step
+
+    here, there = map(step_of, pair())
+    there = torch.compile(there)
+    for k, ids in enumerate(batches()):
+        given = ids.cuda()
+        before = fake.calls.copy() if fake else None
+        found = there(given)
+        if fake is not None and before is not None and k > 2:
+            calls = fake.calls - before
+            assert calls["cuGraphLaunch"] == 1 and not calls["cuLaunchKernel"]
+        torch.testing.assert_close(found.cpu(), here(ids), rtol=1e-5, atol=1e-5)
+    assert state(there) == (True, "")
+
+
+def test_a_forward_whose_backward_comes_later(fake: FakeDriver | None) -> None:
+    here, there = pair()
+    compiled = torch.compile(there)
+    optimizers = [torch.optim.SGD(m.parameters(), 0.1, momentum=0.9) for m in (here, there)]
+    for k, ids in enumerate(batches()):
+        for o in optimizers:
+            o.zero_grad()
+        given = ids.cuda()
+        before = fake.calls.copy() if fake else None
+        found = compiled(given)
+        found.backward()
+        if fake is not None and before is not None and k > 2:
+            assert (fake.calls - before)["cuGraphLaunch"] == 2
+        want = here(ids)
+        want.backward()
+        torch.testing.assert_close(found.cpu(), want, rtol=1e-5, atol=1e-5)
+        for p, q in zip(here.parameters(), there.parameters(), strict=True):
+            torch.testing.assert_close(q.grad.cpu(), p.grad, rtol=1e-4, atol=1e-5)
+        for o in optimizers:
+            o.step()
+
+
+def test_results_are_the_callers() -> None:
+    f = torch.compile(lambda t: F.gelu(t) * 2 + t.sum())
+    given = [torch.randn(4, 4) for _ in range(6)]
+    found = [f(t.cuda()) for t in given]
+    for t, r in zip(given, found, strict=True):
+        torch.testing.assert_close(r.cpu(), F.gelu(t) * 2 + t.sum())
+    assert state(f) == (True, "")
+
+
+@pytest.mark.parametrize("forget", ["before", "behind", "never", "zeros"])
+def test_gradients_are_held_as_eager_holds_them(forget: str) -> None:
+    here, there = pair()
+
+    def loss_of(model: Any) -> Any:
+        def run(ids: torch.Tensor) -> torch.Tensor:
+            loss = model(ids)
+            loss.backward()
+            return loss.detach()
+
+        return run
+
+    one, two = loss_of(here), torch.compile(loss_of(there))
+    for k, ids in enumerate(batches()):
+        for model in (here, there):
+            if forget == "before" or (forget == "behind" and k % 2):
+                model.zero_grad()
+            elif forget == "zeros":
+                model.zero_grad(set_to_none=False)
+        torch.testing.assert_close(two(ids.cuda()).cpu(), one(ids), rtol=1e-5, atol=1e-5)
+        for p, q in zip(here.parameters(), there.parameters(), strict=True):
+            torch.testing.assert_close(q.grad.cpu(), p.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_buffers_and_modes() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.norm, self.out = nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.Linear(4, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.out(F.relu(self.norm(self.conv(x))).mean((2, 3)))
+
+    here, there = pair(Net)
+    compiled = torch.compile(there)
+    for k in range(9):
+        if k == 5:
+            here.eval()
+            compiled.eval()
+        x = torch.randn(2, 2, 6, 6)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x.cuda()).cpu(), here(x), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(there.norm.running_mean.cpu(), here.norm.running_mean)
+        assert int(there.norm.num_batches_tracked) == int(here.norm.num_batches_tracked)
+
+
+def test_random_numbers_go_on() -> None:
+    f = torch.compile(lambda t: F.dropout(t, 0.5))
+    ones = torch.ones(512, device="cuda")
+    masks = [tuple(f(ones).tolist()) for _ in range(6)]
+    assert len(set(masks)) == 6
+    torch.manual_seed(0)
+    first = f(ones)
+    torch.manual_seed(0)
+    assert torch.equal(f(ones), first) and torch.equal(F.dropout(ones, 0.5), f(ones)) is False
+
+
+def test_an_input_that_requires_grad() -> None:
+    f = torch.compile(lambda t: (t * t).sum())
+    for _ in range(5):
+        x = torch.randn(3, device="cuda", requires_grad=True)
+        f(x).backward()
+        torch.testing.assert_close(x.grad, 2 * x.detach())
+    y = torch.randn(3, device="cuda", requires_grad=True)
+    f(y * 3).backward()
+    torch.testing.assert_close(y.grad, 18 * y.detach())
+
+
+def test_a_graph_that_is_outstanding_keeps_its_memory() -> None:
+    f = torch.compile(lambda t: t.exp().sin())
+    given = [torch.randn(3, device="cuda", requires_grad=True) for _ in range(6)]
+    for x in given[:4]:
+        f(x).sum().backward()
+    one, two = f(given[4]), f(given[5])
+    two.sum().backward()
+    one.sum().backward()
+    for x in given[4:]:
+        torch.testing.assert_close(x.grad, x.detach().exp().cos() * x.detach().exp())
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "a branch": (lambda t: t * 2 if t.sum() > 0 else t, ".item()"),
+    "a number": (lambda t: t * float(t.max()), ""),
+    "an argument that is written to": (lambda t: t.add_(1), "an argument is written to"),
+    "the CPU": (lambda t: t + torch.ones(4).mul(2).cuda(), ""),
+    "a mask": (lambda t: t[t > 0], ""),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_what_cannot_be_captured_runs_as_it_is(name: str) -> None:
+    function, why = REFUSED[name]
+    f = torch.compile(function)
+    for _ in range(5):
+        x = torch.randn(4)
+        torch.testing.assert_close(f(x.cuda()).cpu(), function(x.clone().cuda()).cpu())
+    ready, refusal = state(f)
+    assert not ready and refusal and why in refusal
+
+
+def test_fullgraph_says_why() -> None:
+    f = torch.compile(lambda t: t * 2 if t.sum() > 0 else t, fullgraph=True)
+    with pytest.raises(RuntimeError, match="cannot be compiled whole"):
+        f(torch.ones(3, device="cuda"))

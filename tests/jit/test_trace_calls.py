@@ -1,0 +1,146 @@
+"""Traces keep calls: of submodules, of compiled functions; and are recorded twice, to be compared."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+
+
+class Inner(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x, y):
+        a = self.linear(x)
+        return a + y, a
+
+
+class Outer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.act = Inner(), nn.ReLU()
+        self.scale = nn.Parameter(torch.full((3,), 2.0))
+
+    def forward(self, x):
+        b, a = self.inner(x, x * 2)
+        return self.act(self.act(b + a * self.scale)) + self.inner.linear.bias
+
+
+def test_submodules_of_a_trace_are_called():
+    model, x = Outer(), torch.randn(4, 3)
+    traced = torch.jit.trace(model, x)
+    other = torch.randn(7, 3)
+    assert torch.equal(traced(other), model(other))
+    assert torch.equal(traced.inner(other, other)[0], model.inner(other, other)[0])
+    code = str(traced.code)
+    assert "(inner).forward(x" in code and "(act0).forward1(" in code
+    assert "prim::CallMethod" not in str(traced.inlined_graph)
+    buffer = io.BytesIO()
+    torch.jit.save(traced, buffer)
+    buffer.seek(0)
+    assert torch.equal(torch.jit.load(buffer)(other), model(other))
+
+
+@torch.jit.script
+def choose(a, c):
+    b = 0.0
+    if bool(a == 0.0):
+        b = 1.0
+    return b + c
+
+
+def test_a_compiled_function_decides_anew_in_each_call():
+    ones = torch.ones(1)
+    traced = torch.jit.trace(lambda b: choose(b - 1.0, ones) + 1.0, torch.zeros(1))
+    assert traced(torch.ones(1)).item() == 3 and traced(torch.zeros(1)).item() == 2
+
+
+def test_conversions_hold_for_other_dtypes():
+    traced = torch.jit.trace(lambda x: x.float(), torch.ones(2))
+    assert traced(torch.ones(2, dtype=torch.float64)).dtype == torch.float32
+
+
+def test_a_parameter_as_input_is_an_input():
+    class Adds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.x = nn.Parameter(torch.rand(3))
+
+        def forward(self, y):
+            return self.x + y
+
+    model, other = Adds(), torch.rand(3)
+    assert torch.equal(torch.jit.trace(model, model.x)(other), model.x + other)
+
+
+def test_inputs_and_results_in_dicts():
+    traced = torch.jit.trace(lambda d: d["x"][1] * 2, ({"x": {1: torch.tensor(1)}},))
+    assert traced({"x": {1: torch.tensor(4)}}).item() == 8
+    with pytest.raises(RuntimeError, match=r"Type 'Tuple\[int\]' cannot be traced"):
+        torch.jit.trace(lambda x: x, (1,))
+    with pytest.raises(RuntimeError, match="List trace inputs must have elements"):
+        torch.jit.trace(lambda x: x, ([],))
+
+    class Named(nn.Module):
+        def forward(self, x, y):
+            return x - y
+
+    traced = torch.jit.trace(Named(), example_kwarg_inputs={"y": torch.ones(1), "x": torch.ones(1)})
+    assert traced(torch.ones(1) * 5, torch.ones(1)).item() == 4
+
+
+def test_a_second_recording_must_be_the_same():
+    def branches(x):
+        return x + 1 if float(x.sum()) > 0 else x * 2
+
+    with (
+        pytest.warns(torch.jit.TracerWarning),
+        pytest.raises(torch.jit.TracingCheckError, match="Graphs differed across invocations"),
+    ):
+        torch.jit.trace(branches, torch.ones(2), check_inputs=[-torch.ones(2)])
+    with pytest.warns(torch.jit.TracerWarning, match="nondeterministic nodes"):
+        torch.jit.trace(lambda x: torch.dropout(x, 0.5, True), torch.ones(30))
+
+
+def test_in_place_ops_return_the_tensor_itself():
+    seen = []
+
+    def writes(x):
+        y = x * 1
+        seen.append(y.add_(1) is y)
+        y.detach_()
+        return y
+
+    x = torch.ones(2, requires_grad=True)
+    traced = torch.jit.trace(writes, x)
+    assert all(seen) and not traced(x).requires_grad
+
+
+def test_values_with_leading_ones():
+    def put(t, i, v):
+        t = t.clone()
+        t[i] = v
+        return t
+
+    args = torch.zeros(5), torch.tensor([1, 2]), torch.ones(1, 1, 2)
+    assert torch.equal(torch.jit.trace(put, args)(*args), put(*args))
+    mapped = torch.vmap(put, (0, None, 0))(torch.zeros(3, 5), torch.tensor([0, 1]), torch.ones(3, 1, 2))
+    assert mapped[:, :2].eq(1).all() and mapped[:, 2:].eq(0).all()
+
+
+def test_passes_over_graphs():
+    traced = torch.jit.trace(Outer(), torch.randn(2, 3))
+    graph = torch._C._jit_pass_canonicalize(traced.graph)
+    torch._C._jit_pass_inline(graph)
+    assert "CallMethod" not in str(graph) and "CallMethod" in str(traced.graph)
+    torch._C._jit_pass_erase_shape_information(graph)
+    assert "Float(" not in str(graph)
+    graph, _ = torch.jit._get_trace_graph(lambda x: (x + 1) * 2, (torch.ones(2),))
+    torch._C._jit_pass_dce(graph)
+    function = torch._C._create_function_from_graph("f", graph)
+    assert function(torch.ones(2)).tolist() == [4.0, 4.0]
