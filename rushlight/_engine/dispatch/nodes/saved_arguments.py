@@ -82,8 +82,8 @@ class Saved:
         return self._shapes[self._node.rules.places[name]]
 
     def needs(self, name: str, item: int | None = None) -> bool:
-        """Whether the gradient of this argument (of this item of it) is wanted: in this run, if that is for some
-        inputs alone.
+        """Whether the gradient of this argument (of this item of it) is wanted: in this run, if that is for
+        some inputs alone.
         """
         start, useful = 0, LOCAL.useful
         for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
