@@ -1,8 +1,8 @@
 """python -m benchmarks.gpu: everything that a real GPU must show, in under nine minutes.
 
 Each section runs in a process of its own, first all of them for Rushlight, then, where an interpreter with
-PyTorch on CUDA is there, for PyTorch what time is left for; what fails, or outlives its time, is noted, and the
-next one follows. After each section gpu.json and gpu.md are written anew.
+PyTorch on CUDA is there, for PyTorch what time is left for; what fails, or outlives its time, is noted, and
+the next one follows. After each section gpu.json and gpu.md are written anew.
 
 python -m benchmarks.gpu --out DIRECTORY [--torch-python PYTHON] [--seconds 520] [--only NAME,NAME]
 python -m benchmarks.gpu --fake       tiny sizes over the tests' imitation of the driver: a rehearsal
