@@ -98,7 +98,7 @@ def _by_parts(
         made = backend.empty(shape, result, None if room is None else room.strides, poison=False)
     parts = complexes.lowered(meaning)
     into(backend, parts, complexes.every(arrays), complexes.split(made), what)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 # How many geometries a device keeps plans for.

@@ -109,7 +109,7 @@ def _repeat(backend: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
 
 def _pad(backend: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
     sizes = as_tuple(pad)
-    if len(sizes) % 2 or len(sizes) > 2 * a.ndim or a.dtype.kind == "c":
+    if len(sizes) % 2 or len(sizes) > 2 * a.ndim:
         raise NotServed("a padding of this kind")
     if a.ndim in (4, 5) and not a.flags.c_contiguous:
         raise NotServed("a padding in another memory format")
