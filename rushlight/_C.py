@@ -31,7 +31,7 @@ def __getattr__(name: str) -> Any:
         switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
         if switch is not None:
             return switch
-    if name.startswith(("_jit_pass_", "_create_function_")):
+    if name.startswith(("_jit_pass_", "_create_function_", "_freeze_module")):
         found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
         if found is not None:
             return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -64,3 +65,9 @@ def boolean_dispatch(
 
     fn.__module__, fn.__name__ = module_name or fn.__module__, func_name or fn.__name__
     return fn
+
+
+@contextmanager
+def _disable_emit_hooks() -> Iterator[None]:
+    """Nothing: no hooks are called with what is compiled. Also a decorator."""
+    yield

@@ -32,7 +32,9 @@ DTYPES = (
     "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
     "complex128"
 ).split()
-WAYS = "dtypes strides meta vmap jvp trace export sizes dims layouts out inplace mistyped cuda".split()
+WAYS = (
+    "dtypes strides meta vmap jvp trace export deterministic sizes dims layouts out inplace mistyped cuda"
+).split()
 # What stands in turn for each argument of a call, where it has no business or hardly any.
 STRANGERS: dict[str, Any] = {
     "str": "a",
@@ -192,6 +194,28 @@ class Sweep:
             exact = op.name not in self.h.UNINITIALISED
             if text := differ(theirs, mine, values=exact, phases=op.name in PHASES):
                 yield way, f"[{n}] {text}"
+
+    def deterministic(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """Under use_deterministic_algorithms(True), gradients too: which ops refuse."""
+
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
+            package.use_deterministic_algorithms(True)
+            try:
+                found = f(x, *args, **kwargs)
+                results = [v for v in tree_leaves(found) if isinstance(v, package.Tensor) and v.requires_grad]
+                if results:
+                    sum(v.abs().sum() for v in results).backward()
+                return found
+            finally:
+                package.use_deterministic_algorithms(False)
+
+        grad = op.supports_autograd
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64), grad=grad)):
+            theirs, mine = self.both(target, use, sample)
+            if text := differ(
+                theirs, mine, values=op.name not in self.h.UNINITIALISED, phases=op.name in PHASES
+            ):
+                yield "deterministic", f"[{n}] {text}"
 
     def jvp(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """Forward mode in the direction of ones."""
@@ -555,8 +579,11 @@ def main() -> int:
             continue
         ops += 1
         found: dict[str, list[str]] = defaultdict(list)
-        for which, text in getattr(sweep, options.way)(op, targets[0]):
-            found[text.split("] ", 1)[1]].append(which)
+        try:
+            for which, text in getattr(sweep, options.way)(op, targets[0]):
+                found[text.split("] ", 1)[1]].append(which)
+        except TypeError as error:  # NumPy, by which samples are carried over, lacks a dtype
+            print(f"{op.full_name}\tleft out\t{error}", flush=True)
         if op.full_name in EXCEPTIONS.get(options.way, {}):
             stale += [op.full_name] * (not found)
             continue

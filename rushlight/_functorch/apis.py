@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.core.pytree import flatten
 from rushlight.func import grad as grad, grad_and_value as grad_and_value, vmap
 
 
@@ -14,8 +15,6 @@ def chunk_vmap(
     """vmap that computes the batch in `chunks` parts."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        from rushlight._engine.core.pytree import flatten
-
         leaf = flatten(args)[0][0]
         dim = flatten(in_dims)[0][0]
         size = -(-leaf.shape[dim] // chunks)

@@ -13,13 +13,12 @@ from weakref import WeakValueDictionary
 
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.transforms.batching import Batched, Batching
+from rushlight._engine.transforms.batching import FALLBACK, Batched, Batching
 from rushlight._engine.transforms.levels import Level, Wrapped, active, wrapper
 
 TransformType = IntEnum("TransformType", "Torch Vmap Grad Jvp Functionalize", start=0)
 RandomnessType = IntEnum("RandomnessType", "Error Same Different", start=0)
 _single_level = [False]
-_fallback = [True]
 # The levels that rules were told of: in lower() they do not stand in the dispatcher.
 _LEVELS: WeakValueDictionary[int, Level] = WeakValueDictionary()
 
@@ -194,10 +193,10 @@ def set_single_level_autograd_function_allowed(allowed: bool) -> None:
 
 
 def _is_vmap_fallback_enabled() -> bool:
-    """What _set_vmap_fallback_enabled() was told; vmap never loops over examples, so nothing hangs on it."""
-    return _fallback[0]
+    """Whether vmap runs ops that have no rule example by example."""
+    return FALLBACK["enabled"]
 
 
 def _set_vmap_fallback_enabled(enabled: bool) -> None:
-    """Note whether PyTorch would loop over the examples of an op that has no rule."""
-    _fallback[0] = bool(enabled)
+    """Let vmap run ops that have no rule example by example, or raise there."""
+    FALLBACK["enabled"] = bool(enabled)

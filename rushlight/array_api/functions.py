@@ -186,6 +186,8 @@ def _only(x: Tensor, axis: int | None) -> int:
 
 
 class UniqueAll(NamedTuple):
+    """The distinct values, where each first stands, which of them each element is, and how often."""
+
     values: Any
     indices: Any
     inverse_indices: Any
@@ -193,11 +195,15 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
+    """The distinct values and how often each stands."""
+
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
+    """The distinct values, and which of them each element is."""
+
     values: Any
     inverse_indices: Any
 

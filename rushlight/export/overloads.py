@@ -178,7 +178,7 @@ def recorded(name: str) -> dict[str, Overload]:
 @lru_cache(None)
 def schemas_in_order(name: str) -> list[Schema]:
     """All signatures of a name: those of TorchScript first, in PyTorch's order, then what has `out=`."""
-    from rushlight.jit.program.schema import lines
+    from rushlight.jit.program.schema import lines  # what it needs, jit.tracing.tracer, imports this file
 
     known = {schema.overload_name: schema for schema in (o._schema for o in recorded(name).values())}
     scripted = [parsed(line) for line in lines(f"aten::{name}") if "..." not in line and "Future" not in line]
@@ -227,7 +227,7 @@ class Overload:
     def function(self) -> Callable[..., Any]:
         """What runs."""
         if self._call is None:
-            from rushlight._torch_dispatch.translation import RUN
+            from rushlight._torch_dispatch.translation import RUN  # it imports this file
 
             self._call = special(self._schema) or RUN.get(self._schema.name) or self._of_row()
         return self._call
@@ -269,7 +269,7 @@ class Overload:
     @property
     def tags(self) -> list[Any]:
         """What PyTorch says of the op: torch.Tag.core, ..."""
-        from rushlight.library import Tag
+        from rushlight.library import Tag  # it imports this file
 
         return [Tag[name] for name in self._told[2] if name in Tag.__members__]
 
@@ -497,7 +497,8 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     if told is not None:
         name, given = told
         name, _, kind = name.partition(".")
-        overload = overloads(name + "_" * writes).get(kind)
+        spelled = name + "_" * writes
+        overload = overloads(spelled).get(kind) or recorded(spelled).get(kind)
         found = None if overload is None else _arguments(overload._schema, given, name)
         if found is not None:
             return overload, *found

@@ -146,7 +146,7 @@ class ExportedProgram:
 
         decomp_table: functions for overloads that are used instead; an empty one takes nothing apart.
         """
-        from rushlight.export.tracing import decomposed
+        from rushlight.export.tracing import decomposed  # it imports this file
 
         return decomposed(self, decomp_table)
 

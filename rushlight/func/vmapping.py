@@ -41,13 +41,15 @@ def vmap(
         def run(count: int, leaves: list[Any]) -> tuple[list[Any], list[Any], Tree]:
             with Batching(count, randomness) as level:
                 given = [
-                    leaf if d is None else level.wrap(leaf.movedim(d, 0) if d else leaf)
+                    leaf if d is None else _entered(level, leaf, d)
                     for leaf, d in zip(leaves, dims, strict=True)
                 ]
                 found = func(*tree.unflatten(given), **kwargs)
             return _results(name, out_dims, level, found)
 
         def part(start: int) -> Any:
+            if state is not None:  # the same numbers for all examples: each part draws them anew
+                torch.random.set_rng_state(state)
             count = min(step, size - start)
             return run(
                 count,
@@ -58,6 +60,7 @@ def vmap(
             )
 
         step = chunk_size or size
+        state = torch.random.get_rng_state() if step < size and randomness == "same" else None
         parts = list(map(part, range(0, size, step))) if step < size else [run(size, leaves)]
         columns = zip(*[part for part, _, _ in parts], strict=True)
         return parts[0][2].unflatten(
@@ -180,4 +183,16 @@ def _unbatched(name: str, leaf: Any, dim: int | None, level: Batching) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did "
             "you mean to set out_dims= to None for output?"
         )
-    return level.whole(leaf).movedim(0, dim)
+    whole = level.whole(leaf)
+    original, d, _ = level.entered.get(id(whole), (None, 0, None))
+    if original is not None and d == dim % original.dim():
+        return original  # what went in came out
+    return whole.movedim(0, dim) if dim else whole
+
+
+def _entered(level: Batching, leaf: torch.Tensor, d: int) -> torch.Tensor:
+    """A tensor that is mapped over in its dim `d`, inside."""
+    moved = leaf.movedim(d, 0) if d else leaf
+    if d:
+        level.entered[id(moved)] = leaf, d % leaf.dim(), moved
+    return level.wrap(moved)  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ import rushlight as torch
 from rushlight.fx import _pytree, conventions, names
 from rushlight.fx.node import Node
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports this file
     from rushlight.fx.graph import Graph
 
 _ABBREVIATIONS = {

@@ -74,7 +74,7 @@ class ProxyableClassMeta(type):
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from rushlight.fx.tracer import is_fx_tracing
+        from rushlight.fx.tracer import is_fx_tracing  # it imports this file
 
         found: list[Any] = []
         if is_fx_tracing():

@@ -213,7 +213,7 @@ class GraphModule(torch.nn.Module):
 
 def _rebuilt(held: dict[str, Any], text: str, name: str, known: dict[str, Any]) -> Any:
     """A pickled GraphModule: its text, whose names mean `known`, is traced again."""
-    from rushlight.fx.tracer import Tracer, leaves
+    from rushlight.fx.tracer import Tracer, leaves  # it imports this file
 
     root = torch.nn.Module()
     root.__dict__.update(held)

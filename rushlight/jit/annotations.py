@@ -43,7 +43,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """isinstance that knows List[int] and its like."""
-    from rushlight.jit.program.execute import accepts
+    from rushlight.jit.program.execute import accepts  # what it needs, jit, imports this file
     from rushlight.jit.program.types import from_python
 
     targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)

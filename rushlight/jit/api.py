@@ -117,7 +117,7 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
             ".eval() on "
             "your module before freezing."
         )
-    from rushlight.jit.freezing import frozen
+    from rushlight.jit.freezing import frozen  # what it needs, jit, imports this file
 
     return frozen(mod, preserved_attrs or [])
 

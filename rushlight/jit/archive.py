@@ -111,6 +111,10 @@ class _Code:
 
     def needs(self, function: Function) -> None:
         """What a program mentions."""
+        for _, t, _ in function.arguments:
+            self.type(t)
+        if function.returns is not None:
+            self.type(function.returns)
         for node in walk(function.block):
             if node.kind == "prim::With":
                 raise RuntimeError(
@@ -146,7 +150,7 @@ class _Code:
             self.type(part)
         if t.kind == "Class":
             self.cls(t.cls)
-        elif t.cls is not None and str(t) not in self._done:
+        elif t.kind == "Tuple" and t.cls is not None and str(t) not in self._done:
             self._done.add(str(t))
             fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.cls._fields, t.args, strict=True))
             self.add(str(t), f"class {t.cls.__name__}(NamedTuple):\n{fields}")
@@ -312,7 +316,7 @@ class _Data:
 
 
 def _fits(value: Any, t: Type) -> bool:
-    from rushlight.jit.program.execute import accepts
+    from rushlight.jit.program.execute import accepts  # what it needs, jit, imports this file
 
     return accepts(value, t)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import textwrap
 from typing import Any
@@ -106,6 +107,23 @@ def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
     if not isinstance(found, ast.FunctionDef):
         raise NotSupportedError(source, found, "Expected a single top-level function")
     return found, source
+
+
+def generated(function: Any) -> bool:
+    """Whether a dataclass has made the function, which then has no text."""
+    return bool(inspect.unwrap(function).__code__.co_filename == "<string>")
+
+
+def dataclass_init(cls: Any) -> tuple[Any, Source, dict[str, Any]]:
+    """The __init__ that a dataclass has made: its tree, text, and what the names in its annotations mean."""
+    taken = [field for field in dataclasses.fields(cls) if field.init]
+    notes = {f"_type_{field.name}": field.type for field in taken}
+    head = ", ".join(["self", *(f"{field.name}: _type_{field.name}" for field in taken)])
+    lines = [f"self.{field.name} = {field.name}" for field in taken] or ["pass"]
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    text = f"def __init__({head}):\n" + "".join(f"    {line}\n" for line in lines)
+    return ast.parse(text).body[0], Source(text, f"<{cls.__name__}.__init__>"), notes
 
 
 _DEEPEST = 200

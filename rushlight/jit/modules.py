@@ -15,10 +15,12 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
+from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
 from rushlight.jit.handles import ModuleHandle, method
+from rushlight.jit.hooks import CALL, compile_call
 from rushlight.jit.program import execute, schema as schemas
 from rushlight.jit.program.codetext import function_text
 from rushlight.jit.program.graphs import Graph
@@ -75,7 +77,7 @@ class ScriptFunction:
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write the function to a file for torch.jit.load."""
-        from rushlight.jit.archive import save
+        from rushlight.jit.archive import save  # it imports this file
 
         save(self, f, _extra_files)
 
@@ -112,7 +114,7 @@ class ScriptModule(Module):
 
     def define(self, src: str) -> None:
         """Add the methods that a text defines; what they name are variables of the caller."""
-        from rushlight.jit.units import definitions, scope_of_frame
+        from rushlight.jit.units import definitions, scope_of_frame  # it imports this file
 
         trees, source = definitions(src)
         look = scope_of_frame(sys._getframe(1))
@@ -133,7 +135,7 @@ class ScriptModule(Module):
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **given: Any) -> None:
         """Write the module to a file for torch.jit.load."""
-        from rushlight.jit.archive import save
+        from rushlight.jit.archive import save  # it imports this file
 
         save(self, f, _extra_files)
 
@@ -185,6 +187,26 @@ class ScriptModule(Module):
             if isinstance(own, ClassType) and name in own.constants:
                 return own.constants[name]
         return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Module):
+            own = getattr(type(self), "_type", None)
+            if own is not None and own.kinds.get(name) == "module":
+                self._check_replacement(own.fields[name], name, value)
+        super().__setattr__(name, value)
+
+    def _check_replacement(self, wanted: Type, name: str, value: Module) -> None:
+        """Raise where a module is put in the place of one of another type, whose methods programs call."""
+        if not isinstance(value, ScriptModule):
+            raise RuntimeError(
+                "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace "
+                f"existing module '{name}': {value}"
+            )
+        if value._type is not wanted.cls:
+            raise RuntimeError(
+                f"Expected a value of type '{wanted}' for field '{name}', but found "
+                f"'{value._type.qualname}'; compile the module again with the other one in it"
+            )
 
     def __dir__(self) -> list[str]:
         own = getattr(type(self), "_type", None)
@@ -243,7 +265,7 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
         own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
-            setattr(own, name, method(function))
+            setattr(own, "__call__" if name == CALL else name, method(function))
     return own  # a class
 
 
@@ -296,6 +318,9 @@ def compile_in_place(module: Any) -> None:
         found = inspect.getattr_static(owner.python, name, None)
         if name in texts or getattr(found, "_torchscript_modifier", "") == "export":
             owner.method(name)
+    for name, value in vars(module).items():
+        if isinstance(value, Attribute):
+            module.__dict__[name] = value.value
     module.__class__ = form(owner, type(module))
 
 
@@ -325,6 +350,8 @@ def compile_all(owner: ClassType) -> None:
     forward = inspect.getattr_static(owner.python, "forward", None)
     if getattr(forward, "_torchscript_modifier", "") not in ("ignore", "unused"):
         owner.method("forward")
+        if owner.pre_hooks or owner.hooks:
+            owner.method(CALL)
     for name in dir(owner.python):
         found = inspect.getattr_static(owner.python, name, None)
         if getattr(found, "_torchscript_modifier", "") == "export":
@@ -341,6 +368,7 @@ def wrap(module: Module, owner: ClassType) -> Any:
             values[name] = wrap(module._modules[name], owner.fields[name].cls)
         else:
             found = getattr(module, name)
+            found = found.value if isinstance(found, Attribute) else found
             missing = execute.lacking(found, owner.fields[name])
             if missing:
                 raise RuntimeError(f"Attribute '{name}' of {type(module).__name__}: {missing}")
@@ -369,11 +397,14 @@ def describe(module: Module) -> ClassType:
                 raise RuntimeError(
                     f"'{cls.__name__}' has uninitialized {kind} {name}. Did you forget to run a forward pass?"
                 )
-    if any((module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)):
+    if module._backward_hooks:
         raise RuntimeError(
-            f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script"
+            f"backward hooks of {cls.__name__} are not compiled; remove them before torch.jit.script"
         )
     owner = ClassType("", True, python=cls)
+    owner.pre_hooks, owner.hooks = (
+        tuple(table.values()) for table in (module._forward_pre_hooks, module._forward_hooks)
+    )
     notes = annotated(cls)
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
         for name, value in table.items():
@@ -392,12 +423,14 @@ def describe(module: Module) -> ClassType:
         repr(owner.constants),
         tuple(map(str, owner.extras.items())),
         tuple(getattr(module, "_flat_weights_names", ())),
+        owner.pre_hooks,
+        owner.hooks,
     )
     if key not in _known:
         _known[key] = owner
         owner.qualname = unique(qualified(cls))
         _flat_weights(module, owner)
-        owner.compile = lambda name: compile_method(owner, name)
+        owner.compile = lambda name: compile_call(owner) if name == CALL else compile_method(owner, name)
     return _known[key]
 
 
@@ -438,6 +471,9 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
         if name in owner.fields or not hasattr(module, name):
             continue
         value = getattr(module, name)
+        if isinstance(value, Attribute):
+            _field(owner, name, from_python(value.type), "attribute")
+            continue
         if name in constants and name not in module._modules:
             owner.constants[name] = value
             continue

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.jit.compiler.names import unique
+from rushlight.jit.freezing import frozen
+from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.graphs import Graph
@@ -46,6 +48,16 @@ def constant_pooling(graph: Graph) -> None:
     graph.changed(graph._function)
 
 
+def freeze_module(
+    module: ModuleHandle,
+    preservedAttrs: Sequence[str] = (),
+    freezeInterfaces: bool = True,
+    preserveParameters: bool = False,
+) -> ModuleHandle:
+    """A frozen copy of a module."""
+    return ModuleHandle(frozen(module._module, list(preservedAttrs)))
+
+
 def function_of(name: str, graph: Graph) -> ScriptFunction:
     """A function that runs a graph."""
     copied = inlined(graph._function, calls=False)
@@ -68,5 +80,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_jit_pass_canonicalize": canonicalize,
     "_jit_pass_erase_shape_information": erase_shape_information,
     "_jit_pass_constant_pooling": constant_pooling,
+    "_freeze_module": freeze_module,
     "_create_function_from_graph": function_of,
 }

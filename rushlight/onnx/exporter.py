@@ -63,7 +63,7 @@ def export(
     shown = f"{first}{'[...]' * bool(more)}"
     with told(f"Obtain model graph for `{shown}` with `torch.export.export(..., strict=False)`"):
         program = _program(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
-    from rushlight.onnx.model import checked, converted
+    from rushlight.onnx.model import checked, converted  # it imports this file
 
     with told("Run decompositions"):
         pass  # what PyTorch does afterwards, the recording has done: only ops with a form are in the program
@@ -166,7 +166,7 @@ class ONNXProgram:
         """Write it to a path or file object; external_data: tensors in a file beside it,
         `destination.data`.
         """
-        from rushlight.onnx.model import written
+        from rushlight.onnx.model import written  # it imports this file
 
         written(self.model_proto, destination, bool(external_data))
 

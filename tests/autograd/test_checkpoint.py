@@ -147,7 +147,7 @@ def _changing(first, then):
 
 
 @pytest.mark.parametrize(
-    "first, then, message",
+    ("first", "then", "message"),
     [
         (lambda t: t.sin().cos(), lambda t: t[:2].sin().cos(), "different metadata"),
         (lambda t: t.sin().cos().exp(), lambda t: t.sin(), "A different number of tensors was saved"),

@@ -70,7 +70,7 @@ CASES = [
 
 @FAST
 @pytest.mark.parametrize(
-    "func, options, words", [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+    ("func", "options", "words"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_what_is_found(func, options, words, fast):
     torch.manual_seed(0)
@@ -88,7 +88,7 @@ def test_tolerance_of_differences_between_runs(fast):
 
 
 @pytest.mark.parametrize(
-    "options, words",
+    ("options", "words"),
     [
         ({"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
         (

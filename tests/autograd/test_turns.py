@@ -59,7 +59,7 @@ def embedded(log: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "case, order",
+    ("case", "order"),
     [  # as PyTorch 2.13 does
         (layers, "2bias 2weight h1 1weight 1bias h0 0bias 0weight"),
         (tied, "h bias weight"),

@@ -43,7 +43,7 @@ def test_statistics_of_a_measurement():
 
 
 @pytest.mark.parametrize(
-    "found, text",
+    ("found", "text"),
     [
         (measured([3e-3], 3, num_threads=2), "x\n  1.00 ms\n  1 measurement, 3 runs , 2 threads"),
         (
@@ -79,7 +79,7 @@ def test_merge():
 
 
 @pytest.mark.parametrize(
-    "method, options, number, blocks, runs",
+    ("method", "options", "number", "blocks", "runs"),
     [
         ("timeit", {"number": 50}, 50, 1, 52),
         ("blocked_autorange", {}, 100000, 1, 211111),
@@ -114,7 +114,7 @@ def test_threads_and_names():
 
 
 @pytest.mark.parametrize(
-    "options, error",
+    ("options", "error"),
     [
         ({"stmt": 3}, ValueError),
         ({"language": "rust"}, ValueError),

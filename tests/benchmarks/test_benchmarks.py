@@ -35,7 +35,7 @@ def test_a_dead_worker_is_an_error():
 
 
 @pytest.mark.parametrize(
-    "value, unit, text",
+    ("value", "unit", "text"),
     [(2.5, "s", "2.5 s"), (0.0123, "s", "12.3 ms"), (4.56e-6, "s", "4.56 us"), (240.4, "MB", "240 MB")],
 )
 def test_amounts(value, unit, text):

@@ -79,7 +79,7 @@ def close(found: torch.Tensor, want: torch.Tensor, loose: bool) -> None:
         torch.testing.assert_close(found.cpu(), want, equal_nan=True)
 
 
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_the_device_gives_what_the_cpu_gives(row: Row, sample: Sample) -> None:
     if row.name in RANDOM or row.options.get("factory"):
         pytest.skip("its numbers, or its device, are told elsewhere")

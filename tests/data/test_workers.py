@@ -338,7 +338,7 @@ def test_what_does_not_pickle() -> None:
 
 
 @pytest.mark.parametrize(
-    "event, end",
+    ("event", "end"),
     [
         ("dies", "is killed by signal: Killed"),
         ("leaves", "exited with status 0"),
@@ -452,7 +452,7 @@ def _gone(pid: int, seconds: float) -> bool:
     return False
 
 
-@pytest.mark.parametrize("sleep, patience", [(0.05, 2.0), (60, 4.0)])
+@pytest.mark.parametrize(("sleep", "patience"), [(0.05, 2.0), (60, 4.0)])
 def test_workers_end_when_the_main_process_is_killed(sleep: float, patience: float) -> None:
     program = run(_SLOW.format(sleep))
     pids = [int(word) for word in program.stdout.readline().split()]

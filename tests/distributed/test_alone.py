@@ -74,7 +74,7 @@ def test_objects_groups_and_ranks(alone):
 
 
 @pytest.mark.parametrize(
-    "how, error, told",
+    ("how", "error", "told"),
     [
         ({}, ValueError, "environment variable RANK expected, but not set"),
         ({"init_method": "tcp://127.0.0.1:1"}, ValueError, "rank parameter missing"),

@@ -22,7 +22,7 @@ def told(ended):
 
 
 @pytest.mark.parametrize(
-    "how, code, reason",
+    ("how", "code", "reason"),
     [
         ("kill", -9, "gone without a word"),
         ("raise", 1, "ValueError: a mistake of my own"),

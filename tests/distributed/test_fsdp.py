@@ -91,7 +91,7 @@ def test_a_save_that_fails_leaves_the_checkpoint_that_was_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "state, words",
+    ("state", "words"),
     [
         ({"b": torch.zeros(3)}, "Missing key"),
         ({"a": torch.zeros(4)}, "Size mismatch"),

@@ -63,7 +63,7 @@ def test_modules_other_commands_and_the_other_name(show):
 
 
 @pytest.mark.parametrize(
-    "how, reason",
+    ("how", "reason"),
     [
         ("kill", "killed by signal SIGKILL"),
         ("raise", "ValueError: a mistake"),
@@ -224,7 +224,7 @@ def test_logs_and_recorded_errors(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments, told",
+    ("arguments", "told"),
     [
         (["--nnodes", "2", "x.py"], "--node-rank is needed"),
         (["--nproc-per-node", "gpu", "x.py"], "Cuda is not available"),

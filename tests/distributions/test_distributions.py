@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +46,7 @@ def test_nothing_is_loaded_before_it_is_named() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("x, a", [(1e-3, 0.02), (0.3, 0.5), (4.0, 2.0), (30.0, 40.0), (2100.0, 2000.0)])
+@pytest.mark.parametrize(("x", "a"), [(1e-3, 0.02), (0.3, 0.5), (4.0, 2.0), (30.0, 40.0), (2100.0, 2000.0)])
 def test_gamma_samples_move_as_their_distribution_function_says(x: float, a: float) -> None:
     x, a, h = torch.tensor(x, dtype=torch.float64), torch.tensor(a, dtype=torch.float64), 1e-4 * a
     p = torch.special.gammainc
@@ -90,7 +92,7 @@ def test_expand_of_a_subclass() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind, arguments",
+    ("kind", "arguments"),
     [
         ("Normal", (0.0, 1.0)),
         ("Gamma", (3.0, 6.0)),
@@ -112,3 +114,14 @@ def test_a_distribution_that_is_a_module_as_well(kind: str, arguments: tuple[Any
 
 def test_sums_under_pytorchs_name() -> None:
     assert torch.distributions.utils._sum_rightmost(torch.ones(2, 3, 4), 2).tolist() == [12, 12]
+
+
+def test_saved_by_pytorchs_names() -> None:
+    normal = torch.distributions.LogNormal(torch.zeros(2), 1.0)
+    file = io.BytesIO()
+    torch.save(normal, file)
+    assert b"ctorch.distributions.normal\nNormal\n" in file.getvalue()
+    assert b"ctorch.distributions.transforms\nExpTransform\n" in file.getvalue()
+    file.seek(0)
+    assert torch.load(file, weights_only=False).loc.tolist() == [0, 0]
+    assert inspect.getsource(torch.distributions.Normal).startswith("class Normal(")

@@ -95,7 +95,7 @@ def test_own_divergences():
 
 
 @pytest.mark.parametrize(
-    "make, error, words",
+    ("make", "error", "words"),
     [
         (lambda: D.Uniform(1.0, 0.0), ValueError, "Expected parameter low"),
         (lambda: D.Beta(-1.0, 1.0), ValueError, "Expected parameter"),

@@ -20,7 +20,7 @@ _TYPES: dict[str, str] = json.loads((_GOLDENS / "errors.json").read_text())
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("text, words", cases(), ids=[text for text, _ in cases()])
+@pytest.mark.parametrize(("text", "words"), cases(), ids=[text for text, _ in cases()])
 def test_mistake(text: str, words: str) -> None:
     kind, message = raised(rushlight, text)
     assert kind == _TYPES[text], message
@@ -62,7 +62,7 @@ def test_switches_for_reproducible_results() -> None:
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "message"),
     [
         (
             lambda: torch.nn.functional.max_pool2d(torch.ones(2, 3, 1, 1), 2),

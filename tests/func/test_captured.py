@@ -7,7 +7,7 @@ import rushlight as torch
 
 @pytest.mark.parametrize(
     "write",
-    (
+    [
         lambda c, x: c.copy_(x),
         lambda c, x: c.__setitem__(0, x[0]),
         lambda c, x: c.add_(x),
@@ -16,7 +16,7 @@ import rushlight as torch
         lambda c, x: c.zero_(),
         lambda c, x: c[:2].add_(1),
         lambda c, x: c.sub_(x.detach()),
-    ),
+    ],
 )
 def test_captured_tensors_are_not_written_to(write):
     captured = torch.zeros(3)
@@ -71,11 +71,11 @@ def test_own_tensors_and_arguments_are_written_to():
 
 @pytest.mark.parametrize(
     "transform",
-    (
+    [
         lambda f: lambda x: torch.func.grad(lambda y: f(y).sum())(x),
         lambda f: lambda x: torch.func.vjp(f, x),
         lambda f: lambda x: torch.func.jvp(f, (x,), (torch.ones_like(x),)),
-    ),
+    ],
 )
 def test_running_moments_are_a_kernels_own(transform):
     mean, var = torch.zeros(2), torch.ones(2)

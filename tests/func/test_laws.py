@@ -57,7 +57,7 @@ def same(got, expected, rtol=1e-9, atol=1e-9):
     np.testing.assert_allclose(got.detach().numpy(), expected.detach().numpy(), rtol, atol)
 
 
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_vmap_is_a_loop(row, sample):
     """All floating operands batched; then each alone. Results and gradients."""
     sets = examples(sample)
@@ -91,7 +91,7 @@ def test_vmap_is_a_loop(row, sample):
                     same(torch.zeros_like(e) if g is None else g, e, 1e-7, 1e-8)
 
 
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_forward_is_reverse_transposed(row, sample):
     """<u, J t> = <J' u, t>."""
     arguments = tensors_of(sample)

@@ -330,7 +330,7 @@ def test_gradcheck_of_complex_functions():
 
 
 @pytest.mark.parametrize(
-    "op, again",
+    ("op", "again"),
     [
         (lambda x: x + 1, True),
         (lambda x: -x, True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -171,3 +172,47 @@ def test_script_tells_alternatives_apart():
 
 def aliases(x: torch.Tensor) -> torch.Tensor:
     return torch.concatenate([torch.arctan(x), torch.absolute(x), torch.clip(x, 0, 1)])
+
+
+@dataclass
+class Pair:
+    x: torch.Tensor
+    n: int = 3
+
+
+def of_pairs(x: torch.Tensor):
+    return Pair(x, 4).x + Pair(x).n, Pair(x).n
+
+
+def test_script_makes_dataclasses():
+    torch.jit.script(Pair)
+    found, n = torch.jit.script(of_pairs)(torch.ones(2))
+    assert found.tolist() == [4.0, 4.0] and n == 3
+
+
+def smooth(x: torch.Tensor) -> torch.Tensor:
+    return F.interpolate(x, size=(4, 4), mode="bilinear", antialias=True)
+
+
+def exact(x: torch.Tensor) -> torch.Tensor:
+    return F.interpolate(x, scale_factor=2.0, mode="nearest-exact")
+
+
+def test_scaled_images_are_as_outside():
+    x = torch.arange(72.0).reshape(1, 2, 6, 6).sin()
+    for function in (smooth, exact):
+        torch.testing.assert_close(torch.jit.script(function)(x), function(x))
+    for options in ({"size": (4, 4)}, {"scale_factor": 2}, {"scale_factor": (1.5, 1)}):
+        for mode in ("nearest", "nearest-exact", "bilinear"):
+            for smoothed in (False, True)[: 1 + (mode == "bilinear")]:
+
+                def scaled(x, options=options, mode=mode, smoothed=smoothed):
+                    return F.interpolate(x, mode=mode, antialias=smoothed, **options)
+
+                torch.testing.assert_close(torch.jit.trace(scaled, (x,))(x), scaled(x))
+    values, places = F.max_pool2d(x, 2, return_indices=True)
+
+    def back(values, places):
+        return F.max_unpool2d(values, places, 2)
+
+    assert torch.equal(torch.jit.trace(back, (values, places))(values, places), back(values, places))

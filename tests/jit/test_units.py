@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 from enum import Enum
+from typing import NamedTuple
 
 import pytest
 
@@ -184,3 +185,55 @@ class Replaced(nn.SELU):
 def test_prepare_scriptable():
     model = torch.jit.script(nn.Sequential(Replaced()))
     assert model(torch.tensor([-1.0])).item() == 0
+
+
+class Pair(NamedTuple):
+    a: int
+
+
+class Takes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(1, 1)
+
+    def forward(self, x: Pair) -> Tensor:
+        return torch.tensor(3)
+
+
+def test_types_of_arguments_are_saved():
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(Takes()), buffer)
+    buffer.seek(0)
+    assert torch.jit.load(buffer)(Pair(5)).item() == 3
+
+
+def test_a_module_of_another_type_is_refused():
+    model = torch.jit.script(Takes())
+    model.inner = torch.jit.script(nn.Linear(1, 1))
+    with pytest.raises(RuntimeError, match="Expected a value of type .* for field 'inner'"):
+        model.inner = torch.jit.script(nn.ReLU())
+    with pytest.raises(RuntimeError, match="with non-scripted module"):
+        model.inner = nn.ReLU()
+
+
+def test_no_trace_while_parametrizations_are_cached():
+    model = nn.Linear(2, 2)
+    nn.utils.parametrize.register_parametrization(model, "weight", nn.Tanh())
+    assert torch.jit.trace(model, torch.ones(2))(torch.ones(2)).shape == (2,)
+    with (
+        nn.utils.parametrize.cached(),
+        pytest.raises(RuntimeError, match="Cannot trace a model while caching"),
+    ):
+        torch.jit.trace(model, torch.ones(2))
+
+
+def test_unions_are_named_as_pytorch_does():
+    def first(x: int | float | str | int) -> int:
+        return 1
+
+    def second(x: str | int | None) -> int:
+        return 1
+
+    assert "Union(float, int, str)" in torch.jit.script(first).schema
+    assert "Union[int, NoneType, str]" in torch.jit.script(second).code
+    assert torch.jit.script(second)(None) == 1

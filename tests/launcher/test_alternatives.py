@@ -56,7 +56,7 @@ def test_words():
 
 
 @pytest.mark.parametrize(
-    "code, words",
+    ("code", "words"),
     [
         ("import torch.utils.cpp_extensions", "has no module torch.utils.cpp_extensions (yet)."),
         (

@@ -17,7 +17,7 @@ _number = iter(range(1000))
 @pytest.fixture
 def lib() -> Iterator[Library]:
     """A namespace of its own."""
-    yield Library(f"libtest{next(_number)}", "DEF")
+    return Library(f"libtest{next(_number)}", "DEF")
 
 
 def ops(lib: Library) -> object:

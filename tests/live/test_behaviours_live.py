@@ -32,7 +32,7 @@ from tensor_behaviours import TENSOR  # noqa: E402
 _ALL = [(table, name) for table in (OPTIM, SCHEDULERS, DATA, TENSOR, DOCSTRINGS) for name in table]
 
 
-@pytest.mark.parametrize("table, name", _ALL, ids=[name for _, name in _ALL])
+@pytest.mark.parametrize(("table", "name"), _ALL, ids=[name for _, name in _ALL])
 def test_beside_pytorch(table: Any, name: str) -> None:
     wanted, got = table.answer(name, torch), table.answer(name, rushlight)
     assert same(got, wanted, 1e-15), difference(got, wanted)
@@ -47,7 +47,7 @@ def _passed_on(state: Any, giver: Any, taker: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "giver, taker", [(torch, rushlight), (rushlight, torch)], ids=["from_pytorch", "to_pytorch"]
+    ("giver", "taker"), [(torch, rushlight), (rushlight, torch)], ids=["from_pytorch", "to_pytorch"]
 )
 @pytest.mark.parametrize("text", [text for text, dtype in runs() if dtype == "float64"])
 def test_optimizer_state_changes_hands(text: str, giver: Any, taker: Any) -> None:
@@ -71,7 +71,7 @@ def test_optimizer_state_changes_hands(text: str, giver: Any, taker: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    "giver, taker", [(torch, rushlight), (rushlight, torch)], ids=["from_pytorch", "to_pytorch"]
+    ("giver", "taker"), [(torch, rushlight), (rushlight, torch)], ids=["from_pytorch", "to_pytorch"]
 )
 @pytest.mark.parametrize("text", [t for t in texts() if "Chained" not in t and "Sequential" not in t])
 def test_scheduler_state_changes_hands(text: str, giver: Any, taker: Any) -> None:

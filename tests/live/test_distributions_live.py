@@ -86,7 +86,9 @@ def test_constraint(text: str) -> None:
     _compare(constraint_facts, text)
 
 
-@pytest.mark.parametrize("table, name", [(table, name) for table in (CASES, DISTRIBUTIONS) for name in table])
+@pytest.mark.parametrize(
+    ("table", "name"), [(table, name) for table in (CASES, DISTRIBUTIONS) for name in table]
+)
 def test_recorded(table: Any, name: str) -> None:
     wanted, got = table.answer(name, torch), table.answer(name, rushlight)
     assert same(got, wanted), difference(got, wanted)

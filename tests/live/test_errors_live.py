@@ -16,7 +16,7 @@ from error_cases import cases, raised  # noqa: E402
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("text, words", cases(), ids=[text for text, _ in cases()])
+@pytest.mark.parametrize(("text", "words"), cases(), ids=[text for text, _ in cases()])
 def test_mistake_beside_pytorch(text: str, words: str) -> None:
     kind, message = raised(torch, text)
     assert kind and words in message, message

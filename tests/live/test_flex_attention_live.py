@@ -47,7 +47,7 @@ def test_score_mod(name: str) -> None:
     _same(lambda t: _flex(t).flex_attention(*_inputs(t), score_mod=SCORES[name](t), return_lse=True))
 
 
-@pytest.mark.parametrize("block", (4, 128))
+@pytest.mark.parametrize("block", [4, 128])
 @pytest.mark.parametrize("name", MASKS)
 def test_block_mask(name: str, block: int) -> None:
     def compute(t: Any) -> list[Any]:
@@ -73,7 +73,7 @@ def test_options() -> None:
     _same(lambda t: [_flex(t).flex_attention(*_inputs(t, 2), enable_gqa=True)])
 
 
-@pytest.mark.parametrize("dims", (1, 2, 3))
+@pytest.mark.parametrize("dims", [1, 2, 3])
 def test_gradients_of_convolutions(dims: int) -> None:
     def compute(t: Any) -> list[Any]:
         rng, grad = np.random.RandomState(1), import_module(t.__name__ + ".nn.grad")
@@ -89,7 +89,7 @@ def test_gradients_of_convolutions(dims: int) -> None:
     _same(compute)
 
 
-@pytest.mark.parametrize("name", ("causal_upper_left", "causal_lower_right"))
+@pytest.mark.parametrize("name", ["causal_upper_left", "causal_lower_right"])
 def test_causal_bias(name: str) -> None:
     def compute(t: Any) -> list[Any]:
         q, k, v = _inputs(t)

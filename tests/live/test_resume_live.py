@@ -14,7 +14,9 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("kind", midway.KINDS)
-@pytest.mark.parametrize("first, second", [(torch, rushlight), (rushlight, torch)], ids=["theirs", "ours"])
+@pytest.mark.parametrize(
+    ("first", "second"), [(torch, rushlight), (rushlight, torch)], ids=["theirs", "ours"]
+)
 def test_the_other_framework_goes_on(tmp_path: Path, first: Any, second: Any, kind: str) -> None:
     expected = midway.begin(first, tmp_path / "run.pt", kind)
     assert len(expected) == 50

@@ -165,7 +165,7 @@ def other(mine, theirs):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("path, first, given, count", [pytest.param(*r, id=r[0]) for r in rows()])
+@pytest.mark.parametrize(("path", "first", "given", "count"), [pytest.param(*r, id=r[0]) for r in rows()])
 def test_specials(path, first, given, count, dtype):
     warnings.simplefilter("ignore")
     mine, theirs = ends(dtype, count)
@@ -187,7 +187,7 @@ def test_specials(path, first, given, count, dtype):
 
 
 @pytest.mark.parametrize(
-    "path, first, given, count", [pytest.param(*r, id=r[0]) for r in rows() if r[0] in COMPILED]
+    ("path", "first", "given", "count"), [pytest.param(*r, id=r[0]) for r in rows() if r[0] in COMPILED]
 )
 def test_compiled_specials_are_those_of_eager_kernels(path, first, given, count):
     warnings.simplefilter("ignore")

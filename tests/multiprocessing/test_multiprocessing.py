@@ -184,7 +184,7 @@ def test_spawn() -> None:
 
 
 @pytest.mark.parametrize(
-    "how, kind, text, code, name",
+    ("how", "kind", "text", "code", "name"),
     [
         (
             "raises",

@@ -22,7 +22,7 @@ def _both(shape: tuple[int, ...], dtype: Any = None) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 @pytest.mark.parametrize(
-    "shape, how",
+    ("shape", "how"),
     [
         ((2, 16, 8, 8), (2,)),
         ((2, 24, 9, 7), (3, 2, 1)),
@@ -130,8 +130,8 @@ def test_second_gradients_of_batch_norm() -> None:
 
 
 @pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize("groups, stride, dilation", [(1, 1, 1), (1, 2, 1), (2, 1, 2), (8, 1, 1)])
-@pytest.mark.parametrize("channels, outs, width", [(8, 16, 12), (16, 40, 9), (3, 5, 10), (1, 7, 8)])
+@pytest.mark.parametrize(("groups", "stride", "dilation"), [(1, 1, 1), (1, 2, 1), (2, 1, 2), (8, 1, 1)])
+@pytest.mark.parametrize(("channels", "outs", "width"), [(8, 16, 12), (16, 40, 9), (3, 5, 10), (1, 7, 8)])
 def test_convolutions_of_bfloat16(
     channels: int, outs: int, width: int, groups: int, stride: int, dilation: int, last: bool
 ) -> None:

@@ -31,7 +31,7 @@ def test_without_functions_it_is_attention() -> None:
     )
 
 
-@pytest.mark.parametrize("corner, offset", [("causal_upper_left", 0), ("causal_lower_right", 2)])
+@pytest.mark.parametrize(("corner", "offset"), [("causal_upper_left", 0), ("causal_lower_right", 2)])
 def test_masks_and_scores_are_biases(corner: str, offset: int) -> None:
     q, k, v = _inputs()
     mask = getattr(bias, corner)(9, 11)
@@ -72,7 +72,7 @@ def test_mistakes() -> None:
         bias.causal_upper_left(3)
 
 
-@pytest.mark.parametrize("dims", (1, 2, 3))
+@pytest.mark.parametrize("dims", [1, 2, 3])
 def test_gradients_of_convolutions(dims: int) -> None:
     x, w = (torch.randn(*shape, requires_grad=True) for shape in ((2, 4, *[6] * dims), (6, 2, *[3] * dims)))
     out = getattr(F, f"conv{dims}d")(x, w, None, 2, 1, 1, 2)

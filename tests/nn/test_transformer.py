@@ -41,7 +41,7 @@ def warned(nn, layer, **how):
     return [(w.category, str(w.message), w.filename) for w in seen], made.use_nested_tensor
 
 
-@pytest.mark.parametrize("make, words", CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("make", "words"), CASES.values(), ids=CASES)
 def test_warnings(make, words):
     expected = [] if words is None else [(UserWarning, PREFIX + words, __file__)]
     assert warned(rushlight.nn, make(rushlight.nn)) == (expected, words is None)

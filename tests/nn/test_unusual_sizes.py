@@ -9,7 +9,7 @@ from rushlight.nn import functional as F
 
 
 @pytest.mark.parametrize(
-    "module, shape",
+    ("module", "shape"),
     [
         (torch.nn.Conv2d(3, 4, 3), (0, 3, 5, 5)),
         (torch.nn.ConvTranspose1d(3, 4, 3), (0, 3, 5)),
@@ -66,7 +66,7 @@ def test_lengths_of_zero_have_no_slope():
     assert torch.nn.functional.pdist(torch.full((2, 2), float("inf")), 0.0).isnan().all()
 
 
-@pytest.mark.parametrize("call, error, words", [
+@pytest.mark.parametrize(("call", "error", "words"), [
     (lambda: F.cosine_embedding_loss(torch.ones(5), torch.ones(5), torch.ones(5)), RuntimeError,
      "1D target tensor expects 2D input tensors"),
     (lambda: torch.nn.GroupNorm(10, 10)(torch.rand(1, 10, 1)), ValueError, "more than 1 value per channel"),

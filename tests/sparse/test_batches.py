@@ -46,7 +46,7 @@ def test_values_may_have_dims_of_their_own(layout):
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    ("call", "message"),
     [
         (
             lambda: D.to_sparse_csr().to_sparse_bsr((1, 1)),

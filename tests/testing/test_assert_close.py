@@ -11,7 +11,7 @@ nan, inf = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize(
-    "actual, expected, options",
+    ("actual", "expected", "options"),
     [
         (None, None, {}),
         (True, np.bool_(True), {}),
@@ -40,7 +40,7 @@ def test_what_is_close(actual, expected, options):
 
 
 @pytest.mark.parametrize(
-    "actual, expected, options, text",
+    ("actual", "expected", "options", "text"),
     [
         (
             1,
@@ -144,7 +144,7 @@ def test_the_text_of_what_differs(actual, expected, options, text):
 
 
 @pytest.mark.parametrize(
-    "actual, expected, options",
+    ("actual", "expected", "options"),
     [
         (t(1.0), 1.0, {}),
         (np.ones(1), torch.ones(1), {}),

@@ -12,7 +12,7 @@ def made(dtype=torch.float32, shape=(2, 3), **options):
 
 
 @pytest.mark.parametrize(
-    "dtype, options, values",
+    ("dtype", "options", "values"),
     [
         (torch.bool, {}, [False, True, True]),
         (torch.uint8, {}, [4, 9, 3]),
@@ -49,7 +49,7 @@ def test_layouts():
 
 
 @pytest.mark.parametrize(
-    "options, error, text",
+    ("options", "error", "text"),
     [
         ({"dtype": torch.int8, "requires_grad": True}, ValueError, "not supported for boolean and integral"),
         ({"noncontiguous": True, "memory_format": torch.channels_last}, ValueError, "mutually exclusive"),

@@ -88,7 +88,7 @@ def test_a_broken_idx_file_is_named(tmp_path: Path) -> None:
     assert read(tmp_path / "y").tolist() == [256, -1]
 
 
-@pytest.mark.parametrize("base, key", [(datasets.CIFAR10, "labels"), (datasets.CIFAR100, "fine_labels")])
+@pytest.mark.parametrize(("base", "key"), [(datasets.CIFAR10, "labels"), (datasets.CIFAR100, "fine_labels")])
 def test_cifar(tmp_path: Path, base: type, key: str) -> None:
     folder = tmp_path / "made" / base.base_folder
     folder.mkdir(parents=True)

@@ -114,7 +114,7 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
-        from rushlight._engine.autograd.engine import apply
+        from rushlight._engine.autograd.engine import apply  # it imports this file
 
         wanted = self.results()
         if wanted and len(grads) != wanted:
@@ -156,25 +156,25 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad_inputs, grad_outputs) after the node ran; a result replaces grad_inputs."""
-        from rushlight._engine.autograd.hooks import on_node
+        from rushlight._engine.autograd.hooks import on_node  # it imports this file
 
         return on_node(self, hook, "post")
 
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad_outputs) before the node runs; a result replaces them."""
-        from rushlight._engine.autograd.hooks import on_node
+        from rushlight._engine.autograd.hooks import on_node  # it imports this file
 
         return on_node(self, hook, "pre")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_saved_", "_raw_saved_")):
-            from rushlight._engine.autograd.saved_values import look_up
+            from rushlight._engine.autograd.saved_values import look_up  # it imports this file
 
             return look_up(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
-        from rushlight._engine.autograd.saved_values import names_of
+        from rushlight._engine.autograd.saved_values import names_of  # it imports this file
 
         return [*super().__dir__(), *names_of(self)]
 

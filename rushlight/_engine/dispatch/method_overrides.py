@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from rushlight._engine.dispatch import interpreters
+from rushlight._engine.dispatch.overrides import ask, disabled, foreign
 from rushlight._engine.ops.table import NAMES
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
@@ -78,8 +79,6 @@ class Listener:
 
 def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """plain(owner, ...) by the innermost mode, else by the classes among the arguments that take it over."""
-    from rushlight._engine.dispatch.overrides import ask, foreign
-
     modes = interpreters.STACK.modes
     if modes and hasattr(modes[-1], "__torch_function__"):
         mode = modes.pop()
@@ -94,8 +93,6 @@ def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs:
 
 def taken_over(op: Callable[..., Any], plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """plain(...) for a method `op` that is no op of the table, if none of the arguments' classes takes it."""
-    from rushlight._engine.dispatch.overrides import ask, foreign
-
     classes = foreign(args[:1], {})
     return ask(op, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)
 
@@ -130,8 +127,6 @@ def leave() -> None:
 
 def adopt(cls: type[Any]) -> None:
     """A class of a program's own with a `__torch_function__`: what it has of Tensor's listens."""
-    from rushlight._engine.dispatch.overrides import disabled
-
     if getattr(cls, "__torch_function__") is disabled:
         return
     cls._detached = Tensor

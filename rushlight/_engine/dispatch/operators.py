@@ -17,6 +17,7 @@ _NUMBERS = (int, float, complex, np.number, np.bool_)
 def build(name: str) -> Callable[..., Any] | None:
     """The function to put into Tensor.__NAME__."""
     if name in ("__getitem__", "__setitem__", "as_subclass"):
+        # What it needs, dispatch.dispatcher, imports this file.
         from rushlight._engine.dispatch.runners import indexing
 
         return getattr(indexing, name.strip("_"))
@@ -34,7 +35,7 @@ def operand(other: Any) -> Any:
 
 
 def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import function
+    from rushlight._engine.dispatch.dispatcher import function  # it imports this file
 
     call = call or function(row)
     fast = (Tensor, float, int)
@@ -50,7 +51,7 @@ def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Cal
 
 
 def _reflected(row: Row, name: str) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import function
+    from rushlight._engine.dispatch.dispatcher import function  # it imports this file
 
     call = function(row)
     swap = row.options.get("commutative", False)
@@ -75,13 +76,13 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
 
 
 def _in_place(row: Row, name: str) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import lookup
+    from rushlight._engine.dispatch.dispatcher import lookup  # it imports this file
 
     return _forward(row, name, lookup("Tensor", f"{row.name}_"))
 
 
 def _unary(row: Row, name: str) -> Callable[..., Any]:
-    from rushlight._engine.dispatch.dispatcher import function
+    from rushlight._engine.dispatch.dispatcher import function  # it imports this file
 
     call = function(row)
 

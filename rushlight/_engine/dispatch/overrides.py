@@ -73,12 +73,12 @@ _PASS = """    _begin = None
         _modes = STACK.modes
         if _modes and _modes[-1].__class__ in MATCHERS{plain}:
             _region = _modes[-1]
-            _found = _region.known.get(DOOR)
+            _found = _region.known.get(KEY)
             if _found is not None:
                 _found = _found(_region, ({shown}))
                 if _found is not NotImplemented:
                     return _found
-            return _region.learnt(DOOR, _region.mark(DOOR), ({shown}), {call})
+            return _region.learnt(KEY, _region.mark(KEY), ({shown}), {call})
         if TAPE or _modes != LONE:
             if _modes or TAPE:
                 {away}
@@ -128,7 +128,7 @@ def compile_callable(
             "note": RECORDS.extend,
             "DETAILED": interpreters.DETAILED,
             "MATCHERS": interpreters.MATCHERS,
-            "DOOR": object(),
+            "KEY": object(),
             "PLACE": place(row, direct),
         },
     )
@@ -155,6 +155,7 @@ _SIMPLE = {int, float, bool, str, type(None), complex}
 
 def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
+    # What it needs, dispatch.runners.in_place, imports this file.
     from rushlight._engine.dispatch.dispatcher import function, lookup
 
     called = spelled(row)

@@ -5,7 +5,7 @@ An Expr is a node of a hash-consed DAG, so equal subterms are one object and com
   op "const": a number, `arg` is the Python bool, int, float or complex
   otherwise:  an atom (see atoms.py) applied to `src`; `arg` is the atom's static argument or None
 Rows' bodies build Exprs with Python operators and with `m.exp(x)`, `m.where(c, a, b)`, ...
-Interpretations live elsewhere: NumPy evaluation and differentiation in derive/, LLVM in compiler/.
+Interpretations lie apart: NumPy evaluation and differentiation in derive/, LLVM in kernels/emit/.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class Atoms:
     """`m.exp(x)` makes the atom `exp` of x; the vocabulary is the table in atoms.py."""
 
     def __getattr__(self, op: str) -> Callable[..., Expr]:
-        from rushlight._engine.ops.atoms import ATOMS
+        from rushlight._engine.ops.atoms import ATOMS  # it imports this file
 
         if op not in ATOMS:
             raise AttributeError(f"{op!r} is not a scalar atom; atoms are {sorted(ATOMS)}")

@@ -160,7 +160,7 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
             name = "input"
         # A prologue hands defaults on as well: they give way to what the caller wrote.
         if name not in known or (name != key and extra.get(name, known[name]) is not known[name]):
-            from rushlight._engine.ops import forms
+            from rushlight._engine.ops import forms  # it imports this file
 
             raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; {forms.told(op, params)}")
         renamed[name] = value

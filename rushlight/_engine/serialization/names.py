@@ -16,6 +16,10 @@ _MODULES = {
     "rushlight._engine.tensors.storages.typed": "torch",
     "rushlight._engine.tensors.storages.untyped": "torch.storage",
     "rushlight._engine.serialization.rebuild": "torch._utils",
+    "rushlight.distributions.transforms.base": "torch.distributions.transforms",
+    "rushlight.distributions.transforms.elementwise": "torch.distributions.transforms",
+    "rushlight.distributions.transforms.joined": "torch.distributions.transforms",
+    "rushlight.distributions.transforms.structured": "torch.distributions.transforms",
 }
 _EXCEPTIONS = {
     ("rushlight._engine.serialization.rebuild", "_rebuild_from_type_v2"): "torch._tensor",

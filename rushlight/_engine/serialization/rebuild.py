@@ -1,4 +1,4 @@
-"""The only part of this room that knows tensors: to PyTorch's pickled form, and back from it.
+"""The only file of this folder that knows tensors: to PyTorch's pickled form, and back from it.
 
 Functions whose names begin with `_rebuild_` appear in files under PyTorch's module names
 (names.py); their arguments are the file format.
@@ -26,6 +26,7 @@ from rushlight._engine.tensors import geometry
 from rushlight._engine.tensors.construction.interop import from_numpy
 from rushlight._engine.tensors.copying import meta_tensor, tensor_over
 from rushlight._engine.tensors.lazy_views import mark
+from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.typed import BY_DTYPE, TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 from rushlight._engine.tensors.tensor import Tensor, alias
@@ -130,8 +131,6 @@ def make_storage(flat: Array) -> UntypedStorage:
 
 def make_meta_storage(nbytes: int) -> UntypedStorage:
     """A storage of the meta device: a length without bytes."""
-    from rushlight._engine.tensors.meta import meta_array
-
     made = make_storage(meta_array((nbytes,), np.uint8))
     made.device = META
     return made

@@ -10,7 +10,7 @@ from rushlight._engine.core.conversion import overflow
 from rushlight._engine.core.recording import escape
 from rushlight._engine.tensors.storages.storage import storage
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports this file
     from collections.abc import Iterator
 
     from rushlight._engine.tensors.tensor import Tensor
@@ -91,6 +91,7 @@ class Conversion(_Tensor):
     def __dlpack__(
         self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
+        # What it needs, tensors.construction.from_data, imports this file.
         from rushlight._engine.tensors.construction.interop import dlpack
 
         return dlpack(
@@ -102,12 +103,13 @@ class Conversion(_Tensor):
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
+        # What it needs, tensors.construction.from_data, imports this file.
         from rushlight._engine.tensors.construction.interop import dlpack_device
 
         return dlpack_device(self)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        from rushlight._engine.tensors.tensor import wrap
+        from rushlight._engine.tensors.tensor import wrap  # it imports this file
 
         return wrap(np.asarray(array))
 
@@ -175,11 +177,13 @@ class Conversion(_Tensor):
         return object.__format__(self, spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.copying import reduce_tensor
 
         return reduce_tensor(self, protocol)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.copying import deepcopy_tensor
 
         return deepcopy_tensor(self, memo)

@@ -12,7 +12,7 @@ from rushlight._engine.core.layout import contiguous_strides, iteration_order
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address, owner, shared_at, storage
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.tensors.tensor import Tensor
 
     # A part of Tensor: its other parts are there, too.
@@ -226,12 +226,14 @@ class Geometry(_Tensor):
 
     def untyped_storage(self) -> Any:
         """The storage: the memory shared by all views of this tensor."""
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.storages.untyped import UntypedStorage
 
         return UntypedStorage._of(self)
 
     def storage(self) -> Any:
         """The storage with this tensor's dtype; PyTorch advises untyped_storage()."""
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.storages.typed import TypedStorage
 
         warn(
@@ -308,6 +310,7 @@ class Geometry(_Tensor):
         """The class of this dtype's storages: torch.FloatStorage, ..."""
         from importlib import import_module
 
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.storages.typed import _dtype_to_storage_type_map
 
         return getattr(import_module("rushlight"), _dtype_to_storage_type_map()[self._k.dtype])
@@ -363,7 +366,7 @@ class Geometry(_Tensor):
 
 def lookup_function(name: str) -> Any:
     """A row's function, by its top-level name."""
-    from rushlight._engine.tensors import tensor
+    from rushlight._engine.tensors import tensor  # it imports this file
 
     return tensor.lookup("torch", name)
 

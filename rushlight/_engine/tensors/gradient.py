@@ -15,7 +15,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.lazy_views import place, shared
 from rushlight._engine.tensors.storages.storage import storage
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.autograd.node import Node
     from rushlight._engine.tensors.tensor import Tensor
 
@@ -170,7 +170,7 @@ class Gradient(_Tensor):
     @property
     def data(self) -> Tensor:
         """The same data with its own version counter, so that autograd does not see writes."""
-        from rushlight._engine.tensors.tensor import alias, wrap
+        from rushlight._engine.tensors.tensor import alias, wrap  # it imports this file
 
         made = self.detach() if self._k.lazy else wrap(self._a, self._k)
         return made if type(made) is (cls := self._detached or type(self)) else alias(made, cls=cls)
@@ -201,6 +201,7 @@ class Gradient(_Tensor):
 
     def retain_grad(self) -> None:
         """Keep this non-leaf tensor's gradient in `.grad` during backward()."""
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.autograd.hooks import retain
 
         if self._g is None:
@@ -215,12 +216,14 @@ class Gradient(_Tensor):
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Any:
         """Call `hook(grad)` when this tensor's gradient is known; a result replaces it."""
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.autograd.hooks import on_tensor
 
         return on_tensor(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
         """Call `hook(tensor)` after backward() has added to this leaf's `.grad`."""
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.autograd.hooks import after_accumulation
 
         return after_accumulation(self, hook)
@@ -250,6 +253,7 @@ def _track(t: Any) -> None:
 def _switched(leaf: Any) -> None:
     """Earlier views of a tensor require grad as it does."""
     if leaf._s is not None and leaf._s.views:
+        # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.autograd.in_place import switched
 
         switched(leaf)

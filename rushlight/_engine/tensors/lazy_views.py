@@ -88,7 +88,7 @@ def _turned(a: Array, of: Kind) -> Any:
 
 def read(t: Any, of: Kind) -> Any:
     """A tensor outside the graph, conjugated and negated as `of` says: a fresh one."""
-    from rushlight._engine.tensors.tensor import lookup, wrap
+    from rushlight._engine.tensors.tensor import lookup, wrap  # it imports this file
 
     if not TAPE:
         return wrap(_turned(t._a, of))
@@ -99,7 +99,7 @@ def read(t: Any, of: Kind) -> Any:
 
 def memory(t: Any) -> Any:
     """The same memory, as it lies, outside the graph."""
-    from rushlight._engine.tensors.tensor import wrap
+    from rushlight._engine.tensors.tensor import wrap  # it imports this file
 
     made = wrap(t._m, t._k)
     made._s = t._s
@@ -116,9 +116,9 @@ def place(t: Any, array: Array, of: Kind) -> None:
 
 def empty(t: Any, hidden: Any) -> None:
     """Let whoever reads the values of `t` ask `values`, which knows what to do with `hidden`."""
-    from rushlight._engine.tensors.tensor import expect_unfilled
+    from rushlight._engine.tensors.tensor import expect_unfilled  # it imports this file
 
-    expect_unfilled()
+    expect_unfilled(lasting=hidden.__class__ is not Pending)
     t._hidden = hidden
     del t._a
 

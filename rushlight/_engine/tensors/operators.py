@@ -37,7 +37,7 @@ OPERATORS: dict[str, tuple[str, str]] = {
 
 def _late(name: str) -> Callable[..., Any]:
     def bind(self: Any, *other: Any) -> Any:
-        from rushlight._engine.tensors import tensor
+        from rushlight._engine.tensors import tensor  # it imports this file
 
         found = tensor.lookup("operator", name)
         setattr(tensor.Tensor, name, found)

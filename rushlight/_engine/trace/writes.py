@@ -11,6 +11,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.lazy_views import Pending, empty
 from rushlight._engine.tensors.tensor import Tensor
@@ -67,8 +68,6 @@ class Writes:
             or self.shared(self.place_of(target))
         ):
             return None
-        from rushlight._engine.dispatch.dispatcher import function
-
         stand = self._stand(target)
         made = self.within(
             function(row),

@@ -12,6 +12,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.callers import warn
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.transforms import policies
 from rushlight._engine.transforms.levels import Level, Wrapped, mapped, operands, sizes, wrapper
@@ -42,8 +43,6 @@ class Batched(Wrapped):
         held = self.value._a
         if len(held):
             return held[0]
-        from rushlight._engine.tensors.meta import meta_array
-
         return meta_array(held.shape[1:], held.dtype)
 
     @_a.setter
@@ -101,6 +100,8 @@ class Batching(Level):
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
+        # Tensors whose batch was moved to dim 0: of which they are views, and where it was.
+        self.entered: dict[int, tuple[Any, int, Any]] = {}
 
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Random ops concern it always."""
@@ -132,6 +133,8 @@ class Batching(Level):
             raise RuntimeError(policies.DYNAMIC_RESULT.format(row.name))
         if row.name in policies.RANDOM:
             return self._random(row, bound)
+        if row.name in _DIMS:
+            _check_dims(row.name, bound)
         found = policies.rule(row)(self, row, bound)
         return self.one_by_one(row, bound) if found is NotImplemented else found
 
@@ -149,6 +152,11 @@ class Batching(Level):
 
     def one_by_one(self, row: Any, bound: dict[str, Any]) -> Any:
         """The row on each example, stacked."""
+        if not FALLBACK["enabled"]:
+            raise RuntimeError(
+                f"vmap: aten::{row.name} hit the vmap fallback which is currently disabled: it has no "
+                "batching rule, and would run example by example"
+            )
         warn(
             "There is a performance drop because we have not yet implemented the batching rule for "
             f"aten::{row.name}: it runs example by example.",
@@ -165,6 +173,13 @@ class Batching(Level):
     def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
         """An op in place, or with out=, which is refused."""
         name = row.params[0].name
+        if row.name in policies.RANDOM and self.randomness == "error":
+            raise RuntimeError(_RANDOM)
+        if target is not bound[name] and row.name in policies.RANDOM:
+            raise RuntimeError(
+                "vmap: We do not support calling out variants of random operations inside of vmap. Please "
+                "use non-out variants as a workaround"
+            )
         if target is not bound[name]:
             raise RuntimeError(
                 f"Batching rule not implemented for aten::{row.name}.out; the fallback path "
@@ -199,6 +214,21 @@ class Batching(Level):
         if row.name in policies.ELEMENTWISE_RANDOM and not bound.get("channels"):
             return self.wrap(row(**{n: self.whole(v) for n, v in bound.items()}))
         return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))
+
+
+_DIMS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1), "vdot": (1, 1)}
+FALLBACK = {"enabled": True}
+"""Whether ops without a rule run example by example, or raise."""
+
+
+def _check_dims(name: str, bound: dict[str, Any]) -> None:
+    """Raise where an example of a matrix product's operand has not as many dims as it should."""
+    found, wanted = tuple(t.dim() for t in bound.values()), _DIMS[name]
+    if found != wanted:
+        raise RuntimeError(
+            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {found[0]} and b has dim "
+            f"{found[1]} but expected them to have dim {wanted[0]} and dim {wanted[1]}"
+        )
 
 
 def stacked(results: list[Any]) -> Any:

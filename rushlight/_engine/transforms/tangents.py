@@ -150,7 +150,7 @@ class Forward(Level):
 
     def _transposed(self, call: Callable[..., Any], values: Any) -> Any:
         """call(*values) by the gradient of its gradient."""
-        from rushlight._engine.transforms.pullback import left, vjp
+        from rushlight._engine.transforms.pullback import left, vjp  # it imports this file
 
         moving = [v for v in values if self.holds(v)]
 

@@ -14,7 +14,7 @@ _CHUNK = 250 << 20
 
 def broadcast_coalesced(tensors: Sequence[Any], source: int, group: Any, limit: int = _CHUNK) -> None:
     """Give all ranks the tensors of the group's rank `source`, in place, in messages of `limit` bytes."""
-    from rushlight.distributed.reducer import assign_buckets
+    from rushlight.distributed.reducer import assign_buckets  # it imports this file
 
     with torch.no_grad():
         for numbers in assign_buckets(tensors, [limit]):

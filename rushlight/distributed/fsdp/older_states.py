@@ -100,6 +100,7 @@ class OlderStates:
 
 def _typed(model: Any, kind: StateDictType, optim: Any) -> dict[str, Any]:
     """The optimizer's state in one of the forms of state dicts."""
+    # It imports this file.
     from rushlight.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel
 
     with FullyShardedDataParallel.state_dict_type(model, kind):

@@ -24,6 +24,8 @@ from rushlight.nn.functional import one_hot
 class Categorical(Distribution):
     """Classes 0 .. K-1 by their probabilities (..., K) or logarithms of these, up to a factor."""
 
+    __module__ = "rushlight.distributions.categorical"
+
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
 
@@ -131,6 +133,8 @@ class OfClasses(Distribution):
 class OneHotCategorical(OfClasses):
     """Vectors (..., K) with a one at a class drawn by probabilities (..., K) or their logarithms."""
 
+    __module__ = "rushlight.distributions.one_hot_categorical"
+
     support, has_enumerate_support = constraints.one_hot, True
 
     def __init__(
@@ -175,6 +179,8 @@ class OneHotCategorical(OfClasses):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """With samples whose gradient is taken for the probabilities' (Y. Bengio et al., 2013)."""
 
+    __module__ = "rushlight.distributions.one_hot_categorical"
+
     has_rsample = True
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -184,6 +190,8 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 class Multinomial(OfClasses):
     """Counts (..., K) of `total_count` classes drawn: the probability is n! prod p_i^x_i / prod x_i!."""
+
+    __module__ = "rushlight.distributions.multinomial"
 
     def __init__(
         self,

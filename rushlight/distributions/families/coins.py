@@ -62,6 +62,8 @@ class LogOdds(Distribution):
 class Bernoulli(LogOdds, ExponentialFamily):
     """1 with probability `probs`, whose log-odds are `logits`, else 0; one of them is given."""
 
+    __module__ = "rushlight.distributions.bernoulli"
+
     support, has_enumerate_support = boolean, True
 
     def __init__(
@@ -108,6 +110,8 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
     G. Loaiza-Ganem, J. P. Cunningham, The continuous Bernoulli, 2019. Between `lims`, around p = 1/2, where
     the formulas are 0 / 0, their Taylor series are used.
     """
+
+    __module__ = "rushlight.distributions.continuous_bernoulli"
 
     support, has_rsample = unit_interval, True
 
@@ -194,6 +198,8 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
 
 class Geometric(LogOdds):
     """Failures before the first success: the probability of k is (1 - probs)^k probs."""
+
+    __module__ = "rushlight.distributions.geometric"
 
     support = nonnegative_integer
 

@@ -19,6 +19,8 @@ from rushlight.nn.functional import logsigmoid
 class Poisson(ExponentialFamily):
     """Events of a `rate` in a unit of time: the probability of k is rate^k exp(-rate) / k!."""
 
+    __module__ = "rushlight.distributions.poisson"
+
     rate: Tensor
 
     arg_constraints = {"rate": nonnegative}
@@ -67,6 +69,8 @@ def _take_counted(
 
 class Binomial(LogOdds):
     """Successes in `total_count` trials: the probability of k is (n choose k) probs^k (1 - probs)^(n - k)."""
+
+    __module__ = "rushlight.distributions.binomial"
 
     total_count: Tensor
 
@@ -135,6 +139,8 @@ class NegativeBinomial(LogOdds):
     The probability of k is gamma(n + k) / (k! gamma(n)) (1 - probs)^n probs^k: a Poisson distribution whose
     rate is a gamma variable.
     """
+
+    __module__ = "rushlight.distributions.negative_binomial"
 
     total_count: Tensor
 

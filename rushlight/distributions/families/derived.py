@@ -53,6 +53,8 @@ class Half(TransformedDistribution):
 class HalfNormal(Half):
     """|x| of x normal with mean 0 and standard deviation `scale`."""
 
+    __module__ = "rushlight.distributions.half_normal"
+
     _whole = Normal
 
     @property
@@ -66,6 +68,8 @@ class HalfNormal(Half):
 
 class HalfCauchy(Half):
     """|x| of x Cauchy around 0 with half width `scale`; its mean is inf."""
+
+    __module__ = "rushlight.distributions.half_cauchy"
 
     _whole = Cauchy
 
@@ -86,6 +90,8 @@ class HalfCauchy(Half):
 
 class LogNormal(TransformedDistribution):
     """exp(x) of x normal with mean `loc` and standard deviation `scale`."""
+
+    __module__ = "rushlight.distributions.log_normal"
 
     arg_constraints = {"loc": real, "scale": positive}
     support, has_rsample = positive, True
@@ -115,6 +121,8 @@ class LogNormal(TransformedDistribution):
 
 class LogisticNormal(TransformedDistribution):
     """Probability vectors of K classes, which a stick-breaking transform makes of K - 1 normal numbers."""
+
+    __module__ = "rushlight.distributions.logistic_normal"
 
     arg_constraints = {"loc": real, "scale": positive}
     support, has_rsample = simplex, True

@@ -27,6 +27,8 @@ from rushlight.distributions.utils import broadcast_all, euler_constant
 class Gumbel(TransformedDistribution):
     """loc - scale log(-log u) of a uniform u: density exp(y - exp(y)) / scale of y = (loc - x) / scale."""
 
+    __module__ = "rushlight.distributions.gumbel"
+
     arg_constraints = {"loc": real, "scale": positive}
     support = real
 
@@ -77,6 +79,8 @@ class Gumbel(TransformedDistribution):
 class Weibull(TransformedDistribution):
     """scale x^(1 / k) of an exponential x, where k is the `concentration`."""
 
+    __module__ = "rushlight.distributions.weibull"
+
     arg_constraints = {"scale": positive, "concentration": positive}
     support = positive
 
@@ -116,6 +120,8 @@ class Weibull(TransformedDistribution):
 
 class Pareto(TransformedDistribution):
     """Density alpha scale^alpha / x^(alpha + 1) from `scale` on."""
+
+    __module__ = "rushlight.distributions.pareto"
 
     arg_constraints = {"alpha": positive, "scale": positive}
 
@@ -158,6 +164,8 @@ class GeneralizedPareto(Distribution):
 
     S. Coles, An introduction to statistical modeling of extreme values, 2001, section 4.2.
     """
+
+    __module__ = "rushlight.distributions.generalized_pareto"
 
     concentration: Tensor
     loc: Tensor
@@ -244,6 +252,8 @@ class Kumaraswamy(TransformedDistribution):
     P. Kumaraswamy, A generalized probability density function for double-bounded random processes, 1980;
     moments and entropy: M. C. Jones, Kumaraswamy's distribution, 2009.
     """
+
+    __module__ = "rushlight.distributions.kumaraswamy"
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support, has_rsample = unit_interval, True

@@ -20,6 +20,8 @@ from rushlight.distributions.utils import broadcast_all, of_base
 class Exponential(ExponentialFamily):
     """The time to an event that comes with a rate: density rate exp(-rate x)."""
 
+    __module__ = "rushlight.distributions.exponential"
+
     rate: Tensor
 
     arg_constraints = {"rate": positive}
@@ -61,6 +63,8 @@ class Exponential(ExponentialFamily):
 
 class Gamma(ExponentialFamily):
     """Density rate^c x^(c - 1) exp(-rate x) / gamma(c), where c is the `concentration`."""
+
+    __module__ = "rushlight.distributions.gamma"
 
     concentration: Tensor
     rate: Tensor
@@ -114,6 +118,8 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The sum of `df` squares of standard normals: gamma of concentration df / 2 and rate 1 / 2."""
 
+    __module__ = "rushlight.distributions.chi2"
+
     arg_constraints = {"df": positive}
     _constrained = Gamma.arg_constraints
 
@@ -127,6 +133,8 @@ class Chi2(Gamma):
 
 class InverseGamma(TransformedDistribution):
     """1 / x of x gamma with this concentration and rate."""
+
+    __module__ = "rushlight.distributions.inverse_gamma"
 
     arg_constraints = {"concentration": positive, "rate": positive}
     support, has_rsample = positive, True
@@ -165,6 +173,8 @@ class InverseGamma(TransformedDistribution):
 
 class FisherSnedecor(Distribution):
     """The quotient of two chi-squared numbers of `df1` and `df2` degrees, each over its degrees."""
+
+    __module__ = "rushlight.distributions.fishersnedecor"
 
     df2: Tensor
     df1: Tensor
@@ -215,6 +225,8 @@ class FisherSnedecor(Distribution):
 
 class StudentT(Distribution):
     """loc + scale x / sqrt(z / df), of a standard normal x and a chi-squared z of `df` degrees."""
+
+    __module__ = "rushlight.distributions.studentT"
 
     loc: Tensor
     df: Tensor

@@ -26,6 +26,8 @@ class Wishart(ScaleMatrix, ExponentialFamily):
     exp(-tr(V^-1 X) / 2) / (2^(df p / 2) det(V)^(df / 2) gamma_p(df / 2)).
     """
 
+    __module__ = "rushlight.distributions.wishart"
+
     support, has_rsample = constraints.positive_definite, True
     _mean_carrier_measure = 0
 
@@ -152,6 +154,8 @@ class LKJCholesky(Distribution):
     D. Lewandowski, D. Kurowicka, H. Joe, Generating random correlation matrices based on vines and extended
     onion method, 2009.
     """
+
+    __module__ = "rushlight.distributions.lkj_cholesky"
 
     arg_constraints = {"concentration": positive}
     support = corr_cholesky

@@ -45,6 +45,8 @@ class Normal(_Placed, ExponentialFamily):
     Its density is exp(-((x - loc) / scale)^2 / 2) / (scale sqrt(2 pi)).
     """
 
+    __module__ = "rushlight.distributions.normal"
+
     @property
     def stddev(self) -> Tensor:
         return self.scale
@@ -84,6 +86,8 @@ class Cauchy(_Placed):
     It has no mean.
     """
 
+    __module__ = "rushlight.distributions.cauchy"
+
     @property
     def mean(self) -> Tensor:
         return self._all(math.nan, self.loc)
@@ -113,6 +117,8 @@ class Cauchy(_Placed):
 
 class Laplace(_Placed):
     """Exponential on both sides of `loc`: density exp(-|x - loc| / scale) / (2 scale)."""
+
+    __module__ = "rushlight.distributions.laplace"
 
     @property
     def variance(self) -> Tensor:
@@ -144,6 +150,8 @@ class Laplace(_Placed):
 
 class Uniform(Distribution):
     """Of one density, 1 / (high - low), from `low` to below `high`."""
+
+    __module__ = "rushlight.distributions.uniform"
 
     high: Tensor
     low: Tensor

@@ -50,6 +50,8 @@ class LogitRelaxedBernoulli(LogOdds):
 class RelaxedBernoulli(TransformedDistribution):
     """Numbers of (0, 1) that come near 0 or 1 as `temperature` (a tensor) goes to 0."""
 
+    __module__ = "rushlight.distributions.relaxed_bernoulli"
+
     arg_constraints = LogOdds.arg_constraints
     support, has_rsample = unit_interval, True
 
@@ -102,6 +104,8 @@ class ExpRelaxedCategorical(OfClasses):
 
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Probability vectors that come near one-hot ones as `temperature` (a tensor) goes to 0."""
+
+    __module__ = "rushlight.distributions.relaxed_categorical"
 
     arg_constraints = Categorical.arg_constraints
     support, has_rsample = constraints.simplex, True

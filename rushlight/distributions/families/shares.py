@@ -23,6 +23,8 @@ class Dirichlet(ExponentialFamily):
     The concentrations c (..., K) are positive.
     """
 
+    __module__ = "rushlight.distributions.dirichlet"
+
     arg_constraints = {"concentration": positive_vector}
     support, has_rsample = simplex, True
 
@@ -78,6 +80,8 @@ class Dirichlet(ExponentialFamily):
 
 class Beta(ExponentialFamily):
     """The first of two shares: density x^(a - 1) (1 - x)^(b - 1) / B(a, b), a is concentration1."""
+
+    __module__ = "rushlight.distributions.beta"
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support, has_rsample = unit_interval, True

@@ -111,6 +111,8 @@ class ScaleMatrix(Distribution):
 class MultivariateNormal(ScaleMatrix):
     """Of the mean `loc` (..., n) and one (..., n, n) of covariance, its inverse, lower Cholesky factor."""
 
+    __module__ = "rushlight.distributions.multivariate_normal"
+
     arg_constraints = {"loc": constraints.real_vector, **MATRICES}
     support, has_rsample = constraints.real_vector, True
 
@@ -170,6 +172,8 @@ class LowRankMultivariateNormal(ScaleMatrix):
     With the small matrix I + W^T D^-1 W, whose Cholesky factor is kept, the determinant is by the matrix
     determinant lemma and the inverse by Woodbury's identity, in O(n m^2) operations.
     """
+
+    __module__ = "rushlight.distributions.lowrank_multivariate_normal"
 
     arg_constraints = {
         "loc": constraints.real_vector,

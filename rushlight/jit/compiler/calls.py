@@ -152,7 +152,9 @@ class Calls(Indexing):
         if isinstance(function, Builtin):
             return self.call_builtin(function.kind, [*function.args, *args], kwargs, node)
         if isinstance(function, Value) and function.type.kind == "Class":
-            name = "forward" if function.type.cls.is_module else "__call__"
+            owner = function.type.cls
+            name = "forward" if owner.is_module else "__call__"
+            name = "_call_with_hooks" if owner.pre_hooks or owner.hooks else name
             function = self.member(function, function.type.cls, name, node)
         if isinstance(function, Method):
             return self.call_method(function, args, kwargs, node)
@@ -245,6 +247,8 @@ class Calls(Indexing):
                 "instead found type '{actual}'."
             )
             value = self.value(given, node)
+            if name in function.repeated and value.type in (INT, FLOAT):
+                value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
                 value = self.spread_out(value, t, function, args, node)
             taken.append(self.convert(value, t, node, message, implicit=True))

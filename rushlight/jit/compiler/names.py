@@ -26,7 +26,15 @@ from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Items, Known, Overloaded
-from rushlight.jit.frontend import FrontendError, NotSupportedError, Source, UnsupportedNodeError, parsed
+from rushlight.jit.frontend import (
+    FrontendError,
+    NotSupportedError,
+    Source,
+    UnsupportedNodeError,
+    dataclass_init,
+    generated,
+    parsed,
+)
 from rushlight.jit.library import library
 from rushlight.jit.program import runtime, schema as schemas
 from rushlight.jit.program.ir import Function, Value
@@ -200,7 +208,7 @@ class Names:
         """An attribute of a module or class that is none of its fields, constants and methods."""
         found = inspect.getattr_static(owner.python, name, None)
         if isinstance(found, property) and found.fget is not None:
-            owner.methods[name] = _method(found.fget, owner)
+            owner.methods[name] = method_of(found.fget, owner)
             return compiler.call_method(_Bound(value, owner, name), [], {}, node)
         if name in owner.extras:
             self.check_compiles(owner, name, node, compiler)
@@ -236,7 +244,7 @@ class Names:
         if not isinstance(found, property) or found.fset is None:
             return False
         setter = f"{name}_setter"
-        owner.methods[setter] = owner.methods.get(setter) or _method(found.fset, owner, name=setter)
+        owner.methods[setter] = owner.methods.get(setter) or method_of(found.fset, owner, name=setter)
         compiler.call_method(_Bound(value, owner, setter), [stored], {}, node)
         return True
 
@@ -391,7 +399,7 @@ def script_function(function: Any) -> Function:
         made = build(
             tree,
             source,
-            Names(scope_of(function)),
+            Names(scope_of(function, _annotated(function, tree))),
             unique(path),
             None,
             _defaults(function),
@@ -399,6 +407,18 @@ def script_function(function: Any) -> Function:
         )
         _compiled[function] = made
     return _compiled[function]
+
+
+def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:
+    """What the names of annotations stood for where the function was defined, which it may not close over."""
+    notes = {a.arg: a.annotation for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)}
+    notes["return"] = tree.returns
+    known = {
+        note.id: function.__annotations__.get(name, NOTHING)
+        for name, note in notes.items()
+        if isinstance(note, ast.Name)
+    }
+    return lambda name: NOTHING if isinstance(known.get(name), str) else known.get(name, NOTHING)
 
 
 def _defaults(function: Any) -> dict[str, Any]:
@@ -463,6 +483,8 @@ def _declared(
         elif note is None or _is_any(note, source):
             t = TENSOR
         else:
+            note, count = _numbers(note)
+            function.repeated.update({a.arg: count} if count else {})
             t = names.annotation(note, compiler)
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
@@ -487,6 +509,18 @@ def _check_statements(body: list[ast.stmt], source: Source) -> None:
         ):
             raise UnsupportedNodeError(source, node)
         _check_statements([*getattr(node, "body", []), *getattr(node, "orelse", [])], source)
+
+
+def _numbers(note: ast.expr) -> tuple[ast.expr, int]:
+    """An annotation, BroadcastingList2[int] and _size_2_t as lists; for how many numbers one may stand."""
+    base = note.value if isinstance(note, ast.Subscript) else note
+    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+    found = re.fullmatch(r"BroadcastingList([1-6])|_size_([1-6])_t", name)
+    if found is None:
+        return note, 0
+    element = note.slice if isinstance(note, ast.Subscript) else ast.Name("int", ast.Load())
+    listed = ast.Subscript(ast.Name("List", ast.Load()), element, ast.Load())
+    return ast.fix_missing_locations(ast.copy_location(listed, note)), int(found[1] or found[2])
 
 
 def _is_any(note: ast.AST, source: Source) -> bool:
@@ -548,7 +582,7 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
 # --- classes ------------------------------------------------------------------------------------
 
 
-def _method(
+def method_of(
     function: Any, owner: ClassType, around: Callable[[str], Any] | None = None, name: str = ""
 ) -> Function:
     """The program of a method; around(name): what names stand for that are nothing where it is defined."""
@@ -563,6 +597,28 @@ def _method(
         owner,
         _defaults(function),
         lambda f: owner.methods.update({name or tree.name: f}),
+    )
+
+
+def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any] | None) -> Function:
+    """The program of the __init__ that a dataclass has made."""
+    tree, source, notes = dataclass_init(owner.python)
+
+    def look(name: str) -> Any:
+        note = notes.get(name, NOTHING)
+        if isinstance(note, str):
+            return eval(note, function.__globals__)
+        return note if note is not NOTHING or around is None else around(name)
+
+    found = Names(scope_of(function, look))
+    return build(
+        tree,
+        source,
+        found,
+        f"{owner.qualname}.__init__",
+        owner,
+        _defaults(function),
+        lambda f: owner.methods.update({"__init__": f}),
     )
 
 
@@ -591,7 +647,9 @@ def compile_method(
         if found is not None and not isinstance(found, property):
             found = found.__func__ if isinstance(found, staticmethod) else getattr(base, name)
             if isinstance(found, types.FunctionType):
-                made = _method(found, owner, around)
+                if is_dataclass(base) and generated(found):
+                    return _dataclass_init(found, owner, around) if name == "__init__" else None
+                made = method_of(found, owner, around)
                 owner.methods[name] = made
                 return made
             return None

@@ -511,6 +511,16 @@ def interpolate(
     antialias: bool = False,
 ):
     corners = False if align_corners is None else align_corners
+    if antialias:
+        if mode == "bilinear":
+            return torch._upsample_bilinear2d_aa(input, size, corners, scale_factor)
+        return torch._upsample_bicubic2d_aa(input, size, corners, scale_factor)
+    if mode == "nearest-exact":
+        if input.dim() == 3:
+            return torch._upsample_nearest_exact1d(input, size, scale_factor)
+        if input.dim() == 5:
+            return torch._upsample_nearest_exact3d(input, size, scale_factor)
+        return torch._upsample_nearest_exact2d(input, size, scale_factor)
     if mode == "nearest":
         if input.dim() == 3:
             return torch.upsample_nearest1d(input, size, scale_factor)

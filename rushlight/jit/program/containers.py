@@ -10,6 +10,7 @@ from rushlight.jit.program.types import Type, of_value
 
 def _checked(value: Any, wanted: Type, error: type[Exception] = TypeError) -> Any:
     """The value; an error where it is of another type."""
+    # What it needs, jit.program.runtime, imports this file.
     from rushlight.jit.program.execute import accepts
 
     if not accepts(value, wanted):

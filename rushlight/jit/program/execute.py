@@ -264,6 +264,8 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
                     f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}"
                 )
             value = list(default) if isinstance(default, list) else default
+        if name in function.repeated and isinstance(value, (int, float)):
+            value = [value] * function.repeated[name]
         if not accepts(value, t):
             shown = type(value).__name__
             missing = lacking(value, t)

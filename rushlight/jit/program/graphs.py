@@ -342,6 +342,7 @@ class Node(_View):
 
     def schema(self) -> str:
         """The signature of the op; "(no schema)" where it has none."""
+        # What it needs, jit.tracing.trace, imports this file.
         from rushlight.jit.program.schema import _lines
 
         found = self._of.schema

@@ -132,6 +132,8 @@ class Function:
     owner: Any = None
     run: Any = None
     finished: bool = False
+    # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).
+    repeated: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Its name and its block's size."""

@@ -6,6 +6,7 @@ A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -209,6 +210,13 @@ def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: flo
     with torch.no_grad():
         F.embedding(indices, weight, max_norm=max_norm, norm_type=norm_type)
     return weight
+
+
+def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: list[int]) -> torch.Tensor:
+    """Values at their places in zeros of these sizes, by indices into the last dims, flattened."""
+    dims = len(size)
+    flat = x.new_zeros((*x.shape[:-dims], math.prod(size)))
+    return flat.scatter(-1, indices.flatten(-dims), x.flatten(-dims)).unflatten(-1, size)
 
 
 def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> torch.Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -31,6 +31,8 @@ class Type:
             return self.cls.qualname if self.kind == "Class" else qualified(self.cls)
         if self.kind == "Tuple" and not self.args:
             return "Tuple[()]"
+        if self.kind == "Optional" and self.args[0].kind == "Union":
+            return str(Type("Union", _in_order((*self.args[0].args, Type("NoneType")))))
         return f"{self.kind}[{', '.join(map(str, self.args))}]" if self.args else self.kind
 
     def short(self) -> str:
@@ -38,6 +40,10 @@ class Type:
         if self.kind == "var":
             return str(self.cls.__qualname__)
         parts = [part.short() for part in self.args]
+        if self.kind == "Optional" and self.args[0].kind == "Union":
+            return Type("Union", _in_order((*self.args[0].args, Type("NoneType")))).short()
+        if self.kind == "Union":
+            return f"Union({', '.join(parts)})"
         if self.kind in ("List", "Optional"):
             return parts[0] + ("[]" if self.kind == "List" else "?")
         if self.kind in ("Dict", "Future"):
@@ -47,6 +53,16 @@ class Type:
         if self.kind == "Tuple" and self.cls is None:
             return f"({', '.join(parts)})"
         return {"number": "Scalar"}.get(self.kind, str(self))
+
+
+# The order in which PyTorch names the types of a union.
+_ORDER = (
+    "Any Enum Tensor Tuple List Dict number float complex Future int NoneType str Generator bool Optional"
+).split()
+
+
+def _in_order(types: Iterable[Type]) -> tuple[Type, ...]:
+    return tuple(sorted(types, key=lambda t: _ORDER.index(t.kind) if t.kind in _ORDER else len(_ORDER)))
 
 
 TENSOR, INT, FLOAT, BOOL, STR, NONE = map(Type, ("Tensor", "int", "float", "bool", "str", "NoneType"))
@@ -77,6 +93,8 @@ class ClassType:
     is_interface: bool = False
     extras: dict[str, Any] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    pre_hooks: tuple[Any, ...] = ()  # Python functions that run before and after forward
+    hooks: tuple[Any, ...] = ()
     form: Any = None  # the Python class of scripted modules of this type
 
     def method(self, name: str) -> Any:
@@ -89,6 +107,23 @@ def qualified(cls: Any) -> str:
     module = cls.__module__.replace("rushlight", "torch", 1)
     name: str = cls.__qualname__.split(".")[-1]
     return "__torch__." + ("" if module == "__main__" else f"{module}.") + name
+
+
+def union(types: Iterable[Type]) -> Type:
+    """Union[types]: unions in it are opened, each type is named once; what may be None is Optional."""
+    found = dict.fromkeys(part for t in types for part in _opened(t))
+    if {INT, FLOAT, COMPLEX} <= set(found):
+        found = dict.fromkeys([NUMBER, *(t for t in found if t not in (INT, FLOAT, COMPLEX))])
+    rest = _in_order(t for t in found if t != NONE)
+    whole = NONE if not rest else rest[0] if len(rest) == 1 else Type("Union", rest)
+    return optional(whole) if NONE in found else whole
+
+
+def _opened(t: Type) -> tuple[Type, ...]:
+    """The types that a union or optional stands for."""
+    if t.kind == "Union":
+        return tuple(part for inner in t.args for part in _opened(inner))
+    return (*_opened(t.args[0]), NONE) if t.kind == "Optional" else (t,)
 
 
 def list_of(t: Type) -> Type:
@@ -173,9 +208,7 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
         return ANY
     origin, args = typing.get_origin(found), typing.get_args(found)
     if origin in (typing.Union, types.UnionType):
-        inner = [from_python(a, of_class) for a in args if a is not type(None)]
-        whole = inner[0] if len(inner) == 1 else Type("Union", tuple(inner))
-        return optional(whole) if len(inner) < len(args) else whole
+        return union(from_python(a, of_class) for a in args)
     if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
         what = getattr(found, "_name", None) or found.__name__.capitalize()
         lacking = (
@@ -224,7 +257,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
         return from_ast(ast.parse(node.value, mode="eval").body, name)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         a, b = from_ast(node.left, name), from_ast(node.right, name)
-        return optional(a if b == NONE else b) if NONE in (a, b) else Type("Union", (a, b))
+        return union((a, b))
     if isinstance(node, ast.Tuple):
         return Type("Tuple", tuple(from_ast(e, name) for e in node.elts))
     if isinstance(node, ast.Subscript):
@@ -235,10 +268,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
             return args[0] if text == "Final" else optional(args[0])
         if text not in CONTAINERS:
             raise TypeError(f"Unknown type constructor {text}")
-        if text == "Union" and NONE in args:
-            rest = tuple(a for a in args if a != NONE)
-            return optional(rest[0] if len(rest) == 1 else Type("Union", rest))
-        return Type(text, args)
+        return union(args) if text == "Union" else Type(text, args)
     return from_python(name(node))
 
 

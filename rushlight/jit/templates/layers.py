@@ -270,6 +270,18 @@ def adaptive_max_pool3d(input: Tensor, output_size: list[int]) -> Any:
 # The overloads `vec` say a size or factors for all dims; the others a size, and the factor of each dim.
 
 
+@of_tensors("max_unpool2d")
+def max_unpool2d(input: Tensor, indices: Tensor, output_size: list[int]) -> Tensor:
+    return rt.max_unpool(input, indices, output_size)
+
+
+@of_tensors("max_unpool3d")
+def max_unpool3d(
+    input: Tensor, indices: Tensor, output_size: list[int], stride: list[int], padding: list[int]
+) -> Tensor:
+    return rt.max_unpool(input, indices, output_size)
+
+
 @of_tensors("upsample_nearest1d")
 def upsample_nearest1d(input: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     return rt.upsample("nearest", input, output_size, None, scales)
@@ -291,6 +303,51 @@ def upsample_bilinear2d(
     scales_w: float | None,
 ) -> Tensor:
     return rt.upsample("bilinear", input, output_size, align_corners, scales_h, scales_w)
+
+
+@of_tensors("_upsample_nearest_exact1d")
+def upsample_nearest_exact1d(input: Tensor, output_size: list[int], scales: float | None) -> Tensor:
+    return rt.upsample("nearest-exact", input, output_size, None, scales)
+
+
+@of_tensors("_upsample_nearest_exact2d")
+def upsample_nearest_exact2d(
+    input: Tensor, output_size: list[int], scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    return rt.upsample("nearest-exact", input, output_size, None, scales_h, scales_w)
+
+
+@of_tensors("_upsample_nearest_exact3d")
+def upsample_nearest_exact3d(
+    input: Tensor,
+    output_size: list[int],
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    return rt.upsample("nearest-exact", input, output_size, None, scales_d, scales_h, scales_w)
+
+
+@of_tensors("_upsample_bilinear2d_aa")
+def upsample_bilinear2d_aa(
+    input: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    return rt.upsample_vec("bilinear", input, output_size, align_corners, None, True)
+
+
+@of_tensors("_upsample_bicubic2d_aa")
+def upsample_bicubic2d_aa(
+    input: Tensor,
+    output_size: list[int],
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+) -> Tensor:
+    return rt.upsample_vec("bicubic", input, output_size, align_corners, None, True)
 
 
 @of_tensors("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")

@@ -229,6 +229,7 @@ class Tracer(TorchFunctionMode):
 
     def scripted(self, function: Function, args: tuple[Any, ...]) -> Any:
         """A call of a compiled function or method, which stays a call."""
+        # What it needs, jit.tracing.trace, imports this file.
         from rushlight.jit.program.execute import runner
 
         own = function.owner is not None
@@ -417,6 +418,8 @@ def _special(row: Any, bound: dict[str, Any]) -> Any:
         return _convolution
     if name.startswith("fractional_max_pool") and bound["_random_samples"] is not None:
         return _fractional
+    if name in ("max_unpool2d", "max_unpool3d"):
+        return _unpooled
     if name == "nonzero" and bound.get("as_tuple"):
         return _coordinates
     return _factored if name == "_lu_factor" else None
@@ -437,6 +440,15 @@ def _fractional(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list
     kernel, size = bound["kernel_size"], list(torch.Tensor.size(found))[-n:]
     kernel = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel] * n
     return name, [bound["input"], kernel, size, bound["_random_samples"]]
+
+
+def _unpooled(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list[Any]]:
+    n = int(row.name[-2])
+    given = [bound["input"], bound["indices"], list(torch.Tensor.size(result))[-n:]]
+    if n == 3:
+        stride = bound["kernel_size"] if bound["stride"] is None else bound["stride"]
+        given += [list(v) if isinstance(v, (list, tuple)) else [v] * n for v in (stride, bound["padding"])]
+    return row.name, given
 
 
 def _convolution(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list[Any]] | None:

@@ -172,6 +172,8 @@ def _inject_property(module: Any, name: str) -> None:
     def read(self: Any) -> Any:
         if not _cache_enabled:
             return compute(self)
+        if torch.jit.is_tracing():
+            raise RuntimeError("Cannot trace a model while caching the parametrizations.")
         key = (id(self), name)
         if key not in _cache:
             _cache[key] = compute(self)

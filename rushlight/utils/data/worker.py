@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.numerics.rng import use_in_thread
 from rushlight.utils.data.fetch import IterableFetcher, MapFetcher, Recipe, rows
 
 
@@ -170,8 +171,6 @@ class Worker:
 
 def _seeded_thread(base_seed: int, number: int) -> RNG:
     """Generators for this thread; its torch functions draw from the one among them."""
-    from rushlight._engine.numerics.rng import use_in_thread
-
     generator = torch.Generator()
     generator.manual_seed(base_seed + number)
     use_in_thread(generator.engine)

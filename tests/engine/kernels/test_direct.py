@@ -26,7 +26,7 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("of", "fdeqi?")
-@pytest.mark.parametrize("name", ("add", "multiply", "maximum", "minimum", "logical_or", "logical_and"))
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "logical_or", "logical_and"])
 def test_reductions(name, of):
     native.runtime_address("rl_call")
     function, rng, found = getattr(np, name), np.random.default_rng(0), 0

@@ -338,7 +338,7 @@ def test_full(threads, kind):
         np.testing.assert_allclose(results[0], ufunc.reduce(values), rtol=2e-6 * n**0.5)
 
 
-@pytest.mark.parametrize("d", (*FLOATS, "int64", "int8"))
+@pytest.mark.parametrize("d", [*FLOATS, "int64", "int8"])
 def test_add_rows(threads, d):
     index = rng.integers(0, 50, 400)
     values = array((400, 700), d, 8)

@@ -19,7 +19,7 @@ def given(dtype, rows, n):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("largest", (True, False))
+@pytest.mark.parametrize("largest", [True, False])
 def test_kernel_gives_the_beginning_of_the_stable_order(dtype, largest):
     found = first(np.dtype(dtype), largest)
     assert found.compile_now()
@@ -48,7 +48,7 @@ def test_rows_whose_best_keep_coming_are_refused():
     assert torch.equal(t.topk(4)[1], torch.tensor([4095, 4094, 4093, 4092]).expand(50, 4))
 
 
-@pytest.mark.parametrize("threads", (1, 2, 3))
+@pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_share_large_ones(threads, request):
     request.addfinalizer(lambda before=torch.get_num_threads(): torch.set_num_threads(before))
     torch.set_num_threads(threads)

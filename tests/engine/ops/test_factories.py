@@ -30,12 +30,12 @@ def test_numbers_that_are_equal_are_told_apart():
 
 @pytest.mark.parametrize(
     "call",
-    (
+    [
         lambda n: torch.zeros(n, 4),
         lambda n: torch.randn((n, 4)),
         lambda n: torch.randint(0, 9, (n, 4)),
         lambda n: torch.full((n, 4), 2.0),
-    ),
+    ],
 )
 def test_sizes_are_ints(call):
     assert call(1).shape == (1, 4)

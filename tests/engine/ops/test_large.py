@@ -27,8 +27,8 @@ def test_transposed_copies(order: tuple[int, ...]) -> None:
     assert np.array_equal(turned[:, ::2].flip(0).contiguous().numpy(), x.numpy().transpose(order)[::-1, ::2])
 
 
-@pytest.mark.parametrize("dim", (0, 1, 2))
-@pytest.mark.parametrize("name, ufunc", [("cumsum", np.add), ("cumprod", np.multiply)])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize(("name", "ufunc"), [("cumsum", np.add), ("cumprod", np.multiply)])
 def test_scans_are_rounded_at_each_element(name: str, ufunc: Any, dim: int) -> None:
     a = (np.random.RandomState(0).rand(6, 700, 40) + 0.5).astype(np.float32)
     wanted = ufunc.accumulate(a.astype(np.float64), dim).astype(np.float32)
@@ -80,7 +80,7 @@ def test_plans_see_values_and_classes() -> None:
 
 
 @pytest.mark.parametrize(
-    "mode, smooth", [("linear", False), ("bicubic", False), ("bilinear", True), ("bicubic", True)]
+    ("mode", "smooth"), [("linear", False), ("bicubic", False), ("bilinear", True), ("bicubic", True)]
 )
 def test_taps_are_the_matrix(mode: str, smooth: bool) -> None:
     x = torch.randn(2, 3, 31, dtype=torch.float64, requires_grad=True)

@@ -78,7 +78,7 @@ def leaves(arguments):
     return found
 
 
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_meta_equals_run(row, sample):
     """The shape rule gives what the run gives: sizes and dtype."""
     if not sample.meta:
@@ -96,7 +96,7 @@ def test_meta_equals_run(row, sample):
     assert [(m.shape, m.dtype) for m in meta] == [(r.shape, r.dtype) for r in ran]
 
 
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_strided_equals_contiguous(row, sample):
     """Operands with other strides give the same values."""
     plain = flat(call(row, tensors_of(sample)))
@@ -115,7 +115,7 @@ def strided(a):
     return view
 
 
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_gradient_equals_finite_differences(row, sample):
     """By random projection: the slope along one direction."""
     if row.name in SMOOTH_EXCEPTIONS or not sample.smooth:
@@ -123,7 +123,7 @@ def test_gradient_equals_finite_differences(row, sample):
     check_slope(row, sample, second=False)
 
 
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_second_gradient_equals_finite_differences(row, sample):
     """The gradient's gradient, in the same way."""
     if row.name in SMOOTH_EXCEPTIONS or not sample.smooth or not sample.twice:
@@ -189,7 +189,7 @@ def check_slope(row, sample, second):
 POINTWISE = [(row, s) for row, s in ALL if row.kind == "pointwise"]
 
 
-@pytest.mark.parametrize("row, sample", POINTWISE, ids=[f"{r.name}-{s.name}" for r, s in POINTWISE])
+@pytest.mark.parametrize(("row", "sample"), POINTWISE, ids=[f"{r.name}-{s.name}" for r, s in POINTWISE])
 def test_out_and_inplace_equal_functional(row, sample):
     """`out=` and `name_` give the functional result; in place bumps the version."""
     expected = flat(call(row, tensors_of(sample)))[0]
@@ -209,7 +209,7 @@ def test_out_and_inplace_equal_functional(row, sample):
     np.testing.assert_array_equal(first.numpy(), expected.numpy())
 
 
-@pytest.mark.parametrize("row, sample", POINTWISE, ids=[f"{r.name}-{s.name}" for r, s in POINTWISE])
+@pytest.mark.parametrize(("row", "sample"), POINTWISE, ids=[f"{r.name}-{s.name}" for r, s in POINTWISE])
 def test_float32_is_close_to_float64(row, sample):
     """The float32 kernel agrees with the float64 one within float32's precision."""
     wide = flat(call(row, tensors_of(sample)))[0]

@@ -14,7 +14,7 @@ LARGE = [100.0, 181.0, 1e4, 1e30, float("inf")]
 
 
 @pytest.mark.parametrize(
-    "f, wanted",
+    ("f", "wanted"),
     [
         (F.softplus, 1.0),
         (lambda x: F.softplus(x, 2.0, 10.0), 1.0),

@@ -44,7 +44,7 @@ def test_maxima_are_found_where_they_first_are(fill, way):
         assert places[n, c, i, j] == expected
 
 
-@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 2, 1), (3, 1, 1)])
+@pytest.mark.parametrize(("kernel", "stride", "padding"), [(2, 2, 0), (3, 2, 1), (3, 1, 1)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_layouts_and_narrow_floats_agree(dtype, kernel, stride, padding):
     x = torch.randn(2, 5, 9, 8).to(dtype)

@@ -99,7 +99,7 @@ def test_as_strided_scatter_of_a_transpose() -> None:
 
 
 @pytest.mark.parametrize(
-    "call, kind, words",
+    ("call", "kind", "words"),
     [
         (lambda: torch.quantile(torch.ones(3), 1.5), RuntimeError, "range"),
         (lambda: torch.quantile(torch.ones(3).half(), 0.5), RuntimeError, "float or double"),

@@ -13,7 +13,7 @@ F = torch.nn.functional
 
 @pytest.mark.parametrize(
     "call",
-    (
+    [
         lambda out: torch.abs(torch.ones(3), out=out),
         lambda out: torch.mm(torch.ones(3, 3), torch.ones(3, 3), out=out),
         lambda out: (
@@ -23,9 +23,9 @@ F = torch.nn.functional
         ),
         lambda out: torch.amax(torch.ones(3), 0, out=out),
         lambda out: torch.softmax(torch.ones(3), 0, out=out),
-    ),
+    ],
 )
-@pytest.mark.parametrize("dtype", (torch.float64, torch.int64))
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64])
 def test_out_has_the_dtype_of_the_result(call, dtype):
     with pytest.raises((RuntimeError, TypeError)):
         call(torch.ones(3, dtype=dtype))
@@ -80,8 +80,8 @@ def test_expanded_memory_is_filled_and_not_assigned():
 
 
 @pytest.mark.parametrize(
-    "call, shape",
-    (
+    ("call", "shape"),
+    [
         (
             lambda: F.grid_sample(torch.zeros(2, 0, 4, 4), torch.zeros(2, 3, 3, 2), align_corners=False),
             (2, 0, 3, 3),
@@ -108,7 +108,7 @@ def test_expanded_memory_is_filled_and_not_assigned():
         ),
         (lambda: F.cross_entropy(torch.zeros(2, 0), torch.zeros(2, 0)), ()),
         (lambda: torch.fft.rfft(torch.zeros(0, 8)), (0, 5)),
-    ),
+    ],
 )
 def test_samples_without_elements(call, shape):
     assert call().shape == shape
@@ -116,14 +116,14 @@ def test_samples_without_elements(call, shape):
 
 @pytest.mark.parametrize(
     "call",
-    (
+    [
         lambda: F.adaptive_avg_pool2d(torch.zeros(2, 3, 0, 4), 2),
         lambda: F.adaptive_max_pool1d(torch.zeros(2, 0, 4), 2),
         lambda: F.adaptive_avg_pool3d(torch.zeros(2, 0, 4, 4, 4), 2),
         lambda: F.interpolate(torch.zeros(2, 0, 4), scale_factor=2),
         lambda: F.unfold(torch.ones(1, 1, 3, 3), 2, stride=0),
         lambda: torch.ones(3).unfold(0, -1, 1),
-    ),
+    ],
 )
 def test_what_may_not_be_empty(call):
     with pytest.raises(RuntimeError):

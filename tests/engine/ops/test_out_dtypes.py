@@ -9,7 +9,7 @@ INDEX = torch.zeros(2, dtype=torch.int64)
 
 
 @pytest.mark.parametrize(
-    "call, words",
+    ("call", "words"),
     [
         (lambda: torch.nonzero(X, out=torch.empty(3)), "scalar type Long but got scalar typeFloat"),
         (lambda: torch.argmax(X, out=torch.empty(())), "to have dtype long int, but got float instead"),
@@ -48,7 +48,7 @@ def test_an_out_of_another_dtype_is_refused_in_pytorchs_words(call, words):
         call()
 
 
-@pytest.mark.parametrize("name, found", [("sum", [1, 6, -2]), ("cumsum", None), ("prod", [0, 8, -3])])
+@pytest.mark.parametrize(("name", "found"), [("sum", [1, 6, -2]), ("cumsum", None), ("prod", [0, 8, -3])])
 def test_a_sum_takes_the_dtype_of_its_out(name, found):
     whole = X.trunc()
     out = getattr(torch, name)(whole, 0, out=torch.empty(0, dtype=torch.int64))
@@ -72,7 +72,7 @@ def test_removed_functions_say_so(name):
 
 
 @pytest.mark.parametrize(
-    "how, initial, grad",
+    ("how", "initial", "grad"),
     [
         ("max", None, [1.0, 1, 0, 0, 1]),
         ("max", 0.0, [1.0, 1, 0, 0, 1]),

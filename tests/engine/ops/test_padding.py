@@ -35,7 +35,7 @@ def padded(a, pad, mode):
 
 @pytest.mark.parametrize("mode", PLACES)
 @pytest.mark.parametrize(("shape", "pad"), SHAPES)
-@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.complex64, torch.int64))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int64])
 def test_elements(mode, shape, pad, dtype):
     x = torch.arange(int(np.prod(shape))).remainder(120).reshape(shape).to(dtype)
     for given in (x, x.mT.contiguous().mT):

@@ -14,7 +14,7 @@ from rushlight._engine.numerics import ranges
 rng = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("dim", (0, 1, 2))
+@pytest.mark.parametrize("dim", [0, 1, 2])
 def test_index_add_of_few(dim):
     x, index = rng.standard_normal((3, 4, 5)).astype(np.float32), rng.integers(0, 3, 6)
     source = rng.standard_normal([6 if d == dim else n for d, n in enumerate(x.shape)]).astype(np.float32)
@@ -29,7 +29,7 @@ def test_index_add_of_few(dim):
             torch.tensor(x).index_add(dim, torch.tensor([0, 0, 0, 0, 0, wrong]), torch.tensor(source))
 
 
-@pytest.mark.parametrize("steps", (2, 3, 16, 33, 1 << 14))
+@pytest.mark.parametrize("steps", [2, 3, 16, 33, 1 << 14])
 def test_linspace_of_few(steps):
     for first, last in ((0, 1), (-3.7, 1e6), (1, 1), (-0.0, -0.0), (5, -2.5)):
         expected = ranges.linspace(first, last, steps, torch.float32)
@@ -68,7 +68,7 @@ def test_functions_of_any_number_of_tensors_warn_their_caller():
     assert torch.broadcast_tensors(tensors=[a, a])[0].shape == (3,)
 
 
-@pytest.mark.parametrize("flat", (False, True))
+@pytest.mark.parametrize("flat", [False, True])
 def test_ctc_is_the_sum_over_alignments(flat):
     lengths, times = [3, 0, 1], [7, 5, 1]
     x, labels = torch.randn(7, 3, 5, dtype=torch.float64, requires_grad=True), torch.randint(1, 5, (3, 4))
@@ -97,7 +97,7 @@ def test_samples_of_any_grid_lie_in_order():
     assert torch.equal(found, F.grid_sample(image, turned.contiguous(), align_corners=False))
 
 
-@pytest.mark.parametrize("divisor", (None, 3))
+@pytest.mark.parametrize("divisor", [None, 3])
 def test_means_of_few_windows(divisor):
     image = torch.randn(2, 3, 7, 6)
     found = F.avg_pool2d(image, (3, 2), (2, 1), divisor_override=divisor)
@@ -105,7 +105,7 @@ def test_means_of_few_windows(divisor):
     assert found.shape == (2, 3, 3, 5) and torch.equal(found, large[:2])
 
 
-@pytest.mark.parametrize("of", (torch.float32, torch.float64))
+@pytest.mark.parametrize("of", [torch.float32, torch.float64])
 def test_probabilities_of_bernoulli(of):
     assert torch.bernoulli(torch.tensor([0.0, -0.0, 1.0], dtype=of)).tolist() == [0, 0, 1]
     for wrong in (-1e-6, 1.001, float("nan")):

@@ -31,7 +31,7 @@ def digests(which, directory, **variables):
     return json.loads(found.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("which, cases", [("rows", 3000), ("sizes", 800)])
+@pytest.mark.parametrize(("which", "cases"), [("rows", 3000), ("sizes", 800)])
 def test_first_and_last_call_empty_and_full_cache_one_and_two_threads(which, cases, tmp_path):
     empty = digests(which, tmp_path, RUSHLIGHT_NUM_THREADS="2")
     full = digests(which, tmp_path, RUSHLIGHT_NUM_THREADS="1")
@@ -67,7 +67,7 @@ def functions():
     return calls.items()
 
 
-@pytest.mark.parametrize("name, call", [pytest.param(n, c, id=n) for n, c in functions()])
+@pytest.mark.parametrize(("name", "call"), [pytest.param(n, c, id=n) for n, c in functions()])
 def test_a_function_equals_itself(name, call):
     first = call()
     with settings.using(hot_calls=30):

@@ -65,8 +65,8 @@ def test_no_number_is_given_out_twice() -> None:
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16, torch.int64))
-@pytest.mark.parametrize("sizes", ((3, 5), (64, 64), (100, 70), (300, 300), (0, 7000)))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize("sizes", [(3, 5), (64, 64), (100, 70), (300, 300), (0, 7000)])
 def test_outer(sizes: tuple[int, int], dtype: Any) -> None:
     a, b = ((torch.randn(2 * n) * 9).to(dtype)[::2] for n in sizes)
     a[:1] = -0.0
@@ -86,9 +86,9 @@ def test_a_draw_is_its_own_memory() -> None:
 
 
 @pytest.mark.skipif(not target.available(), reason="needs llvmlite")
-@pytest.mark.parametrize("dim", (0, 1, 2))
-@pytest.mark.parametrize("dtype", ("float32", "float64", "int32", "int64", "int8", "bool", "complex64"))
-@pytest.mark.parametrize("how", ("read", "write", "sum", "prod", "amax", "amin"))
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("how", ["read", "write", "sum", "prod", "amax", "amin"])
 def test_along(how: str, dtype: str, dim: int) -> None:
     random = np.random.RandomState(1)
     a = (random.randn(4, 5, 6) * 3).astype(dtype)
@@ -128,7 +128,7 @@ def test_positions_outside_are_refused() -> None:
             torch.nn.functional.nll_loss(x, torch.tensor([0, 4, 1]))
 
 
-@pytest.mark.parametrize("k", (1, 3, 8, 12))
+@pytest.mark.parametrize("k", [1, 3, 8, 12])
 def test_topk_of_ties_nan_and_infinities(k: int) -> None:
     x = torch.randint(0, 6, (20, 40)).float()
     x[0, :30], x[1, 3:], x[2] = torch.nan, -torch.inf, 1.0
@@ -139,8 +139,8 @@ def test_topk_of_ties_nan_and_infinities(k: int) -> None:
             assert np.array_equal(values.numpy(), found.numpy(), equal_nan=t.is_floating_point())
 
 
-@pytest.mark.parametrize("shape", ((3, 5), (2, 4, 4), (1, 1), (0, 3), (130, 129)))
-@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.bool, torch.complex128, torch.int64))
+@pytest.mark.parametrize("shape", [(3, 5), (2, 4, 4), (1, 1), (0, 3), (130, 129)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.bool, torch.complex128, torch.int64])
 def test_triangles(shape: tuple[int, ...], dtype: Any) -> None:
     x = (torch.arange(np.prod(shape)).reshape(shape) % 7 + 1).to(dtype)
     for k in (-200, -2, 0, 1, 300):

@@ -94,7 +94,7 @@ def overwritten(row, sample, transform, lazy):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("row, sample", ALL, ids=IDS)
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_ops_read_and_write_values(row, sample):
     """Results, gradients and writes are those of ordinary tensors of these values."""
     for transform in (lambda a: a, complexly):

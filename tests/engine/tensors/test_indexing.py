@@ -222,7 +222,7 @@ def test_interpreters_change_nothing_about_what_is_refused(index: Any, value: An
 
 
 @pytest.mark.parametrize(
-    "dtype, value", [("int8", 300), ("int64", float("nan")), ("uint8", 1e30), ("float32", 1j)]
+    ("dtype", "value"), [("int8", 300), ("int64", float("nan")), ("uint8", 1e30), ("float32", 1j)]
 )
 def test_a_number_that_does_not_fit_is_refused(dtype: str, value: Any) -> None:
     x = torch.zeros(2, dtype=getattr(torch, dtype))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.core.device import device
+from rushlight._engine.core.dtype import ALL
 from rushlight._engine.devices.cuda import api, memory_api, stream_api
 from rushlight._engine.devices.cuda.api import device_count, is_available  # noqa: F401
 from rushlight._engine.devices.cuda.memory_api import (  # noqa: F401
@@ -56,8 +57,6 @@ def synchronize(device: Any = None, /) -> None:
 
 def get_device_capability(device: Any = None, /) -> dict[str, Any]:
     """The dtypes that a device computes in."""
-    from rushlight._engine.core.dtype import ALL
-
     return {"supported_dtypes": set(ALL)}
 
 

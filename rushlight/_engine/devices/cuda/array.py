@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import platform
+
 _Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
 Ints = tuple[int, ...]
 
@@ -269,8 +271,6 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
 
 def _rebuild(index: int, elements: Any) -> Any:
     """A pickled array, on the device that it was on."""
-    from rushlight._engine.core.accelerator import platform
-
     device = platform().device(index)
     made = device.empty(elements.shape, elements.dtype, poison=False)
     made[...] = elements

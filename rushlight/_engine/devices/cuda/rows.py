@@ -20,6 +20,7 @@ from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.tensor import wrap
 
 Array = np.ndarray[Any, Any]
 # How many of the host's arrays a device keeps for its kernels.
@@ -226,8 +227,6 @@ class Numbers(list[float]):
 
 
 def _wrap(array: Any, of: Any) -> Any:
-    from rushlight._engine.tensors.tensor import wrap
-
     return wrap(array, of)
 
 

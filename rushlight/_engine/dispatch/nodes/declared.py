@@ -9,6 +9,7 @@ from typing import Any
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, next_seq
 from rushlight._engine.dispatch import node_names as names_of
 from rushlight._engine.dispatch.generated_code import compile_function
+from rushlight._engine.dispatch.nodes.formula_nodes import fit
 from rushlight._engine.dispatch.nodes.saved_arguments import KeptList, kept, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.ops.signature import Param
@@ -218,6 +219,4 @@ def _flatten(node: Any, found: Any) -> list[Any]:
 def _fitted(g: Tensor, of: Any) -> Tensor:
     if of is None or g._k is of:
         return g
-    from rushlight._engine.dispatch.nodes.formula_nodes import fit
-
     return fit(g, None, of)

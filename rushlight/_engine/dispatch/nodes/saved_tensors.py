@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.tensors.tensor import BELOW, Tensor, alias, storage
 
 
@@ -65,8 +66,6 @@ def check_version(node: Any, t: Tensor, version: int) -> Tensor:
 
 
 def _maker(t: Tensor, node: Any) -> str:
-    from rushlight._engine.autograd.node import AccumulateGrad
-
     if isinstance(t._g, AccumulateGrad):
         return ""
     name = (node if t._g is None else t._g).name()

@@ -10,7 +10,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.layout import Layout, contiguous_strides
 from rushlight._engine.ops.table import ROWS, Row
-from rushlight._engine.tensors.tensor import BELOW
+from rushlight._engine.tensors.tensor import BELOW, Tensor, wrap
 
 
 def view_rule(row: Row) -> Callable[..., Any]:
@@ -34,8 +34,6 @@ def view_rule(row: Row) -> Callable[..., Any]:
 
 def _places(row: Row, shape: tuple[int, ...], rest: list[Any]) -> Any:
     """Which element of a contiguous operand each element of the view is, flat."""
-    from rushlight._engine.tensors.tensor import wrap
-
     layout = row.body(Layout(shape, contiguous_strides(shape)), *rest)
     grid = np.full(layout.sizes, layout.offset, np.int64)
     for axis, (size, stride) in enumerate(zip(layout.sizes, layout.strides, strict=True)):
@@ -49,8 +47,6 @@ def index_rule(row: Row) -> Callable[..., Any]:
     names, others = [p.name for p in row.params[1:]], sum(p.is_tensor for p in row.params[1:])
 
     def rule(s: Any, grad: Any) -> Any:
-        from rushlight._engine.tensors.tensor import Tensor, wrap
-
         shape = s.shape(row.params[0].name)
         rest = [getattr(s, n) for n in names]
         arrays = [v._a if isinstance(v, Tensor) else v for v in rest]

@@ -30,10 +30,12 @@ from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_res
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.off_cpu import Launch, backend_of, brought
 from rushlight._engine.dispatch.runners.meta import refuse_devices
+from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import Expr, inputs, m, narrowed, substitute, symbol, toposort
 from rushlight._engine.ops.table import LENIENCE, WIDE
 from rushlight._engine.tensors.kind import Kind, kind
+from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 
@@ -198,8 +200,6 @@ class Formula:
             if n.op == "pow" and compute is not dt.float16 and (numbers.issuperset(inputs([n.src[1]])))
         ]
         root = substitute(root, {n: m.power(*n.src) for n in powers})
-        from rushlight._engine.kernels.loops.pointwise import pointwise
-
         kernel = pointwise((root,), tuple(ins), (result.name,))
         on_meta, backend = any(isinstance(v, Tensor) and v._k.on_meta for v in values), backend_of(values)
         if on_meta or backend is not None:
@@ -504,6 +504,4 @@ CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLE
 
 
 def _meta_array(arrays: list[Array], of: Kind) -> Array:
-    from rushlight._engine.tensors.meta import meta_array
-
     return meta_array(broadcast_shapes(*(a.shape for a in arrays)), of.np)

@@ -221,7 +221,7 @@ def _geometric(row: Row) -> Callable[..., Any]:
     """transpose_ and its like: the tensor itself takes the view's sizes, strides and node."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        from rushlight._engine.dispatch.dispatcher import function
+        from rushlight._engine.dispatch.dispatcher import function  # it imports this file
 
         target, rest = _target(row, args, kwargs)
         refuse_inference(target)
@@ -246,7 +246,7 @@ def _generic(row: Row) -> Callable[..., Any]:
     into = by_keyword(row, row.options["into"]) if "into" in row.options else None
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        from rushlight._engine.dispatch.dispatcher import function
+        from rushlight._engine.dispatch.dispatcher import function  # it imports this file
 
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):

@@ -19,6 +19,7 @@ from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import overrides
+from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
 from rushlight._engine.dispatch.methods import copy_, fill_
 from rushlight._engine.dispatch.nodes import indexing_nodes
@@ -373,8 +374,6 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
             return
     elif value.dim() > 1:
         value = _as_deep(value, target, [i for i in indices if i is not None])
-    from rushlight._engine.dispatch.dispatcher import lookup
-
     index_put: Any = lookup("Tensor", "index_put_")
     index_put(target, indices, value)
 

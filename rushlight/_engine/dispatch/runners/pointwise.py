@@ -370,7 +370,7 @@ def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         bound = arguments.bind(row, args, kwargs, params)
         if bound.pop("inplace", False):
-            from rushlight._engine.dispatch.runners import in_place
+            from rushlight._engine.dispatch.runners import in_place  # it imports this file
 
             return in_place.build(row)(**bound)
         formula, values = resolve(row, bound)

@@ -20,12 +20,14 @@ from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype, gradient_formula
+from rushlight._engine.kernels.loops.pointwise import PARALLEL
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.ops.table import REFUSALS, ROWS, Row
 from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -228,7 +230,6 @@ def _machine_plan(
     """The reduction of arrays laid out as `a` by a generated kernel; None where there is none."""
     # Here, since a program that only has small tensors needs no compiler.
     from rushlight._engine.kernels.loops import columns, full_reductions, rows
-    from rushlight._engine.kernels.loops.pointwise import PARALLEL
 
     given, work = compute.name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
@@ -389,7 +390,5 @@ def reduce_runner(row: Row) -> Callable[..., Any]:
 
 
 def _meta(a: Array, axes: tuple[int, ...], keepdim: bool, result: dt.dtype) -> Array:
-    from rushlight._engine.tensors.meta import meta_array
-
     sizes = [1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes]
     return meta_array(tuple(sizes), result.np)

@@ -23,6 +23,7 @@ from rushlight._engine.ops.table import ROWS, Row
 from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
+from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import INFERENCE, strided
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage
 
@@ -132,8 +133,6 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
     layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
     strides = tuple([s * step for s in layout.strides])
     if t._k.on_meta:
-        from rushlight._engine.tensors.meta import meta_array
-
         array = meta_array(layout.sizes, a.dtype, layout.strides)
     elif t._k.backend is not None:
         if extent(layout) * step > a.nbytes:

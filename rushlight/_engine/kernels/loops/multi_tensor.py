@@ -21,7 +21,8 @@ from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import evaluate
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.runtime import parallel
+from rushlight._engine.kernels.runtime import native, parallel
+from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, m, round_stored, substitute, toposort
 
@@ -31,8 +32,6 @@ LARGE = 1 << 17
 
 @cache
 def _entry() -> Callable[..., int]:
-    from rushlight._engine.kernels.runtime import native
-
     address, integer = ctypes.c_void_p, ctypes.c_int64
     prototype = ctypes.CFUNCTYPE(
         integer, address, ctypes.c_char_p, address, integer, integer, integer, address
@@ -176,7 +175,6 @@ class Multi:
         None where there is none.
         """
         from rushlight._engine.kernels.runtime.stages import Stage
-        from rushlight._engine.kernels.runtime.team import pointer
 
         kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)
         if not kernel.ready or any(

@@ -75,7 +75,7 @@ def split(
     # Here, since threads are woken for large kernels only.
     import numpy as np
 
-    from rushlight._engine.kernels.runtime import team
+    from rushlight._engine.kernels.runtime import team  # it imports this file
 
     shape, extent = _common(tuple([a.shape for a in arrays]), tuple(cores))
     if out is None:

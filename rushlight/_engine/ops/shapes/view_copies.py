@@ -88,13 +88,17 @@ def detach_copy(input):
 # --- splits whose parts may be written to ---------------------------------------------------------
 
 
+def _alone(part: Any) -> Any:
+    """The same memory, and no view: writes are its own matter. A tensor of vmap has no data of its own."""
+    return part.detach() if hasattr(part, "level") else part.data
+
+
 def _unsafe(name: str) -> None:
     row = ROWS[name]
 
     @wraps(row.body)
     def body(input: Any, *args: Any, **named: Any) -> Any:
-        # The same memory, and no view: writes are the parts' own matter.
-        return tuple([part.data for part in row(input, *args, **named)])
+        return tuple([_alone(part) for part in row(input, *args, **named)])
 
     body.__module__ = __name__
 

@@ -14,7 +14,7 @@ from rushlight._engine.core.device import Default, device as Device
 from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
-from rushlight._engine.tensors.construction.interop import from_numpy
+from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy
 from rushlight._engine.tensors.construction.placement import (
     checked_device,
     checked_dtype,
@@ -153,8 +153,6 @@ def _aliased(obj: Any, of: Dtype | None, copy: bool | None) -> Tensor | None:
     if isinstance(obj, np.ndarray):
         return from_numpy(obj)
     if type(obj).__name__ == "PyCapsule":
-        from rushlight._engine.tensors.construction.interop import from_dlpack
-
         return from_dlpack(obj)
     if hasattr(type(obj), "__dlpack__"):
         return from_numpy(np.from_dlpack(obj))

@@ -49,7 +49,7 @@ class Storage:
         self.prune_at = 64
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from rushlight._engine.tensors.copying import storage_of
+        from rushlight._engine.tensors.copying import storage_of  # it imports this file
 
         # A NumPy array pickles itself without a copy, and out of band in protocol 5.
         return storage_of, (self._bytes,)

@@ -9,7 +9,7 @@ import rushlight as torch
 from rushlight._engine.tensors.gradient import zero_gradient
 from rushlight.nn.modules.base.tables import Tables
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.tensors.tensor import Tensor
     from rushlight.nn.modules.module import Module
     from rushlight.nn.parameter import Parameter

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, WARP, Thread
 from rushlight._engine.devices.cuda.kernels.writing import (
     ThreadBody,
@@ -145,8 +146,6 @@ class _Reduction:
 
 
 def _computed(d: str) -> str:
-    from rushlight._engine.core import dtype as dt
-
     return dt.opmath(dt.BY_NAME[d]).name
 
 
