@@ -142,8 +142,11 @@ def enable(device_type: str, enabled: bool) -> None:
     if casting is None or enabled == (casting in interpreters.STACK.modes):
         return
     if enabled:
-        # Next to the kernels: what others in the dispatcher call goes through it.
-        interpreters.STACK.modes.insert(0, casting)
+        # Next to the kernels, and to compile(), which puts them off: what others in the dispatcher call goes
+        # through it.
+        modes = interpreters.STACK.modes
+        at = next((i for i, m in enumerate(modes) if type(m) not in interpreters.MATCHERS), len(modes))
+        modes.insert(at, casting)
         interpreters.MODES.append(casting)
     else:
         interpreters.pop(casting)

@@ -162,13 +162,25 @@ def _unfilled(self: Any, name: str) -> Any:
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
-def expect_unfilled() -> None:
-    """From now on there are tensors whose `_a` is empty (lazy_views.py).
+# Whether there may be tensors with an empty slot for as long as the process lives.
+_lasting: list[bool] = []
 
-    Not before: a class with a `__getattr__` finds its instances' slots in seven times the time.
+
+def expect_unfilled(lasting: bool = True) -> None:
+    """From now on there are tensors whose `_a` is empty (lazy_views.py); lasting: until the end.
+
+    Not before: a class with a `__getattr__` finds its instances' slots in many times the time.
     """
+    if lasting and not _lasting:
+        _lasting.append(True)
     if "__getattr__" not in Tensor.__dict__:
         setattr(Tensor, "__getattr__", own(_unfilled))
+
+
+def expect_filled() -> None:
+    """Whoever expected tensors whose `_a` is empty for a while has filled them all."""
+    if not _lasting and "__getattr__" in Tensor.__dict__:
+        delattr(Tensor, "__getattr__")
 
 
 def wrap(array: Any, of: Kind | None = None) -> Tensor:

@@ -9,7 +9,7 @@ when first needed. Views of tracked tensors also have `_b`, their View. Lazy vie
 from the table: the first look-up of a name binds it to the class.
 """
 import numpy as np
-from builtins import int as _int, type as _type
+from builtins import bool as _bool, int as _int, type as _type
 from rushlight._engine.tensors.kind import Kind
 from typing import Any
 
@@ -32,14 +32,17 @@ class _Unbound:
     def __init__(self, name: str) -> None: ...
     def __get__(self, t: Any, cls: _type) -> Any: ...
     name: Any
+_lasting: list[_bool]
 def _unfilled(self: Any, name: str) -> Any:
     """Attributes that a tensor has not, its array among them."""
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
-def expect_unfilled() -> None:
-    """From now on there are tensors whose `_a` is empty (lazy_views.py).
+def expect_filled() -> None:
+    """Whoever expected tensors whose `_a` is empty for a while has filled them all."""
+def expect_unfilled(lasting: _bool = True) -> None:
+    """From now on there are tensors whose `_a` is empty (lazy_views.py); lasting: until the end.
 
-    Not before: a class with a `__getattr__` finds its instances' slots in seven times the time.
+    Not before: a class with a `__getattr__` finds its instances' slots in many times the time.
     """
 def lookup(namespace: str, name: str) -> Any:
     """The callable generated from a row, or None where the table has no such name."""

@@ -10,8 +10,8 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import BACKWARD_RUNNERS, AccumulateGrad
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.dispatch.interpreters import STACK
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, STACK
+from rushlight._engine.tensors.tensor import Tensor, expect_filled
 from rushlight._engine.trace.matching import Region, Trace
 from rushlight._engine.trace.trace import Node
 
@@ -20,7 +20,7 @@ class Sample:
     """How long a call took, its backward() included. warm: it was matched whole, and all was compiled."""
 
     def __init__(self, trace: Trace | None) -> None:
-        self.trace, self.seconds, self.warm = trace, 0.0, True
+        self.trace, self.seconds, self.noted, self.warm = trace, 0.0, 0.0, True
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """function(*args, **kwargs), its ops matched with the trace, if there is one."""
@@ -78,7 +78,9 @@ class Choice:
     """Whether calls of one kind are matched: if that is not slower than to run them as they are.
 
     They are tried both ways, a few times each, and again after more and more calls. The first run as they
-    are: what never comes again is not worth a record.
+    are: what never comes again is not worth a record. Of a function that is called with many kinds of
+    arguments (texts of any length), the first kinds are tried at once, others as far as recording and
+    compiling for them takes no more than a share of the time.
     """
 
     def __init__(self) -> None:
@@ -86,40 +88,75 @@ class Choice:
         self.matches = False
         self._samples: dict[bool, list[float]] = {True: [], False: []}
         self._last: Sample | None = None
-        self._cold = 0
+        self._cold = self._number = 0
+        # How long a call takes, as was decided.
+        self._seconds = 0.0
 
     def call(
         self, trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """function(*args, **kwargs), one way or the other."""
         self.calls += 1
+        if self.calls > self.until:
+            self._note(trace)
         if self.calls <= self.until:
+            trace.worked += self._seconds
             return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
-        self._note()
-        if self.calls <= self.until:
-            return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
+        if not self._may_learn(trace):
+            begin = perf_counter()
+            out = function(*args, **kwargs)
+            trace.worked += perf_counter() - begin
+            return out
         matched = len(self._samples[True]) <= len(self._samples[False])
         self._last = Sample(trace if matched else None)
-        return self._last.call(function, args, kwargs)
+        out = self._last.call(function, args, kwargs)
+        self._account(trace, self._last)
+        return out
 
-    def _note(self) -> None:
+    def _account(self, trace: Trace, sample: Sample) -> None:
+        """Note how long a sample took since it was noted last: its backward() comes later."""
+        seconds, sample.noted = sample.seconds - sample.noted, sample.seconds
+        if sample.warm:
+            trace.worked += seconds
+        elif self._number > _AT_ONCE:
+            trace.learnt += seconds
+
+    def _may_learn(self, trace: Trace) -> bool:
+        if not self._number:
+            trace.kinds += 1
+            self._number = trace.kinds
+        return self._number <= _AT_ONCE or trace.learnt <= _SHARE * trace.worked
+
+    def _note(self, trace: Trace) -> None:
         last, self._last = self._last, None
         if last is None:
             return
+        self._account(trace, last)
         matched = last.trace is not None
         if last.warm:
             self._samples[matched].append(last.seconds)
         else:
             self._cold += 1
-        if len(self._samples[False]) >= _TRIES:
-            self._decide(min(self._samples[True]) <= min(self._samples[False]))
+        tries = len(self._samples[False])
+        if tries >= _TRIES:
+            # Whatever else the machine does adds to a time: the least of a few is compared, of more where
+            # they lie near each other.
+            by_matching, eagerly = min(self._samples[True]), min(self._samples[False])
+            if tries >= _MOST_TRIES or not _NEAR * eagerly < by_matching < eagerly / _NEAR:
+                self._decide(by_matching <= eagerly)
         elif self._cold > _PATIENCE:
             self._decide(False)
 
     def _decide(self, matches: bool) -> None:
+        if not matches and not any(map(MATCHERS.__contains__, map(type, MODES))):
+            expect_filled()
+        self._seconds = min(self._samples[matches], default=0.0)
         self.matches, self._samples, self._cold = matches, {True: [], False: []}, 0
         self.until, self.wait = self.calls + self.wait, 4 * self.wait
 
 
-# How often calls are tried each way, and how many may be recorded or compiled before that.
-_TRIES, _PATIENCE = 5, 16
+# How often calls are tried each way, at least and at most; which ratio of times is near; how many calls may
+# be recorded or compiled before that.
+_TRIES, _MOST_TRIES, _NEAR, _PATIENCE = 4, 16, 0.85, 16
+# How many kinds are tried at once, and what share of the time those after them may take to be learnt.
+_AT_ONCE, _SHARE = 2, 0.15

@@ -45,7 +45,6 @@ _slot, _hidden = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_hidden"].__get
 _new = object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()
-expect_unfilled()  # shells have no array yet
 
 
 class _Untraceable(Exception):
@@ -65,6 +64,9 @@ class Trace:
         self.region: Region | None = None
         self.busy = threading.Lock()
         self.nodes = self.compiled = 0
+        # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
+        # compiled for all but the first kinds, and how long all others took.
+        self.kinds, self.learnt, self.worked = 0, 0.0, 0.0
         # What makes a segment's program: of a path, its node, and the places that are wanted.
         self.program: Any = None
         # Where segments ended, and why, if somebody asks.
@@ -612,6 +614,7 @@ class Region(Learning, Writes):
             if shells or node.effects:
                 self._fill(node, found)
         except BaseException:  # it is not to run again: what would have come of it is lost
+            expect_unfilled()
             for t, _ in found:
                 if not filled(t):
                     t._hidden = Pending(t._hidden.layout, self.trace)
@@ -668,6 +671,7 @@ class Region(Learning, Writes):
         self.trace.region = self
         STACK.modes.insert(0, self)
         MODES.append(self)
+        expect_unfilled(lasting=False)  # shells have no array yet
         TAPE.append(self.recorder)
         return self
 

@@ -12,14 +12,17 @@ import mmap
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import ExitStack
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import memory_pages
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.tensors.storages.storage import owner
@@ -36,6 +39,8 @@ from rushlight._engine.trace.trace import Node, Spec, Told, placed, specs
 _LINE = 64
 # Matched this often, a segment is compiled.
 _OFTEN = 2
+# For inputs of so many bytes that do not stay where they are a program waits a while before it is compiled.
+_MUCH = 1 << 20
 # Inputs whose memory has moved so often are copied in.
 _RESTLESS = 3
 # Results of fewer bytes are copied out.
@@ -207,9 +212,8 @@ class Compiled:
     to be copied out. results: the wanted arrays of the call that made it, after which all is as eager.
     """
 
-    def __init__(
-        self, path: Path, wanted: Sequence[int], arrays: dict[int, Array], stable: set[int], copied: set[int]
-    ) -> None:
+    def __init__(self, plain: Plain, arrays: dict[int, Array], stable: set[int], copied: set[int]) -> None:
+        path, wanted = plain.path, plain.wanted
         self.path, self.wanted = path, wanted
         self.fits, self.failed = False, ""
         told = path.cut(wanted)
@@ -225,7 +229,12 @@ class Compiled:
         ]
         held.update({o.memory: o.flat for o in self.outputs})
         used = {s.memory for t in told for s in (*specs(t.operands), *t.outs)}
+        # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
+        # runs some entries all the same, to see which kernel they call: integers may be places to read at.
+        numbers = {s.memory for t in told for s in (*specs(t.operands), *t.outs) if s.dtype.kind in "iu"}
         held.update({m: np.empty(path.sizes[m], np.uint8) for m in used - held.keys()})
+        for m in numbers - {*path.inputs}:
+            held[m][...] = 0
         self._held = held
 
         def at(spec: Spec) -> Array:
@@ -238,15 +247,9 @@ class Compiled:
         entries = [
             Entry(t.kind, t.function, placed(t.operands, at), tuple(map(at, t.outs)), t.where) for t in told
         ]
-        self.results = [
-            at(path.specs[p])
-            if path.specs[p].memory >= _MADE
-            else seen(path.specs[p], arrays[path.specs[p].memory])
-            for p in wanted
-        ]
         # Bytes that are copied in at each run.
         self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
-        self._compared(entries, arrays)
+        self._compared(plain, entries, arrays)
 
     def _bind(self, p: int, a: Array, stable: bool, held: dict[int, Array]) -> None:
         low, high = np.lib.array_utils.byte_bounds(a)
@@ -260,50 +263,39 @@ class Compiled:
         held[p] = own
         self.inputs.append((p, own, pointer(own), stable))
 
-    def _compared(self, entries: list[Entry], arrays: dict[int, Array]) -> None:
-        """Run the entries, compile them, run the program, and see that it left the same."""
-        written = [(own, arrays[p]) for p, own, _, _ in self.inputs if p in self.path.written]
-        before = [a.copy() for _, a in written]
+    def _compared(self, plain: Plain, entries: list[Entry], arrays: dict[int, Array]) -> None:
+        """Compile the entries, and see that the program leaves what the entries leave one by one."""
+        written = [arrays[p] for p in self.path.inputs if p in self.path.written]
+        before = [a.copy() for a in written]
         drawn = default_engine().get_state() if any(e.draws for e in entries) else None
-        self._load(arrays)
+
+        def again() -> None:
+            for a, values in zip(written, before, strict=True):
+                a[...] = values
+            if drawn is not None:
+                default_engine().set_state(drawn)
+
+        # Of results only this is kept meanwhile: together they may be larger than all else.
+        expected = [*map(_digest, [*plain.run(arrays), *written]), _state(drawn)]
         token = hush()
         try:
-            for e, step in zip(entries, map(stage_planning.prepared, entries), strict=True):
-                step() if e.kind == "run" else e.function(*e.operands)
-            after = [own.tobytes() for own, _ in written]
-            expected = [r.tobytes() for r in self.results]
-            state = _state(drawn)
-            try:
-                self._compile(entries)
-                for (own, a), values in zip(written, before, strict=True):
-                    own[...] = a[...] = values
-                if drawn is not None:
-                    default_engine().set_state(drawn)
-                self._load(arrays)
-                self._play()
-            except Exception as error:  # the call goes on, with what the entries have computed
-                if settings.verify:
-                    raise
-                self.failed = f"{type(error).__name__}: {error}"
+            self._load(arrays)
+            self._compile(entries)
+            again()
+            self._load(arrays)
+            self._play()
+            self._store(arrays)
+            self.results = self.handed(arrays)
+            self.fits = expected == [*map(_digest, self.results + written), _state(drawn)]
+        except Exception as error:  # the call goes on, with what the entries compute
+            if settings.verify:
+                raise
+            self.failed = f"{type(error).__name__}: {error}"
         finally:
             restore(token)
-        made = self.handed(arrays)
-        self.fits = (
-            not self.failed
-            and state == _state(drawn)
-            and (after == [own.tobytes() for own, _ in written])
-            and expected == [r.tobytes() for r in made]
-        )
-        if not self.fits:  # all is left as the entries left it
-            for (own, _), content in zip(written, after, strict=True):
-                own[...] = np.frombuffer(content, own.dtype).reshape(own.shape)
-            if state is not None:
-                default_engine().set_state(np.frombuffer(state, np.uint8).copy())
-            for r, content in zip(made, expected, strict=True):
-                if r.tobytes() != content:
-                    r[...] = np.frombuffer(content, r.dtype).reshape(r.shape)
-        self.results = made
-        self._store(arrays)
+        if not self.fits:
+            again()
+            self.results = plain.run(arrays)
 
     def _compile(self, entries: list[Entry]) -> None:
         output = [o.flat for o in self.outputs]
@@ -315,6 +307,7 @@ class Compiled:
                 verify(now, after, before)
 
         verified("recorded", entries)
+        _compute_constants(entries, known)
         (recorded,), self.constants = fold([entries], output, known)
         verified("constants", recorded, entries)
         lower = fusing.lower(recorded)
@@ -337,7 +330,8 @@ class Compiled:
             e.operands, e.outs = moved(e.operands), moved(e.outs)
         if settings.verify:
             unmoved(before, self.entries, "memory plan")
-        self.replay = stage_planning.together(stage_planning.steps(self.entries))
+        scratch = Scratch(ARENA.at(self.plan.size)[self.plan.size :])
+        self.replay = stage_planning.together(stage_planning.steps(self.entries, scratch))
         own = {m for m in self._held if m < _MADE}
         self._held = {m: self._held[m] for m in own} | {o.memory: o.flat for o in self.outputs}
 
@@ -420,12 +414,13 @@ class Program:
                 self.made, self.crowded = None, 0
         worth = self.made is None and not self.failed and len(self.plain.entries) > 1
         region.warm = region.warm and not worth
-        if worth and self.runs > _OFTEN and self._at_rest(arrays):
+        if worth and self.runs > _OFTEN and self._at_rest(arrays, region):
             stable = {
                 p for p in self.path.inputs if self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
             }
             with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
-                self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)
+                self.made = Compiled(self.plain, arrays, stable, self.copied)
+            memory_pages.give_back()  # what compiling has freed
             region.trace.compiled += 1
             results, self.made.results = self.made.results, []
             if not self.made.fits:
@@ -461,13 +456,14 @@ class Program:
         self.bound_again += 1
         return True
 
-    def _at_rest(self, arrays: dict[int, Array]) -> bool:
-        """Whether what other programs made lies where it lay, or has moved often."""
-        return self.runs > 2 * _OFTEN + 2 or all(
-            self._last.get(p, (0, 0))[1] == pointer(arrays[p])
-            for p in self.path.inputs
-            if _programs(arrays[p])
-        )
+    def _at_rest(self, arrays: dict[int, Array], region: Any) -> bool:
+        """Whether what came in stays where it is, as it does once the program that makes it is compiled, but
+        for a little; or has moved often.
+        """
+        if self.runs > 2 * _OFTEN + 2:
+            return True
+        moving = [arrays[p] for p in self.path.inputs if not self._stays(p, arrays[p], region)]
+        return not any(map(_programs, moving)) and sum(a.nbytes for a in moving) < _MUCH
 
     def _stays(self, p: int, a: Array, region: Any) -> bool:
         """Whether memory is likely to be the same at the next runs: a parameter's, or a program's."""
@@ -476,6 +472,21 @@ class Program:
         return at == pointer(a) and (
             _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))
         )
+
+
+def _compute_constants(entries: Sequence[Entry], known: Container[int]) -> None:
+    """Run the entries that depend on nothing; known: memory that holds no constants."""
+    made: set[int] = set()
+    for e in entries:
+        if e.kind == "run" and not e.draws and not any(key in known and key not in made for key in e.reads()):
+            stage_planning.prepared(e)()
+            made |= roots(e.outs)
+
+
+def _digest(a: Array) -> bytes:
+    """What tells the bits of arrays of one layout apart."""
+    dense: Any = a.reshape(-1).view(np.uint8) if a.flags.c_contiguous else a.tobytes()
+    return sha256(dense).digest()
 
 
 def _programs(a: Array) -> bool:

@@ -114,9 +114,9 @@ def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[A
         out[...] = a
 
 
-def steps(entries: Sequence[Entry]) -> list[Step]:
-    """What runs each entry by itself."""
-    scratch = Scratch()
+def steps(entries: Sequence[Entry], scratch: Scratch | None = None) -> list[Step]:
+    """What runs each entry by itself; scratch: memory that all of them may use."""
+    scratch = scratch or Scratch()
     return [
         prepared(e) if found is None else Run([(found, prepared(e))])
         for e, found in [(e, staged(e, scratch)) for e in entries]

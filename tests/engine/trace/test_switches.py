@@ -102,3 +102,25 @@ def test_warnings_are_given_each_time():
             given.clear()
             compiled(x)
             assert len(given) == 2
+
+
+@pytest.mark.parametrize("way", ["matched", "default"])
+@pytest.mark.parametrize(
+    "product",
+    [torch.mm, torch.matmul, F.linear, lambda a, b: (a @ b).relu(), lambda a, b: F.linear(a, b).sum(0)],
+)
+def test_autocast_that_is_entered_inside(product, way):
+    weight, x = torch.nn.Parameter(torch.randn(8, 8)), torch.randn(6, 8)
+    cast = [True]
+
+    def function(x):
+        with torch.autocast("cpu", torch.bfloat16, enabled=cast[0]):
+            inside = product(x, weight)
+        return inside, product(x, weight) + 1
+
+    compiled = ways(function)[way]
+    for enabled in (True, False, True):
+        cast[0] = enabled
+        for _ in range(5):
+            for a, b in zip(compiled(x), function(x), strict=True):
+                assert a.dtype is b.dtype and torch.equal(a, b)

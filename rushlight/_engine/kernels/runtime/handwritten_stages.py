@@ -30,10 +30,10 @@ _ALIGNED = 64
 
 
 class Scratch:
-    """Memory that the stages of one entry after another work in."""
+    """Memory that the stages of one entry after another work in: `held`, and more where that is small."""
 
-    def __init__(self) -> None:
-        self.held, self.used = np.empty(0, np.uint8), 0
+    def __init__(self, held: Array | None = None) -> None:
+        self.held, self.used = np.empty(0, np.uint8) if held is None else held, 0
 
     def again(self) -> Scratch:
         """All of it, for the next entry."""

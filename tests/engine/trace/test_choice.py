@@ -1,0 +1,76 @@
+"""What compile() decides on, and that what it decides against costs nothing later."""
+
+import itertools
+
+import pytest
+
+import rushlight as torch
+from rushlight._engine.tensors import tensor
+from rushlight._engine.trace import choice, matching
+
+
+def decided(monkeypatch, by_matching, eagerly):
+    """What calls of these times, in turn, lead to, and after how many."""
+    now = [0.0]
+    times = {True: itertools.cycle(by_matching), False: itertools.cycle(eagerly)}
+
+    class Sample(choice.Sample):
+        def call(self, function, args, kwargs):
+            self.seconds = next(times[self.trace is not None])
+            return now
+
+    monkeypatch.setattr(choice, "Sample", Sample)
+    found = choice.Choice()
+    for calls in range(1, 60):
+        found.call(matching.Trace(), lambda: None, (), {})
+        if found.until > 2:
+            return found.matches, calls
+    raise AssertionError("nothing was decided")
+
+
+@pytest.mark.parametrize(
+    ("by_matching", "eagerly", "matches", "most"),
+    [
+        ([1.0], [2.0], True, 12),
+        ([2.0], [1.0], False, 12),
+        ([1.0, 9.0, 9.0, 9.0, 9.0, 9.0], [1.05], True, 40),  # a busy machine
+        ([9.0, 9.0, 9.0, 1.0], [9.0, 9.0, 1.1, 9.0], True, 40),
+        ([1.05], [1.2, 1.2, 1.2, 1.2, 1.2, 1.0], False, 40),
+    ],
+)
+def test_the_faster_way_is_taken(monkeypatch, by_matching, eagerly, matches, most):
+    found, calls = decided(monkeypatch, by_matching, eagerly)
+    assert found is matches and calls <= most
+
+
+def test_tensors_are_as_quick_after_a_decision_against_matching(monkeypatch):
+    monkeypatch.setattr(tensor, "_lasting", [])
+    trace, x = matching.Trace(), torch.randn(3)
+    made = choice.Choice()
+    choice.call(trace, torch.exp, (x,), {})
+    assert "__getattr__" in torch.Tensor.__dict__
+    made._decide(True)
+    assert "__getattr__" in torch.Tensor.__dict__
+    made._decide(False)
+    assert "__getattr__" not in torch.Tensor.__dict__
+    for _ in range(6):
+        assert torch.equal(choice.call(trace, lambda x: (x * 2).relu(), (x,), {}), (x * 2).relu())
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        x.nothing
+    made._decide(False)
+    y = torch.randn(3, dtype=torch.complex64).conj()
+    made._decide(False)
+    assert "__getattr__" in torch.Tensor.__dict__
+    assert y.conj().real.tolist() == y.real.tolist()
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        x.nothing
+
+
+def test_many_kinds_are_learnt_by_and_by():
+    now, function = matching.Trace(), torch.exp
+    kinds = [choice.Choice() for _ in range(40)]
+    for _ in range(10):
+        for n, kind in enumerate(kinds):
+            kind.call(now, function, (torch.ones(n + 1),), {})
+    cold = [kind._cold for kind in kinds]
+    assert now.kinds == 40 and all(cold[:2]) and sum(cold[2:]) < 10
