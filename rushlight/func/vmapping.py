@@ -195,4 +195,4 @@ def _entered(level: Batching, leaf: torch.Tensor, d: int) -> torch.Tensor:
     moved = leaf.movedim(d, 0) if d else leaf
     if d:
         level.entered[id(moved)] = leaf, d % leaf.dim(), moved
-    return level.wrap(moved)  # type: ignore[no-any-return]
+    return level.wrap(moved)
