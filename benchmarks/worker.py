@@ -23,6 +23,7 @@ from benchmarks import (
 )
 from benchmarks.eager import EAGER
 from benchmarks.small import SMALL
+from benchmarks.widths import MIDDLE
 from benchmarks.workloads import WORKLOADS
 
 
@@ -75,7 +76,7 @@ def main(package: str) -> None:
                 name, call = asked["workload"], lambda: None
                 if torch is not None:
                     torch.manual_seed(0)
-                tables: Any = known, EAGER, SMALL
+                tables: Any = known, EAGER, SMALL, MIDDLE
                 call = ChainMap(*tables)[name].prepare(torch)
             if asked["settle"]:
                 settle(package)

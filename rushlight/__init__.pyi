@@ -1589,7 +1589,7 @@ class Tensor(metaclass=_TensorMeta):
         """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
     def sort(input, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _sort_result:
         """The elements in order along dim, and where each was; equal ones keep their order."""
-    def split(input, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def split(input, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
     def split_with_sizes(input, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of the given sizes along dim, as views."""

@@ -148,7 +148,7 @@ def table() -> str:
     told = {
         KERNEL: "the device's own kernels (PTX by LLVM, assembled in the tests; run under an imitation of "
         "the driver). On a simulated device they run as blocks and threads with `,kernels`, else the host "
-        "computes. Special cases that no kernel serves (complex numbers, some dtypes and layouts) are "
+        "computes. Special cases that no kernel serves (some dtypes and layouts) are "
         "refused by name on a real device",
         BLAS: "cuBLASLt on a real device, the host's BLAS on a simulated one",
         LIBRARY: "only simulated, by the host's NumPy, BLAS and compiled loops over the device's memory; a "

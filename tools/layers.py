@@ -1,6 +1,7 @@
-"""The layer checker: a folder of the engine imports only itself and folders above it.
+"""The layer checker: a folder of the engine imports only itself and folders above it, in small circles.
 
-python tools/layers.py        prints every import that points the wrong way; exit 1 if any
+python tools/layers.py        prints every import that points the wrong way, and every circle of more than
+                              twelve files; exit 1 if any
 """
 
 from __future__ import annotations
@@ -76,9 +77,66 @@ def violations(root: Path) -> list[str]:
     return found
 
 
+LARGEST_CIRCLE = 12
+
+
+def at_the_top(tree: ast.Module) -> set[str]:
+    """What importing a file imports: not what stands in its functions, or is for annotations alone."""
+    found: set[str] = set()
+    waiting: list[ast.stmt] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, (ast.If, ast.Try)):
+            annotations = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            waiting += node.orelse if annotations else [*node.body, *node.orelse]
+    return found
+
+
+def graph(root: Path) -> dict[str, set[str]]:
+    """Which modules of the package each of them imports as it is imported itself."""
+    files = {path.relative_to(root).with_suffix(""): path for path in (root / PACKAGE).rglob("*.py")}
+    named = {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
+    made: dict[str, set[str]] = {}
+    for module, path in named.items():
+        asked = at_the_top(ast.parse(path.read_text(encoding="utf-8")))
+        targets = {name if name in named else name.rpartition(".")[0] for name in asked}
+        made[module] = (targets & named.keys()) - {module, PACKAGE}
+    return made
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The sets of modules that reach each other, largest first."""
+    reached = {module: _reached(edges, module) for module in edges}
+    found = {
+        tuple(sorted(other for other in reached[module] if module in reached[other]))
+        for module in edges
+        if module in reached[module]
+    }
+    return sorted(map(list, found), key=len, reverse=True)
+
+
+def _reached(edges: dict[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [*edges[start]]
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            waiting += edges[module]
+    return seen
+
+
 def main() -> int:
     """Print the violations; the exit status says whether there are any."""
-    found = violations(Path(__file__).resolve().parent.parent)
+    root = Path(__file__).resolve().parent.parent
+    found = violations(root)
+    for circle in circles(graph(root)):
+        if len(circle) > LARGEST_CIRCLE:
+            found.append(f"a circle of {len(circle)} files: {', '.join(circle)}")
     print("\n".join(found) or "layers: every import points up")
     return 1 if found else 0
 

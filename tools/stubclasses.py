@@ -25,6 +25,14 @@ _UNTOLD = frozenset(
         "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__"
     ).split()
 )
+MODULE = "rushlight.nn.modules.module"
+# What a layer's __call__ asks of its class; told in the stub of Module alone.
+CALLS = """\
+_P = ParamSpec("_P")
+_R = TypeVar("_R", covariant=True)
+class _Forward(Protocol[_P, _R]):
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+"""
 _NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container"))
 
 
@@ -147,11 +155,13 @@ def class_lines(scope: Scope, name: str, cls: Any) -> list[str]:
         return block(f"class {name}({scope.home('NamedTuple')}):", fields)
     body = [] if not cls.__doc__ else [*doc_lines(cls.__doc__), ""]
     body += attribute_lines(scope, cls)
+    layer = isinstance(vars(cls).get("forward"), FunctionType) and name not in _NO_CALL
     for member in sorted(vars(cls), key=_first):
         if member not in _UNTOLD and not (member.startswith("_") and not member.startswith("__")):
-            body += member_lines(scope, cls, member, vars(cls)[member])
-    if hasattr(cls, "forward") and "forward" in vars(cls) and name not in _NO_CALL:
-        body += call_lines(scope, cls)
+            told = member_lines(scope, cls, member, vars(cls)[member])
+            body += forward_lines(scope, told) if layer and member == "forward" else told
+    if layer:
+        body += call_lines(scope)
     return block(f"class {name}{base_names(scope, cls)}:", body or ["..."])
 
 
@@ -160,16 +170,23 @@ def _first(name: str) -> tuple[bool, bool, str]:
     return name not in ("__new__", "__init__"), not name.startswith("__"), name
 
 
-def call_lines(scope: Scope, cls: Any) -> list[str]:
-    """A layer's __call__, which has the parameters of its forward and gives what that gives.
+def call_lines(scope: Scope) -> list[str]:
+    """A layer's __call__, with the parameters and the result of its forward, or of a subclass's."""
+    forward, parameters, result = (scope.name(MODULE, name) for name in ("_Forward", "_P", "_R"))
+    return [
+        f"def __call__(self: {forward}[{parameters}, {result}], "
+        f"*args: {parameters}.args, **kwargs: {parameters}.kwargs) -> {result}: ..."
+    ]
 
-    It takes tensors as PyTorch's does, from programs that say no types: a strict checker would tell
-    of each `self.layer(x)` in a `forward(self, x)` that it knows nothing of x.
+
+def forward_lines(scope: Scope, lines: list[str]) -> list[str]:
+    """A layer's forward, and so its call, takes tensors as PyTorch's call does, from programs without types.
+
+    A strict checker would tell of each `self.layer(x)` in a `forward(self, x)` that it knows nothing of x.
     """
-    line = function_lines(scope, "forward", cls.forward, bound=True, doc="")[0]
-    head, _, result = line.replace("def forward(", "def __call__(", 1).rpartition(" -> ")
-    tensor = scope.home("Tensor")
-    return [re.sub(rf": {tensor}\b( \| None)?", f": {scope.home('Any')}", head) + f" -> {result}"]
+    head, arrow, result = lines[0].rpartition(" -> ")
+    tensor, any_ = scope.home("Tensor"), scope.home("Any")
+    return [re.sub(rf": {tensor}\b( \| None)?", f": {any_}", head) + arrow + result, *lines[1:]]
 
 
 def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:

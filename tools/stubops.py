@@ -146,6 +146,14 @@ _KEEPING_SIZES = frozenset(f"adaptive_{kind}_pool{n}d" for kind in ("avg", "max"
 _SIZES_OR_NONE = "int | Sequence[int | None] | None"
 
 
+# What PyTorch's method calls a parameter that its function calls otherwise.
+_METHOD_PARAMETERS = {("split", "split_size_or_sections"): "split_size"}
+
+
+def _renamed(p: Param, name: str) -> Param:
+    return p if name == p.name else Param(name, p.type, p.default, p.keyword_only)
+
+
 def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> list[str]:
     """The declaration of an op under one public name, with an overload for each of its forms."""
     method = space == "Tensor"
@@ -155,6 +163,8 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
     if row.out and not writes and "nn.functional" not in row.where:
         params.append(Param("out", "Tensor | None", None, True))
     doc = f"In-place version of {row.name}." if writes else row.doc
+    if method:
+        params = [_renamed(p, _METHOD_PARAMETERS.get((row.name, p.name), p.name)) for p in params]
     typed = [(p, parameter_type(p, known)) for p in sorted(params, key=_late)]
     if row.name in _KEEPING_SIZES:
         typed = [(p, _SIZES_OR_NONE if p.name == "output_size" else kind) for p, kind in typed]

@@ -307,6 +307,10 @@ def written(path: str) -> str:
             and not (name.startswith("_") and not isinstance(value, (type, FunctionType)))
         ):
             body += declared(scope, module, name, value)
+    if path == stubclasses.MODULE:
+        for name in ("ParamSpec", "Protocol", "TypeVar"):
+            scope.name("typing", name)
+        body = [*stubclasses.CALLS.splitlines(), *body]
     return finished(scope, module, body + table(scope, space, told))
 
 

@@ -1,11 +1,12 @@
-"""The models of benchmarks.gpu, as programs write them; `torch` is the library that the worker has chosen."""
+"""The models of benchmarks.gpu, as programs write them; `torch` is the library that the worker has loaded."""
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
-torch: Any = import_module("torch")
+torch: Any = sys.modules.get("torch") or import_module("rushlight")
 nn = torch.nn
 F = nn.functional
 base: Any = nn.Module

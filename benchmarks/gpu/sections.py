@@ -242,6 +242,47 @@ def steps(b: Any) -> None:
     b.attempt("char_gpt by SGD, a graph's replay", "ms", replayed)
 
 
+def compiled(b: Any) -> None:
+    """Training steps by torch.compile, in milliseconds: a step of AdamW whole, and a model alone."""
+    torch = b.torch
+    torch.manual_seed(0)
+    small = (65, 256, 384, 6, 6, 64) if not b.fake else (11, 8, 16, 1, 2, 2)
+    x = torch.randint(0, small[0], (small[5], small[1]), device="cuda")
+
+    def whole(amp: bool) -> float:
+        model = _gpt(torch, *small[:5]).cuda()
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", torch.bfloat16, enabled=amp):
+                loss = model(x, x)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = torch.compile(step)
+        return float(b.seconds(lambda: run(x), 5) * 1e3)
+
+    def forward(amp: bool) -> float:
+        model = _gpt(torch, *small[:5]).cuda()
+        optimizer, run = torch.optim.AdamW(model.parameters(), 1e-4), torch.compile(model)
+
+        def step() -> None:
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", torch.bfloat16, enabled=amp):
+                loss = run(x, x)
+            loss.backward()
+            optimizer.step()
+
+        return float(b.seconds(step, 5) * 1e3)
+
+    for amp, name in ((False, ""), (True, ", autocast")):
+        b.attempt(f"char_gpt, the model{name}", "ms", lambda amp=amp: forward(amp))
+        if b.library == "rushlight":  # PyTorch compiles no step() of an optimizer that is not capturable so
+            b.attempt(f"char_gpt, the step{name}", "ms", lambda amp=amp: whole(amp))
+
+
 def memory(b: Any) -> None:
     """Whether a long run grows, and the peak of a step."""
     torch = b.torch
@@ -292,5 +333,6 @@ def errors(b: Any) -> None:
 
 
 SECTIONS: dict[str, Callable[[Any], None]] = {
-    f.__name__: f for f in (machine, copies, bandwidth, products, ops, attention, steps, memory, errors)
+    f.__name__: f
+    for f in (machine, copies, bandwidth, products, ops, attention, steps, compiled, memory, errors)
 }

@@ -6,8 +6,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from rushlight._engine.core.settings_patch import patcher
 from rushlight._logging import set_logs
+from rushlight.utils._config_module import patcher
 
 suppress_errors = False
 verbose = False

@@ -4,7 +4,7 @@
 anyway. It is read when a call is recorded.
 """
 
-from rushlight._engine.core.settings_patch import patcher
+from rushlight.utils._config_module import patcher
 
 activation_memory_budget = 1.0
 patch = patcher(__name__)

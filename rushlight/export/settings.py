@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._engine.core.settings_patch import patcher
 from rushlight._engine.names.alternatives import attribute
+from rushlight.utils._config_module import patcher
 
 max_autotune = max_autotune_gemm = coordinate_descent_tuning = False
 epilogue_fusion = freezing = cpp_wrapper = False

@@ -41,7 +41,7 @@ def vmap(
         def run(count: int, leaves: list[Any]) -> tuple[list[Any], list[Any], Tree]:
             with Batching(count, randomness) as level:
                 given = [
-                    leaf if d is None else level.wrap(leaf.movedim(d, 0) if d else leaf)
+                    leaf if d is None else _entered(level, leaf, d)
                     for leaf, d in zip(leaves, dims, strict=True)
                 ]
                 found = func(*tree.unflatten(given), **kwargs)
@@ -184,4 +184,15 @@ def _unbatched(name: str, leaf: Any, dim: int | None, level: Batching) -> Any:
             "you mean to set out_dims= to None for output?"
         )
     whole = level.whole(leaf)
+    original, d, _ = level.entered.get(id(whole), (None, 0, None))
+    if original is not None and d == dim % original.dim():
+        return original  # what went in came out
     return whole.movedim(0, dim) if dim else whole
+
+
+def _entered(level: Batching, leaf: torch.Tensor, d: int) -> torch.Tensor:
+    """A tensor that is mapped over in its dim `d`, inside."""
+    moved = leaf.movedim(d, 0) if d else leaf
+    if d:
+        level.entered[id(moved)] = leaf, d % leaf.dim(), moved
+    return level.wrap(moved)

@@ -127,6 +127,14 @@ class ModuleHandle:
             raise RuntimeError(f"Method '{name}' is not defined.")
         return MethodHandle(self._module, found)
 
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__["_module"]._type
+        if own.methods.get(name) is not None:
+            return self._get_method(name)
+        if name in own.fields:
+            return self.getattr(name)
+        raise AttributeError(f"'torch._C.ScriptModule' object has no attribute '{name}'")
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ModuleHandle) and other._module is self._module
 

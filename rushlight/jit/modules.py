@@ -10,6 +10,7 @@ import inspect
 import sys
 import types
 import typing
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -378,6 +379,8 @@ def wrap(module: Module, owner: ClassType) -> Any:
     made = instance(owner, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
+    for name in getattr(module, "__jit_ignored_attributes__", ()):
+        made.__dict__[name] = getattr(module, name)
     for name in dir(type(module)):  # what stays Python, perhaps replaced in this one module
         found = inspect.getattr_static(type(module), name, None)
         if getattr(found, "_torchscript_modifier", "") == "ignore" and isinstance(found, types.FunctionType):
@@ -416,6 +419,7 @@ def describe(module: Module) -> ClassType:
             _field(owner, name, Type("Class", cls=describe(child)), "module")
     _field(owner, "training", BOOL, "attribute")
     attributes(module, owner, notes)
+    _ignore(owner, getattr(module, "__jit_ignored_attributes__", ()))
     key = (
         cls,
         tuple(owner.fields.items()),
@@ -432,6 +436,13 @@ def describe(module: Module) -> ClassType:
         _flat_weights(module, owner)
         owner.compile = lambda name: compile_call(owner) if name == CALL else compile_method(owner, name)
     return _known[key]
+
+
+def _ignore(owner: ClassType, names: Iterable[str]) -> None:
+    """Let a type know nothing of these attributes."""
+    for name in names:
+        for known in (owner.fields, owner.kinds, owner.constants, owner.extras, owner.failed):
+            known.pop(name, None)
 
 
 def _field(owner: ClassType, name: str, t: Type, kind: str) -> None:

@@ -49,10 +49,13 @@ def constant_pooling(graph: Graph) -> None:
 
 
 def freeze_module(
-    module: ModuleHandle, preserved: Sequence[str] = (), interfaces: bool = True, parameters: bool = True
+    module: ModuleHandle,
+    preservedAttrs: Sequence[str] = (),
+    freezeInterfaces: bool = True,
+    preserveParameters: bool = False,
 ) -> ModuleHandle:
     """A frozen copy of a module."""
-    return ModuleHandle(frozen(module._module, list(preserved)))
+    return ModuleHandle(frozen(module._module, list(preservedAttrs)))
 
 
 def function_of(name: str, graph: Graph) -> ScriptFunction:

@@ -169,3 +169,13 @@ def test_settings_are_patched_for_a_time():
         return torch._functorch.config.activation_memory_budget
 
     assert budget() == 0.5 and torch._functorch.config.activation_memory_budget == 1.0
+
+
+def test_variable_takes_what_old_programs_give() -> None:
+    x = torch.ones(2, requires_grad=True)
+    assert not torch.autograd.Variable(x, name="x").requires_grad
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert torch.autograd.Variable(x, volatile=True).tolist() == [1.0, 1.0]
+    assert torch.autograd.Variable().shape == (0,)
+    with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
+        torch.autograd.Variable([1.0])

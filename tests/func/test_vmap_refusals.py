@@ -51,3 +51,11 @@ def test_the_fallback_can_be_switched_off():
         assert not interpreters._is_vmap_fallback_enabled()
     finally:
         interpreters._set_vmap_fallback_enabled(True)
+
+
+def test_what_goes_in_comes_out():
+    x = torch.randn(2, 3, 4)
+    assert vmap(torch.Tensor.contiguous, in_dims=1, out_dims=1)(x.movedim(0, 1)).shape == (3, 2, 4)
+    for d in (0, 1, -1):
+        assert vmap(lambda t: t, in_dims=d, out_dims=d)(x) is x
+    assert vmap(lambda t: t, in_dims=0, out_dims=1)(x) is not x

@@ -45,3 +45,34 @@ def test_attributes_with_a_type():
 
     model = torch.jit.script(Counts())
     assert model(3) == 1 and model.table == {"a": 3}
+
+
+class Partly(torch.nn.Module):
+    __jit_ignored_attributes__ = ["a"]
+
+    def __init__(self, a, b: int):
+        super().__init__()
+        self.a = a
+        self.b = b
+
+    def forward(self, x):
+        return x + self.b
+
+
+def test_ignored_attributes():
+    first = torch.jit.script(Partly(torch.nn.Linear(2, 2), 5))
+    second = torch.jit.script(Partly("text", 10))
+    assert first._c._type() == second._c._type() and second.a == "text"
+    assert second(torch.ones(1)).item() == 11
+
+
+def test_formats_that_do_not_fit():
+    def number(x: str) -> str:
+        return "%d" % x
+
+    try:
+        torch.jit.script(number)("a")
+    except RuntimeError as error:
+        assert "%d requires a number for formatting, but got String" in str(error)
+    else:
+        raise AssertionError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -22,6 +23,20 @@ def test_layers_finds_an_import_that_points_down(tmp_path):
 
 def test_layers_of_the_package():
     assert layers.violations(ROOT) == []
+
+
+def test_circles_are_found():
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
+    assert layers.circles(edges) == [["a", "b", "c"]]
+
+
+def test_circles_of_the_package_are_small():
+    assert all(len(circle) <= layers.LARGEST_CIRCLE for circle in layers.circles(layers.graph(ROOT)))
+
+
+def test_what_is_for_annotations_alone_is_in_no_circle():
+    text = "import x\nif TYPE_CHECKING:\n    import y\ntry:\n    import z\nexcept ImportError:\n    pass\n"
+    assert layers.at_the_top(ast.parse(text + "def f():\n    import w\n")) == {"x", "z"}
 
 
 def test_every_exception_of_layers_is_needed(monkeypatch):

@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import typecheck  # noqa: E402
 
 HEAD = """\
+from collections.abc import Callable
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -25,6 +26,8 @@ optimizer = torch.optim.Adam(layer.parameters(), lr=1e-3)
 class Words(Dataset[str]):
     def __len__(self) -> int: return 3
     def __getitem__(self, index: int) -> str: return "word"
+class Scaled(nn.Linear):
+    def forward(self, input: Tensor, scale: float = 1.0) -> Tensor: return super().forward(input) * scale
 """
 RIGHT = """\
 y: Tensor = torch.zeros(2, 3, dtype=torch.float32) + x * 2 - 1.5
@@ -47,6 +50,12 @@ steps: Tensor = torch.arange(3) + torch.arange(0, 3, 1)
 drawn: Tensor = torch.randint(10, (2,)) + torch.randint(0, 10, (2,))
 chosen: Tensor = torch.where(x > 0, x, 0.0)
 optimizer.zero_grad(set_to_none=True); optimizer.step()
+scaled: Tensor = Scaled(2, 3)(x, scale=2.0)
+pieces: tuple[Tensor, ...] = x.split(split_size=1, dim=1)
+activation: Callable[[Tensor], Tensor] = nn.ReLU()
+memory: int = torch.cuda.max_memory_allocated()
+with torch.cuda.stream(torch.cuda.Stream()): torch.cuda.Event(enable_timing=True).record()
+faster: nn.Linear = torch.compile(layer)
 """
 WRONG = """\
 torch.zeros(2, 3, dtyp=torch.float32)
@@ -74,6 +83,8 @@ x.backward(retain_graf=True)
 F.cross_entropy(x, x, reduction=3)
 torch.manual_seed("0")
 nn.Dropout("half")
+Scaled(2, 3)(x, scales=2.0)
+torch.cuda.set_device(device=0, index=1)
 """
 
 

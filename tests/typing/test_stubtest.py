@@ -20,6 +20,7 @@ EXCEPTIONS = {
     "Tensor.repeat_interleave": FORMS,
     "Tensor.max": FORMS,
     "Tensor.min": FORMS,
+    "Tensor.split": "torch.split, too, whose parameter is split_size_or_sections; either name is taken",
     "Tensor.__repr__": "told without tensor_contents: no checker compares such keywords",
     "Tensor.coalesce": "told as sparse tensors have it; an ordinary tensor's refuses",
 }

@@ -101,8 +101,8 @@ def run(
     accumulate: bool = True,
 ) -> None:
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
-    before = LOCAL.enabled
-    LOCAL.enabled = create
+    before, outer = LOCAL.enabled, LOCAL.useful
+    LOCAL.enabled, LOCAL.useful = create, None if wanted is None else wanted.useful
     current = hooks.begin_run(
         wanted is not None, accumulate, partial(_reached, roots, wanted), partial(_order, roots, wanted)
     )
@@ -116,7 +116,7 @@ def run(
             runner.run_backward(_run, roots, keep, create, wanted, accumulate)
         hooks.end_run(current)
     finally:
-        LOCAL.enabled = before
+        LOCAL.enabled, LOCAL.useful = before, outer
         hooks.leave_run(current)
 
 

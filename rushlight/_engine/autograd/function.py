@@ -539,5 +539,19 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = _Engine()
 
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+    def __new__(
+        cls,
+        data: Tensor | None = None,
+        requires_grad: bool = False,
+        volatile: bool = False,
+        _grad_fn: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """The data of a tensor as a leaf; an empty one without `data`. `volatile` and `name` do nothing."""
+        if volatile:
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+        if data is None:
+            return Tensor().requires_grad_(requires_grad)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(requires_grad)

@@ -9,7 +9,7 @@ when first needed. Views of tracked tensors also have `_b`, their View. Lazy vie
 from the table: the first look-up of a name binds it to the class.
 """
 import numpy as np
-from builtins import int as _int, type as _type
+from builtins import bool as _bool, int as _int, type as _type
 from rushlight._engine.tensors.kind import Kind
 from typing import Any
 

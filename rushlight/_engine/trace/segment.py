@@ -485,7 +485,7 @@ def _compute_constants(entries: Sequence[Entry], known: Container[int]) -> None:
 
 def _digest(a: Array) -> bytes:
     """What tells the bits of arrays of one layout apart."""
-    dense = a.reshape(-1).view(np.uint8) if a.flags.c_contiguous else a.tobytes()
+    dense: Any = a.reshape(-1).view(np.uint8) if a.flags.c_contiguous else a.tobytes()
     return sha256(dense).digest()
 
 

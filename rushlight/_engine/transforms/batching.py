@@ -100,6 +100,8 @@ class Batching(Level):
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
+        # Tensors whose batch was moved to dim 0: of which they are views, and where it was.
+        self.entered: dict[int, tuple[Any, int, Any]] = {}
 
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Random ops concern it always."""

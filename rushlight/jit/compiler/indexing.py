@@ -57,7 +57,7 @@ class Indexing(Expressions):
             return Items(base.items[slice(*bounds)])
         place = self.fixed(index)
         if not -len(base.items) <= place < len(base.items):
-            raise self.error(node, f"Index {place} is out of range for {len(base.items)} elements")
+            raise self.error(node, f"Index {place} out of range for {len(base.items)} elements")
         return base.items[place]
 
     def sliced(self, value: Value, index: ast.Slice, node: Any, dim: int | None = None) -> Value:

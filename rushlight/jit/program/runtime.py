@@ -7,6 +7,7 @@ A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -98,7 +99,14 @@ def formatted(form: str, *values: Any) -> str:
 
 def percent(form: str, *values: Any) -> str:
     """form % values."""
-    return form % values
+    try:
+        return form % values
+    except TypeError as error:
+        found = re.match(r"%(\w)", str(error))
+        if found is None or not any(isinstance(value, str) for value in values):
+            raise
+        wanted = "an int or char for formatting" if found[1] == "c" else "a number for formatting"
+        raise RuntimeError(f"%{found[1]} requires {wanted}, but got String") from None
 
 
 def set_item(where: Any, index: Any, value: Any) -> None:

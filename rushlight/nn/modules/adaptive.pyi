@@ -6,7 +6,7 @@ from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.linear import Linear
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.module import Module, _Forward, _P, _R
 from typing import Any, NamedTuple
 
 class AdaptiveLogSoftmaxWithLoss(Module):
@@ -35,7 +35,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Any:
         """(N,): the most probable class of each sample."""
     def reset_parameters(self) -> None: ...
-    def __call__(self, input_: Any, target_: Any) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _ASMoutput(NamedTuple):
     output: Tensor
     loss: Tensor

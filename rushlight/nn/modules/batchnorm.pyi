@@ -4,7 +4,7 @@ from builtins import bool as _bool, float as _float, int as _int, type as _type
 from rushlight import Tensor
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.lazy import LazyLayer
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.module import Module, _Forward, _P, _R
 from rushlight.nn.parameter import Parameter, UninitializedBuffer
 from rushlight.types import Device
 from typing import Any
@@ -52,13 +52,13 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _BatchNorm(_NormBase):
     """The base of batch normalisation over 1, 2 and 3 dims: its forward."""
 
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _LazyNormBase(LazyLayer):
     """Finds `num_features` at the first call: the size of dim 1."""
 

@@ -21,6 +21,7 @@ from rushlight.nn.modules.utils import (
     changed,
     register_empty,
 )
+from rushlight.nn.parameter import Parameter
 from rushlight.types import Device
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -41,6 +42,7 @@ class _ConvNd(Module):
         "kernel_size",
     ]
     _lacking = {"padding_mode": "zeros"}
+    bias: Parameter | None
 
     def __init__(
         self,

@@ -15,8 +15,12 @@ from rushlight.nn.modules.base.conversion import Conversion
 from rushlight.nn.modules.base.hooks import Hooks
 from rushlight.nn.modules.base.state import State
 from rushlight.nn.modules.base.tree import Tree
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R", covariant=True)
+class _Forward(Protocol[_P, _R]):
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Module(Tree, Hooks, State, Conversion):
     """Base class of layers and models: subclass it and define `forward`.
 

@@ -6,7 +6,7 @@ from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.linear import Linear
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.module import Module, _Forward, _P, _R
 from typing import Any
 
 class Transformer(Module):
@@ -21,12 +21,12 @@ class Transformer(Module):
     encoder: Any
     nhead: int
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = ..., custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
+    def forward(self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None, src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
         """Masks as of nn.MultiheadAttention."""
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: str | int | _device | None = None, dtype: _dtype | None = None) -> Any:
         """(sz, sz): -inf above the diagonal, 0 elsewhere."""
-    def __call__(self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None, src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TransformerDecoder(Module):
     """`num_layers` copies of a layer, and a norm at the end."""
 
@@ -35,18 +35,18 @@ class TransformerDecoder(Module):
     num_layers: int
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None: ...
     __constants__: list[Any]
-    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
+    def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
         """tgt (T, N, E), memory (S, N, E); masks as of nn.MultiheadAttention."""
-    def __call__(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the memory and a feed-forward network, with residuals and norms.
 
     tgt (T, N, E) and memory (S, N, E). `norm_first`: norms before, not after.
     """
 
-    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
+    def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
         """Masks as of nn.MultiheadAttention."""
-    def __call__(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TransformerEncoder(Module):
     """`num_layers` copies of a layer, and a norm at the end."""
 
@@ -58,18 +58,18 @@ class TransformerEncoder(Module):
     use_nested_tensor: Any
     def __init__(self, encoder_layer: Any, num_layers: int, norm: Any = None, enable_nested_tensor: bool = True, mask_check: bool = True) -> None: ...
     __constants__: list[Any]
-    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
+    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Tensor:
         """src (S, N, E); masks as of nn.MultiheadAttention."""
-    def __call__(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network, each with a residual and a norm.
 
     src (S, N, E), or (N, S, E) with `batch_first`. `norm_first`: norms before, not after.
     """
 
-    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Tensor:
         """Masks as of nn.MultiheadAttention."""
-    def __call__(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _Layer(Module):
     """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""
 

@@ -3,7 +3,7 @@
 from builtins import bool as _bool
 from rushlight import Tensor
 from rushlight.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.module import Module, _Forward, _P, _R
 from typing import Any
 
 class Upsample(Module):
@@ -21,8 +21,8 @@ class Upsample(Module):
     def __init__(self, size: _size_any_t | None = None, scale_factor: _ratio_any_t | None = None, mode: str = 'nearest', align_corners: _bool | None = None, recompute_scale_factor: _bool | None = None) -> None: ...
     __constants__: list[Any]
     def extra_repr(self) -> str: ...
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor: ...
+    def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class UpsamplingBilinear2d(Upsample):
     """Upsample of (N, C, H, W) with mode="bilinear", align_corners=True."""
 

@@ -63,7 +63,7 @@ def device_assert(error: BaseException, what: str, line: str) -> str:
     return (
         "CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in "
         "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n"
-        f"{_ADVICE}The simulated device says: {told}"
+        f"{_ADVICE}It was {told}"
     )
 
 

@@ -82,14 +82,18 @@ class Saved:
         return self._shapes[self._node.rules.places[name]]
 
     def needs(self, name: str, item: int | None = None) -> bool:
-        """Whether the gradient of this argument (of this item of it) is wanted."""
-        start = 0
+        """Whether the gradient of this argument (of this item of it) is wanted: in this run, if that is for
+        some inputs alone.
+        """
+        start, useful = 0, LOCAL.useful
         for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
             count = len(shape or ()) if p.is_list else 1
-            if p.name == name and item is not None:
-                return self._node.next[start + item] is not None
             if p.name == name:
-                return bool(self._node.next[start : start + count] != (None,) * count)
+                first, last = (start, start + count) if item is None else (start + item, start + item + 1)
+                edges = self._node.next[first:last]
+                if useful is None:
+                    return any([e is not None for e in edges])
+                return any([e is not None and e[0] in useful for e in edges])
             start += count
         return False
 

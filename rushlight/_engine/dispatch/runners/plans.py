@@ -132,18 +132,17 @@ class Script:
 
     def tracked(self, found: Any) -> str:
         """Code for the result of the one row that ran, on the operands, and left its node behind."""
-        ran: Any = self.rows[0] if len(self.rows) == 1 else (None, (), ())
-        rules, values, results = ran
         node = getattr(found, "_g", None)
-        own: Any = getattr(node, "rules", None)
-        if rules is None or own is not rules or found._k.lazy:
+        own = self.rows[0][0] if len(self.rows) == 1 else None
+        if own is None or getattr(node, "rules", None) is not own or found._k.lazy:
             self.failed = True
             return ""
+        rules, values, results = self.rows[0]
         several = isinstance(results, tuple)
         parts = [self._made(t) for t in (results if several else (results,))]
         out = f"({', '.join(parts)},)" if several else parts[0]
         self.lines.append(f"{self._constant(rules.record)}(({''.join(map(self._given, values))}), {out})")
-        answer = parts[found._i]
+        answer: str = parts[found._i]
         if node.__class__ is not rules.nodes[several]:
             self.failed |= keeps_constants(node)
             self.lines.append(f"rename({answer}, {node.__class__.__name__!r})")
@@ -250,6 +249,7 @@ def _plain(p: Param, value: Any) -> bool:
 def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any, Run | None, list[Any]]:
     """(the result of run(*values), the plan of such calls, kernels with which it may become another)."""
     script, operands = Script(), [p for p in row.params if p.is_tensor or p.is_list]
+    script.failed = any(p.name in _SCOPE for p in operands)  # which the plan's own names would be
 
     def note(t: Any, name: str) -> Any:
         if isinstance(t, Tensor):

@@ -140,7 +140,7 @@ def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages
 
 
 class Noted:
-    """What a loop of recurrences.py asks for, as stages for so many threads; `known`: if all could be."""
+    """What loops of recurrence_kernels.py ask for, as stages for some threads; `known`: if all could be."""
 
     def __init__(self, threads: int) -> None:
         self.stages: Stages = []

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
+from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.linalg.matmul import is_low_precision
-from rushlight._engine.ops.table import ROWS, Array, composite
+from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
 
 
 def _nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:
@@ -186,10 +187,9 @@ def interpolate(
 
 def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
     """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
-    # Bytes are rounded after each dim, the last of which comes first.
-    order = range(x.ndim - 2)
+    # The last dim comes first, as in PyTorch: bytes are rounded after each, and lines are made once.
     found = x
-    for i in reversed(order) if x.dtype.name == "uint8" else order:
+    for i in reversed(range(x.ndim - 2)):
         found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
     return in_format(found, x)
 
@@ -201,7 +201,11 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
             raise NotImplementedError(
                 f"\"compute_indices_weights_nearest\" not implemented for '{x.dtype.legacy}'"
             )
-        return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
+        places = _nearest(size, out, scale, mode != "nearest")
+        times = out // size
+        if 1 < times <= _FEW and out == times * size and np.array_equal(places, np.arange(out) // times):
+            return _repeated(x, dim, times)
+        return x.index_select(dim, tensor_of(places))
     how = (scale, align, mode, smooth)
     if x.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):
         whole, bits = _fixed(size, out, *how)
@@ -209,6 +213,8 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
         return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()
     if not x.is_floating_point():
         raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
+    if dim == x.ndim - 2 and not smooth and mode != "bicubic" and x.numel() >= _MANY:
+        return _blended_lines(x, out, scale, align, mode)
     if size * out > _LARGE:
         return _by_taps(x, dim, *_taps(size, out, *how))
     weights = _matrix(size, out, *how).astype(x._l.dtype)
@@ -219,14 +225,48 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
 
 # From this many elements on, a matrix of weights, nearly all of them 0, costs more than reading tap by tap.
 _LARGE = 1 << 16
+# From this many elements on, two lines are blended sooner than they are multiplied by such a matrix.
+_MANY = 1 << 19
+# Copies of an element, up to which their gradients are added one after the other.
+_FEW = 8
+
+
+@composite(name="_repeated", where=("aten",))
+def _repeated(input, dim: int, times: int):
+    """Each element along a dim as often as that."""
+    return input.index_select(dim, tensor_of(np.arange(input.shape[dim] * times) // times))
+
+
+@_repeated.gradient
+def _repeated_gradient(s: Any, grad: Any) -> Any:
+    first, *others = [ROWS["slice"](grad, s.dim, k, None, s.times) for k in range(s.times)]
+    return sum(others, first)
+
+
+@composite(name="_blended_lines", where=("aten",))
+def _blended_lines(input, out: int, scale: float | None, align: bool, mode: str):
+    """(*, lines, n) with `out` lines, each a blend of two."""
+    return _by_taps(input, input.ndim - 2, *_taps(input.shape[-2], out, scale, align, mode, False))
+
+
+@_blended_lines.gradient
+def _blended_lines_gradient(s: Any, grad: Any) -> Any:
+    weights = _matrix(s.shape("input")[-2], s.out, s.scale, s.align, s.mode, False)
+    return tensor_of(weights.astype(grad._l.dtype)).matmul(grad)
 
 
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
     wide = x.float() if is_low_precision(x._a) else x  # the sum is rounded once
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
     weights = weights.astype(wide._l.dtype)
-    first, *others = [
-        wide.index_select(dim, tensor_of(a.copy())) * tensor_of(w.copy().reshape(shape))
-        for a, w in zip(at.T, weights.T, strict=True)
-    ]
-    return sum(others, first).to(x.dtype)
+    lines = [wide.index_select(dim, tensor_of(a.copy())) for a in at.T]
+    parts = [tensor_of(w.copy().reshape(shape)) for w in weights.T]
+    if len(lines) == 2:
+        return _blended(*lines, *parts).to(x.dtype)
+    return sum([line * part for line, part in zip(lines, parts, strict=True)]).to(x.dtype)
+
+
+@pointwise(where=(), inplace=False)
+def _blended(first, second, low, high) -> Expr:
+    """first * low + second * high."""
+    return first * low + second * high

@@ -86,7 +86,7 @@ def _cat(tensors: list[Tensor], dim: int) -> ArrayFunction:
     if len(taken) < len(tensors):
         return lambda tensors: np.concatenate([tensors[i] for i in taken], d)
     if _lie_as_joined(tensors):
-        return lambda tensors: np.concatenate(tensors, d)
+        return np.concatenate if d == 0 else (lambda tensors: np.concatenate(tensors, d))
     first = tensors[0].shape
     shape = (*first[:d], sum([t.shape[d] for t in tensors]), *first[d + 1 :])
     return lambda tensors: np.concatenate(tensors, d, np.empty(shape, of))

@@ -75,7 +75,11 @@ class Mark:
         self.stream, self.event = stream, Event(stream, timing)
 
     def done(self) -> bool:
-        """Whether the work before it is done."""
+        """Whether the work before it is done; not asked, and not said to be, while a graph is captured, which
+        the question would spoil.
+        """
+        if self.stream.device.capture is not None:
+            return False
         self.stream.device.enter()
         return self.event.driver.ready("cuEventQuery", self.event.handle)
 

@@ -74,7 +74,7 @@ class Memory:
         global _window
         self.device, self.total, self.used = device, total, 0
         if _window is None:
-            everything = (ctypes.c_uint8 * (1 << 47)).from_address(_FIRST)
+            everything = (ctypes.c_uint8 * (1 << 56)).from_address(_FIRST)
             _window = np.ctypeslib.as_array(everything)
 
     @property
@@ -411,9 +411,9 @@ class Real(Rows):
         made = self.empty(found.shape, found.dtype)
         if self.capture is None or not found.size:
             return super().brought(found) if found.size else made
-        kept = np.array(found, order="C")
+        with self.uncaptured():
+            kept = self.page_locked(np.array(found, order="C"))
         self.capture.kept.append(kept)  # which replays read
-        self.enter()
         self.driver("cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle)
         return made
 
@@ -441,8 +441,8 @@ class Real(Rows):
 def _freed(device: Real, address: int) -> None:
     if device.platform.forked:
         return  # the parent's to free
-    device.enter()
-    device.driver.raw("cuMemFreeHost")(address)
+    with device.uncaptured():  # else it would spoil a capture that is under way
+        device.driver.raw("cuMemFreeHost")(address)
 
 
 class _Uncaptured:

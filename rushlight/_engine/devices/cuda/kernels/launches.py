@@ -13,10 +13,10 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import result_memory
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.device import NotServed
-from rushlight._engine.devices.cuda.kernels import writing
+from rushlight._engine.devices.cuda.kernels import complexes, writing
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.ops.expressions import symbol
+from rushlight._engine.ops.expressions import m, symbol
 
 # (input, axis whose coordinate it is), and (input, the values that it must lie between).
 Axes = tuple[tuple[str, int], ...]
@@ -64,6 +64,8 @@ def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: An
     key = (id(of), None if out is None else _geometry(out), *[_geometry(a) for a in arrays])
     plan = backend.plans.get(key)
     if plan is None:
+        if complexes.is_complex(getattr(of, "meaning", of)):
+            return _by_parts(backend, getattr(of, "meaning", of), arrays, out, result, what)
         plan = _planned(backend, of, arrays, out, result)
         if len(backend.plans) > _KEPT:
             backend.plans.clear()
@@ -77,6 +79,25 @@ def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: An
             there = [a for a in arrays if a.__class__ is DeviceArray]
             numbers = numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
         backend.launch(plan.source, plan.grid, there, (made,), numbers, what)
+    return made
+
+
+def _by_parts(
+    backend: Any, meaning: Meaning, arrays: Sequence[Any], out: Any, result: Any, what: str
+) -> DeviceArray:
+    """A pointwise kernel of complex numbers."""
+    if len(meaning.outputs) != 1:
+        raise NotServed("several results")
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    if out is not None and out.shape != shape:
+        raise NotServed("a result of another shape")
+    made = out
+    if made is None:
+        outlines = [backend.outline(a) for a in arrays if a.__class__ is DeviceArray]
+        room = result_memory(outlines, result, ()) if outlines else None
+        made = backend.empty(shape, result, None if room is None else room.strides, poison=False)
+    parts = complexes.lowered(meaning)
+    into(backend, parts, complexes.every(arrays), complexes.split(made), what)
     return made
 
 
@@ -242,7 +263,10 @@ def bits(a: Any) -> int:
 def conversion(source: str, to: str) -> Meaning:
     """One dtype to another."""
     work = dt.opmath(dt.BY_NAME[to]).name
-    return Meaning((symbol("a"),), (("a", source),), (to,), work)
+    root = symbol("a")
+    if source.startswith("complex") != to.startswith("complex"):
+        root = m.cast(root, arg=to)
+    return Meaning((root,), (("a", source),), (to,), work)
 
 
 # Dtypes whose elements are moved as numbers of their size, where nothing is computed.
@@ -256,7 +280,11 @@ def convert(backend: Any, target: DeviceArray, given: Any, what: str = "copy") -
     if given.__class__ is DeviceArray and given.dtype == target.dtype:
         target, given = _as_numbers(target), _as_numbers(given)
     one, two = (dt.from_numpy_dtype(a.dtype).name for a in (given, target))
-    into(backend, conversion(one, two), (given,), (target,), what)
+    meaning = conversion(one, two)
+    if complexes.is_complex(meaning):
+        into(backend, complexes.lowered(meaning), complexes.split(given), complexes.split(target), what)
+    else:
+        into(backend, meaning, (given,), (target,), what)
 
 
 def _as_numbers(a: DeviceArray) -> DeviceArray:

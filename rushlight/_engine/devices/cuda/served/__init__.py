@@ -19,7 +19,17 @@ from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.numerics import advanced_indexing
 
 # Modules of this folder that serve rows: each has a table ROWS.
-_MODULES = ("moves", "products", "rowwise", "indexing", "drawing", "ordering", "windows", "selecting")
+_MODULES = (
+    "moves",
+    "products",
+    "rowwise",
+    "indexing",
+    "drawing",
+    "ordering",
+    "windows",
+    "selecting",
+    "fourier",
+)
 _rows: dict[str, Callable[..., Any]] = {}
 
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.devices.cuda import copies
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
-from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.devices.cuda.kernels import complexes, launches
 from rushlight._engine.devices.cuda.served import functions
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import m, symbol
@@ -32,14 +31,12 @@ def _clone(backend: Any, a: DeviceArray, memory_format: Any = None) -> DeviceArr
 
 
 def _to_dtype(backend: Any, a: DeviceArray, of: Any, memory_format: Any = None) -> DeviceArray:
-    if a.dtype.kind == "c" or np.dtype(of.np).kind == "c":
-        raise NotServed("a conversion of complex numbers")
     return _copy(backend, a, np.dtype(of.np), memory_format)
 
 
 def _overwritten(backend: Any, a: DeviceArray, source: DeviceArray) -> DeviceArray:
-    if a.dtype.kind == "c" or source.dtype.kind == "c" or source.__class__ is not DeviceArray:
-        raise NotServed("a conversion of complex numbers")
+    if source.__class__ is not DeviceArray:
+        raise NotServed("a copy from the host")
     made: DeviceArray = backend.empty(a.shape, a.dtype, None, poison=False)
     launches.convert(backend, made, source)
     return made
@@ -112,7 +109,7 @@ def _repeat(backend: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
 
 def _pad(backend: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
     sizes = as_tuple(pad)
-    if len(sizes) % 2 or len(sizes) > 2 * a.ndim or a.dtype.kind == "c":
+    if len(sizes) % 2 or len(sizes) > 2 * a.ndim:
         raise NotServed("a padding of this kind")
     if a.ndim in (4, 5) and not a.flags.c_contiguous:
         raise NotServed("a padding in another memory format")
@@ -132,18 +129,21 @@ def _pad(backend: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
 
 
 def _masked_fill(backend: Any, a: DeviceArray, mask: Any, value: Any) -> DeviceArray:
-    if mask.__class__ is not DeviceArray or mask.dtype.kind != "b" or np.ndim(value) or a.dtype.kind == "c":
+    if mask.__class__ is not DeviceArray or mask.dtype.kind != "b" or np.ndim(value) or a.itemsize > 8:
         raise NotServed("a mask of this kind")
+    of = np.dtype(launches.MOVED[a.itemsize])  # bits are moved, whatever they mean
     if value.__class__ is DeviceArray:
         value = functions.as_dtype(backend, value, a.dtype)
+        value = value.relaid(value.shape, value.strides, 0, of)
     else:
-        value = np.asarray(value).astype(a.dtype)
-    meaning = functions.choice(dt.from_numpy_dtype(a.dtype).name)
+        value = np.asarray(value).astype(a.dtype).reshape(1).view(of).reshape(())
+    meaning = functions.choice(of.name)
     shape = np.broadcast_shapes(a.shape, mask.shape)
     made: DeviceArray = backend.empty(
         shape, a.dtype, a.strides if a.dense and shape == a.shape else None, poison=False
     )
-    launches.into(backend, meaning, (mask, value, a), (made,), "masked_fill")
+    given, to = (x.relaid(x.shape, x.strides, 0, of) for x in (a, made))
+    launches.into(backend, meaning, (mask, value, given), (to,), "masked_fill")
     return made
 
 
@@ -191,6 +191,23 @@ def _diag_embed(backend: Any, a: DeviceArray, offset: int = 0, dim1: int = -2, d
     return launches.copied(backend, made.transpose(order))
 
 
+def _complex(backend: Any, real: DeviceArray, imag: DeviceArray) -> DeviceArray:
+    if real.dtype != imag.dtype or real.dtype.kind != "f" or real.itemsize < 4:
+        raise NotServed("parts of these dtypes")
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    made: DeviceArray = backend.empty(shape, np.dtype(f"c{2 * real.itemsize}"), None, poison=False)
+    for part, given in zip(complexes.split(made), (real, imag), strict=True):
+        launches.convert(backend, part, given)
+    return made
+
+
+def _polar(backend: Any, size: DeviceArray, angle: DeviceArray) -> DeviceArray:
+    def u(function: Any, *x: Any) -> Any:
+        return functions.ufunc(backend, function, x, {})
+
+    return _complex(backend, *[u(np.multiply, size, u(f, angle)) for f in (np.cos, np.sin)])
+
+
 def _equal(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
     if a.shape != b.shape or a.dtype != b.dtype or not a.size:
         raise NotServed("equal of unlike operands")
@@ -213,5 +230,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "tril": _triangle(False),
     "triu": _triangle(True),
     "diag_embed": _diag_embed,
+    "complex": _complex,
+    "polar": _polar,
     "equal": _equal,
 }

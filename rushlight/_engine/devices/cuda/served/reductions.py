@@ -11,7 +11,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
-from rushlight._engine.devices.cuda.kernels import reducing
+from rushlight._engine.devices.cuda.kernels import complexes, launches, reducing
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.loops.row_plan import wide
@@ -43,7 +43,7 @@ def reduce(
     """A reduce row over axes."""
     how, given = reducer.meaning.combine, dt.from_numpy_dtype(a.dtype).name
     if compute.is_complex or given.startswith("complex"):
-        raise NotServed("a reduction of complex numbers")
+        return _of_parts(backend, reducer, a, axes, keepdim, compute, result)
     work = "bool" if how in ("any", "all") else dt.opmath(compute).name
     mapped = _mapped(reducer.meaning.map, given, given if how in ("any", "all") else work)
     if how not in ("any", "all") and given != compute.name:
@@ -55,6 +55,20 @@ def reduce(
     shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])
     made: DeviceArray = backend.empty(shape, result.np, None, poison=False)
     into(backend, how, mapped, finish, a, axes, made, reducer.row.name)
+    return made
+
+
+def _of_parts(
+    backend: Any, reducer: Any, a: DeviceArray, axes: Any, keepdim: bool, compute: Any, result: Any
+) -> DeviceArray:
+    """Sums and means of complex numbers: of each part."""
+    if reducer.row.name not in ("sum", "mean") or a.dtype.kind != "c" or result is not compute:
+        raise NotServed("a reduction of complex numbers")
+    real = compute.to_real()
+    found = [reduce(backend, reducer, part, axes, keepdim, real, real) for part in complexes.split(a)]
+    made: DeviceArray = backend.empty(found[0].shape, compute.np, None, poison=False)
+    for part, given in zip(complexes.split(made), found, strict=True):
+        launches.convert(backend, part, given)
     return made
 
 

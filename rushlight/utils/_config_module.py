@@ -1,4 +1,7 @@
-"""`patch` of PyTorch's modules of settings: a context, or a decorator, in which they have other values."""
+"""torch.utils._config_module: `patch` of PyTorch's modules of settings.
+
+A context, or a decorator, in which they have other values.
+"""
 
 from __future__ import annotations
 

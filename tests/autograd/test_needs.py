@@ -1,0 +1,47 @@
+"""A backward pass for some inputs computes no gradients for others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.recording import TAPE
+from rushlight.utils.flop_counter import FlopCounterMode
+
+F = torch.nn.functional
+
+
+def _work(inputs: Any, out: Any) -> int:
+    with FlopCounterMode(display=False) as counter:
+        torch.autograd.grad(out, inputs, torch.ones_like(out), retain_graph=True)
+    return int(counter.get_total_flops())
+
+
+def test_gradients_that_nobody_asked_for() -> None:
+    assert not TAPE
+    a, b = torch.randn(8, 16, requires_grad=True), torch.randn(16, 4, requires_grad=True)
+    out = a @ b
+    assert _work((a,), out) == _work((b,), out) == _work((a, b), out) // 2
+    x, w = torch.randn(1, 4, 8, 8, requires_grad=True), torch.randn(4, 4, 3, 3, requires_grad=True)
+    out = F.conv2d(x, w)
+    assert _work((x,), out) and _work((x,), out) + _work((w,), out) == _work((x, w), out)
+
+
+def test_passes_within_passes_want_what_they_want() -> None:
+    a, b = torch.randn(3, 3, requires_grad=True), torch.randn(3, 3, requires_grad=True)
+    inner: list[Any] = []
+
+    def hook(grad: Any) -> None:
+        with torch.enable_grad():
+            p, q = torch.randn(2, 2, requires_grad=True), torch.randn(2, 2, requires_grad=True)
+            (p @ q).sum().backward()
+        inner.append((p.grad is not None, q.grad is not None))
+
+    middle = a @ b
+    middle.register_hook(hook)
+    (found,) = torch.autograd.grad((middle @ b).sum(), (a,), retain_graph=True)
+    assert inner == [(True, True)] and found is not None
+    (middle @ b).sum().backward(inputs=[b], retain_graph=True)
+    assert a.grad is None and b.grad is not None
+    (middle @ b).sum().backward()
+    assert a.grad is not None and torch.equal(a.grad, found)
