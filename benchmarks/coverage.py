@@ -34,7 +34,7 @@ class Step:
         return self.run(*args, **kwargs)
 
 
-CALLS, WARM = 36, 26
+CALLS, WARM = 48, 38
 
 
 class MLP(nn.Module):

@@ -18,6 +18,7 @@ _FAMILIES = {
     "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 "
     "efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s "
     "efficientnet_v2_m efficientnet_v2_l",
+    "googlenet": "GoogLeNet GoogLeNetOutputs googlenet",
     "mnasnet": "MNASNet mnasnet0_5 mnasnet0_75 mnasnet1_0 mnasnet1_3",
     "mobilenetv2": "MobileNetV2 mobilenet_v2",
     "mobilenetv3": "MobileNetV3 mobilenet_v3_large mobilenet_v3_small",

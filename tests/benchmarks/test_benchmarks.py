@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import rushlight
-from benchmarks import young
+from benchmarks import widths, young
 from benchmarks.__main__ import amount, cells
 from benchmarks.eager import EAGER, section
 from benchmarks.floor import WORK, Machine
@@ -90,3 +90,11 @@ def test_the_section_on_young_processes():
         text.startswith(young.HEADING)
         and "| A small MLP, 100 steps | 500 | 250 | 1000 | 0.50, 0.25 |" in text
     )
+
+
+def test_widths_are_told_side_by_side() -> None:
+    titles = widths.names()
+    assert {"relu of 64k", "add, 4096 x 1024"} <= set(titles.values())
+    text = widths.section(["a", "b"], {"AVX-512": [0.5, 2.0], "AVX2": [1.0, 1.0]})
+    assert text.startswith(widths.HEADING) and "| b | 2.00 | 1.00 |" in text
+    assert "Geometric mean 1.00 with AVX-512 and 1.00 with AVX2 (bar 0.6);\n1 and 0 are above 1.2." in text

@@ -216,3 +216,15 @@ def test_scaled_images_are_as_outside():
         return F.max_unpool2d(values, places, 2)
 
     assert torch.equal(torch.jit.trace(back, (values, places))(values, places), back(values, places))
+
+
+def test_functions_of_methods_are_traced():
+    x = torch.tensor([5.0, 7.0])
+    for function in (
+        lambda x: torch.zero_(x * 1),
+        lambda x: torch.fill_(x * 1, 3.0),
+        lambda x: torch.detach(x) + 1,
+    ):
+        traced = torch.jit.trace(function, (torch.ones(2),))
+        assert traced(x).tolist() == function(x).tolist()
+    assert torch.vmap(torch.detach)(x).tolist() == x.tolist()

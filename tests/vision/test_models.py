@@ -205,3 +205,14 @@ def test_what_is_not_there_is_said() -> None:
     assert set(models.list_models(models.segmentation)) < set(dir(models.segmentation))
     with pytest.raises(AttributeError, match="segmentation' has no attribute 'unet'; there are"):
         models.segmentation.unet
+
+
+def test_googlenet_has_two_more_classifiers_in_training() -> None:
+    torch.manual_seed(0)
+    with pytest.warns(FutureWarning, match="default weight initialization"):
+        model = models.googlenet(num_classes=5)
+    assert sum(p.numel() for p in model.parameters()) == 9945263
+    model.train()
+    found = model(torch.randn(2, 3, 64, 64))
+    assert type(found).__name__ == "GoogLeNetOutputs" and [v.shape for v in found] == [(2, 5)] * 3
+    assert model.eval()(torch.randn(1, 3, 64, 64)).shape == (1, 5)

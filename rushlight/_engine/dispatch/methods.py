@@ -633,11 +633,29 @@ METHODS: dict[str, Callable[..., Any]] = {
     "cfloat": _converter("cfloat", dt.complex64),
     "cdouble": _converter("cdouble", dt.complex128),
 }
+
+
+def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """torch.NAME(input, ...): the method, as the input's class has it."""
+
+    @wraps(method)
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise wrong_type(name, "input", "Tensor", input, 1)
+        return getattr(input, name)(*args, **kwargs)
+
+    call.__module__, call.__qualname__ = "rushlight", name
+    return call
+
+
 # Functions of the same meaning at the top level.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "fill_": fill_,
-    "zero_": zero_,
-    "resize_as_": resize_as_,
-    "detach": Tensor.detach,
-    "detach_": Tensor.detach_,
+    name: _function(name, method)
+    for name, method in (
+        ("fill_", fill_),
+        ("zero_", zero_),
+        ("resize_as_", resize_as_),
+        ("detach", Tensor.detach),
+        ("detach_", Tensor.detach_),
+    )
 }

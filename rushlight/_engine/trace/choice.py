@@ -157,6 +157,6 @@ class Choice:
 
 # How often calls are tried each way, at least and at most; which ratio of times is near; how many calls may
 # be recorded or compiled before that.
-_TRIES, _MOST_TRIES, _NEAR, _PATIENCE = 4, 16, 0.85, 16
+_TRIES, _MOST_TRIES, _NEAR, _PATIENCE = 4, 8, 0.85, 16
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt.
 _AT_ONCE, _SHARE = 2, 0.15

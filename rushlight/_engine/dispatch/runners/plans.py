@@ -249,6 +249,7 @@ def _plain(p: Param, value: Any) -> bool:
 def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any, Run | None, list[Any]]:
     """(the result of run(*values), the plan of such calls, kernels with which it may become another)."""
     script, operands = Script(), [p for p in row.params if p.is_tensor or p.is_list]
+    script.failed = any(p.name in _SCOPE for p in operands)  # which the plan's own names would be
 
     def note(t: Any, name: str) -> Any:
         if isinstance(t, Tensor):

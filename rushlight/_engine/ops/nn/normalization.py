@@ -495,9 +495,9 @@ def _update_running(
 
 
 @composite(name="_moved_running", where=("aten",), planned=True)
-def _moved_running(running, fresh, scale: float, momentum: float):
-    """The running moments (C), moved towards fresh ones (1, C, 1, ...) times a scale."""
-    return (1 - momentum) * running + momentum * (fresh.reshape(-1) * scale)
+def _moved_running(running, moments, scale: float, momentum: float):
+    """The running moments (C), moved towards others (1, C, 1, ...) times a scale."""
+    return (1 - momentum) * running + momentum * (moments.reshape(-1) * scale)
 
 
 @composite(where=("nn.functional",), planned=True)

@@ -1,0 +1,183 @@
+"""GoogLeNet: Szegedy et al., "Going Deeper with Convolutions", CVPR 2015."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import rushlight as torch
+import rushlight.nn.functional as F
+from rushlight import Tensor, nn
+from rushlight._engine.core.callers import warn
+from rushlight_vision.models import _api
+
+GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
+
+
+class BasicConv2d(nn.Module):
+    """A convolution without bias, batch norm, ReLU."""
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(in_channels, out_channels, bias=False, **options)
+        self.bn = nn.BatchNorm2d(out_channels, eps=0.001)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, C, H, W)."""
+        return F.relu(self.bn(self.conv(x)), inplace=True)
+
+
+class Inception(nn.Module):
+    """Four branches over the same features, one after the other in the channels of the result."""
+
+    def __init__(
+        self, inputs: int, ch1x1: int, ch3x3red: int, ch3x3: int, ch5x5red: int, ch5x5: int, pool_proj: int
+    ) -> None:
+        super().__init__()
+        self.branch1 = BasicConv2d(inputs, ch1x1, kernel_size=1)
+        self.branch2 = nn.Sequential(
+            BasicConv2d(inputs, ch3x3red, kernel_size=1),
+            BasicConv2d(ch3x3red, ch3x3, kernel_size=3, padding=1),
+        )
+        # 3x3, not 5x5: the published weights were trained so.
+        self.branch3 = nn.Sequential(
+            BasicConv2d(inputs, ch5x5red, kernel_size=1),
+            BasicConv2d(ch5x5red, ch5x5, kernel_size=3, padding=1),
+        )
+        self.branch4 = nn.Sequential(
+            nn.MaxPool2d(kernel_size=3, stride=1, padding=1, ceil_mode=True),
+            BasicConv2d(inputs, pool_proj, kernel_size=1),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, C, H, W); gives (N, ch1x1 + ch3x3 + ch5x5 + pool_proj, H, W)."""
+        return torch.cat([self.branch1(x), self.branch2(x), self.branch3(x), self.branch4(x)], 1)
+
+
+class InceptionAux(nn.Module):
+    """A classifier beside the main one, of features from the middle."""
+
+    def __init__(self, inputs: int, num_classes: int, dropout: float = 0.7) -> None:
+        super().__init__()
+        self.conv = BasicConv2d(inputs, 128, kernel_size=1)
+        self.fc1 = nn.Linear(2048, 1024)
+        self.fc2 = nn.Linear(1024, num_classes)
+        self.dropout = nn.Dropout(p=dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, inputs, 14, 14); gives (N, num_classes)."""
+        x = torch.flatten(self.conv(F.adaptive_avg_pool2d(x, (4, 4))), 1)
+        return self.fc2(self.dropout(F.relu(self.fc1(x), inplace=True)))
+
+
+# name: (channels in, 1x1, 3x3's reduction, 3x3, 5x5's reduction, 5x5, after pooling)
+_INCEPTIONS = {
+    "inception3a": (192, 64, 96, 128, 16, 32, 32),
+    "inception3b": (256, 128, 128, 192, 32, 96, 64),
+    "maxpool3": 3,
+    "inception4a": (480, 192, 96, 208, 16, 48, 64),
+    "inception4b": (512, 160, 112, 224, 24, 64, 64),
+    "inception4c": (512, 128, 128, 256, 24, 64, 64),
+    "inception4d": (512, 112, 144, 288, 32, 64, 64),
+    "inception4e": (528, 256, 160, 320, 32, 128, 128),
+    "maxpool4": 2,
+    "inception5a": (832, 256, 160, 320, 32, 128, 128),
+    "inception5b": (832, 384, 192, 384, 48, 128, 128),
+}
+
+
+class GoogLeNet(nn.Module):
+    """Nine inceptions. In training, with aux_logits, two more classifiers' logits come with the result."""
+
+    __constants__ = ["aux_logits", "transform_input"]
+
+    def __init__(
+        self,
+        num_classes: int = 1000,
+        aux_logits: bool = True,
+        transform_input: bool = False,
+        init_weights: bool | None = None,
+        blocks: Any = None,
+        dropout: float = 0.2,
+        dropout_aux: float = 0.7,
+    ) -> None:
+        super().__init__()
+        if init_weights is None:
+            warn(
+                "The default weight initialization of GoogleNet will be changed in future releases of "
+                "torchvision. If you wish to keep the old behavior (which leads to long initialization "
+                "times due to scipy/scipy#11299), please set init_weights=True.",
+                FutureWarning,
+            )
+            init_weights = True
+        conv, inception, aux = (BasicConv2d, Inception, InceptionAux) if blocks is None else blocks
+        self.aux_logits, self.transform_input = aux_logits, transform_input
+        self.conv1 = conv(3, 64, kernel_size=7, stride=2, padding=3)
+        self.maxpool1 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
+        self.conv2 = conv(64, 64, kernel_size=1)
+        self.conv3 = conv(64, 192, kernel_size=3, padding=1)
+        self.maxpool2 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
+        for name, widths in _INCEPTIONS.items():
+            pool = isinstance(widths, int)
+            setattr(
+                self, name, nn.MaxPool2d(widths, stride=2, ceil_mode=True) if pool else inception(*widths)
+            )
+        self.aux1 = aux(512, num_classes, dropout=dropout_aux) if aux_logits else None
+        self.aux2 = aux(528, num_classes, dropout=dropout_aux) if aux_logits else None
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.dropout = nn.Dropout(p=dropout)
+        self.fc = nn.Linear(1024, num_classes)
+        if init_weights:
+            self._initialize()
+
+    def _initialize(self) -> None:
+        for m in self.modules():
+            if isinstance(m, (nn.Conv2d, nn.Linear)):
+                nn.init.trunc_normal_(m.weight, mean=0.0, std=0.01, a=-2, b=2)
+            elif isinstance(m, nn.BatchNorm2d):
+                nn.init.constant_(m.weight, 1)
+                nn.init.constant_(m.bias, 0)
+
+    def _transform_input(self, x: Tensor) -> Tensor:
+        if not self.transform_input:
+            return x
+        means, deviations = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+        return torch.cat(
+            [
+                torch.unsqueeze(x[:, i], 1) * (d / 0.5) + (m - 0.5) / 0.5
+                for i, (m, d) in enumerate(zip(means, deviations, strict=True))
+            ],
+            1,
+        )
+
+    def forward(self, x: Tensor) -> Tensor | GoogLeNetOutputs:
+        """x: (N, 3, H, W); gives (N, num_classes), or GoogLeNetOutputs of three such."""
+        x = self.maxpool1(self.conv1(self._transform_input(x)))
+        x = self.maxpool2(self.conv3(self.conv2(x)))
+        aside: dict[str, Tensor | None] = {"inception4a": None, "inception4d": None}
+        others = {"inception4a": self.aux1, "inception4d": self.aux2}
+        for name in _INCEPTIONS:
+            x = getattr(self, name)(x)
+            other = others.get(name)
+            if other is not None and self.training:
+                aside[name] = other(x)
+        x = self.fc(self.dropout(torch.flatten(self.avgpool(x), 1)))
+        if self.training and self.aux_logits:
+            return GoogLeNetOutputs(x, aside["inception4d"], aside["inception4a"])
+        return x
+
+
+def googlenet(*, weights: Any = None, progress: bool = True, **options: Any) -> GoogLeNet:
+    """A GoogLeNet; with weights without the classifiers beside, unless aux_logits is asked for."""
+    if weights is None:
+        return _api.build(GoogLeNet, "googlenet", None, progress, options, {})
+    fixed = {"transform_input": True, "aux_logits": True, "init_weights": False, "num_classes": 1000}
+    asked = options.pop("aux_logits", False)
+    model: GoogLeNet = _api.build(GoogLeNet, "googlenet", weights, progress, options, fixed)
+    if not asked:
+        model.aux_logits, model.aux1, model.aux2 = False, None, None
+    else:
+        warn(
+            "auxiliary heads in the pretrained googlenet model are NOT pretrained, so make sure to train them"
+        )
+    return model
