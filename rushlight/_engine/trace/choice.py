@@ -17,10 +17,14 @@ from rushlight._engine.trace.trace import Node
 
 
 class Sample:
-    """How long a call took, its backward() included. warm: it was matched whole, and all was compiled."""
+    """How long a call took, its backward() included.
+
+    warm: it was matched whole, and all was compiled; new: it did what had not been recorded.
+    """
 
     def __init__(self, trace: Trace | None) -> None:
-        self.trace, self.seconds, self.noted, self.warm = trace, 0.0, 0.0, True
+        self.trace, self.seconds, self.noted = trace, 0.0, 0.0
+        self.warm, self.new = True, False
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """function(*args, **kwargs), its ops matched with the trace, if there is one."""
@@ -66,7 +70,8 @@ class Sample:
                 return function(*args, **kwargs)
         finally:
             trace.busy.release()
-            self.warm = self.warm and region.warm and not region.recorded
+            self.new = self.new or region.recorded > 0
+            self.warm = self.warm and region.warm and not self.new
 
 
 def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -80,7 +85,8 @@ class Choice:
     They are tried both ways, a few times each, and again after more and more calls. The first run as they
     are: what never comes again is not worth a record. Of a function that is called with many kinds of
     arguments (texts of any length), the first kinds are tried at once, others as far as recording and
-    compiling for them takes no more than a share of the time.
+    compiling for them takes no more than a share of the time. So it is with what has been given up because
+    call after call did something new (a solver whose steps depend on values).
     """
 
     def __init__(self) -> None:
@@ -88,7 +94,8 @@ class Choice:
         self.matches = False
         self._samples: dict[bool, list[float]] = {True: [], False: []}
         self._last: Sample | None = None
-        self._cold = self._number = 0
+        self._cold = self._new = self._number = 0
+        self._given_up = False
         # How long a call takes, as was decided.
         self._seconds = 0.0
 
@@ -118,14 +125,15 @@ class Choice:
         seconds, sample.noted = sample.seconds - sample.noted, sample.seconds
         if sample.warm:
             trace.worked += seconds
-        elif self._number > _AT_ONCE:
+        elif self._number > _AT_ONCE or self._given_up:
             trace.learnt += seconds
 
     def _may_learn(self, trace: Trace) -> bool:
         if not self._number:
             trace.kinds += 1
             self._number = trace.kinds
-        return self._number <= _AT_ONCE or trace.learnt <= _SHARE * trace.worked
+        at_once = self._number <= _AT_ONCE and not self._given_up
+        return at_once or trace.learnt <= _SHARE * trace.worked
 
     def _note(self, trace: Trace) -> None:
         last, self._last = self._last, None
@@ -137,6 +145,7 @@ class Choice:
             self._samples[matched].append(last.seconds)
         else:
             self._cold += 1
+            self._new += last.new
         tries = len(self._samples[False])
         if tries >= _TRIES:
             # Whatever else the machine does adds to a time: the least of a few is compared, of more where
@@ -144,19 +153,21 @@ class Choice:
             by_matching, eagerly = min(self._samples[True]), min(self._samples[False])
             if tries >= _MOST_TRIES or not _NEAR * eagerly < by_matching < eagerly / _NEAR:
                 self._decide(by_matching <= eagerly)
-        elif self._cold > _PATIENCE:
+        elif self._cold > _PATIENCE or self._new > _NEW:
+            self._given_up = True
             self._decide(False)
 
     def _decide(self, matches: bool) -> None:
         if not matches and not any(map(MATCHERS.__contains__, map(type, MODES))):
             expect_filled()
         self._seconds = min(self._samples[matches], default=0.0)
-        self.matches, self._samples, self._cold = matches, {True: [], False: []}, 0
+        self.matches, self._samples = matches, {True: [], False: []}
+        self._cold = self._new = 0
         self.until, self.wait = self.calls + self.wait, 4 * self.wait
 
 
 # How often calls are tried each way, at least and at most; which ratio of times is near; how many calls may
-# be recorded or compiled before that.
-_TRIES, _MOST_TRIES, _NEAR, _PATIENCE = 4, 8, 0.85, 16
+# be recorded or compiled before that, and how many of these may do something new.
+_TRIES, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 8, 0.85, 16, 8
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt.
 _AT_ONCE, _SHARE = 2, 0.15

@@ -75,3 +75,21 @@ def test_many_kinds_are_learnt_by_and_by():
     cold = [kind._cold for kind in kinds]
     assert now.kinds == 40 and all(kind.until > 2 or kind._cold for kind in kinds[:2])
     assert sum(cold[2:]) < 40  # all of them would be some two hundred
+
+
+def test_what_does_something_new_at_each_call_is_given_up():
+    now, kind = matching.Trace(), choice.Choice()
+    steps = iter(range(1000))
+
+    def restless(x):
+        for _ in range(next(steps) % 37):
+            x = x + 1
+        return x * 2
+
+    new = 0
+    for _ in range(200):
+        before, x = kind._new, torch.ones(3)
+        kind.call(now, restless, (x,), {})
+        new += kind._new > before
+    assert kind._given_up and not kind.matches
+    assert new <= 2 * choice._NEW + 2
