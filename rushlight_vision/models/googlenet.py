@@ -71,7 +71,7 @@ class InceptionAux(nn.Module):
 
 
 # name: (channels in, 1x1, 3x3's reduction, 3x3, 5x5's reduction, 5x5, after pooling)
-_INCEPTIONS = {
+_INCEPTIONS: dict[str, int | tuple[int, ...]] = {
     "inception3a": (192, 64, 96, 128, 16, 32, 32),
     "inception3b": (256, 128, 128, 192, 32, 96, 64),
     "maxpool3": 3,
@@ -118,10 +118,10 @@ class GoogLeNet(nn.Module):
         self.conv3 = conv(64, 192, kernel_size=3, padding=1)
         self.maxpool2 = nn.MaxPool2d(3, stride=2, ceil_mode=True)
         for name, widths in _INCEPTIONS.items():
-            pool = isinstance(widths, int)
-            setattr(
-                self, name, nn.MaxPool2d(widths, stride=2, ceil_mode=True) if pool else inception(*widths)
-            )
+            if isinstance(widths, int):
+                setattr(self, name, nn.MaxPool2d(widths, stride=2, ceil_mode=True))
+            else:
+                setattr(self, name, inception(*widths))
         self.aux1 = aux(512, num_classes, dropout=dropout_aux) if aux_logits else None
         self.aux2 = aux(528, num_classes, dropout=dropout_aux) if aux_logits else None
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))

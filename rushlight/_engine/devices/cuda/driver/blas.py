@@ -261,8 +261,7 @@ class Products:
             recording, self.device.recording = self.device.recording, None  # it is no part of a call
             found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
             self.device.recording = recording
-        result: DeviceArray = found
-        return result
+        return found
 
     def _layout(self, matrix: _Matrix, kind: int) -> int:
         made = self._made("cublasLtMatrixLayoutCreate", kind, matrix.rows, matrix.columns, matrix.ld)

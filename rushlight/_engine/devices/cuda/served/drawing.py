@@ -208,8 +208,7 @@ def _multinomial(
     q = draws.ROWS["exponential"](backend, room, 1.0, generator)
     ratio = functions.ufunc(backend, np.divide, (weights, q), {})
     if count == 1:
-        result: DeviceArray = first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
-        return result
+        return first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
     return ordering.ROWS["topk"](backend, ratio, count)[1]
 
 
@@ -221,8 +220,7 @@ def _bernoulli_each(backend: Any, a: DeviceArray, p: DeviceArray, generator: Any
     u = _units(backend, a.shape, engine.claim(-(-a.size // 4) * 4), True)
     chance = functions.as_dtype(backend, p, np.dtype(np.float32))
     found = functions.ufunc(backend, np.less_equal, (u, chance), {})
-    result: DeviceArray = functions.as_dtype(backend, found, a.dtype)
-    return result
+    return functions.as_dtype(backend, found, a.dtype)
 
 
 def _bernoulli(backend: Any, a: DeviceArray, p: Any = None, generator: Any = None) -> DeviceArray:
@@ -248,8 +246,7 @@ def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> 
     made = draws.ROWS["normal_fill"](backend, room, 0.0, spread, generator)
     if std.__class__ is DeviceArray:
         made = functions.ufunc(backend, np.multiply, (made, std), {})
-    result: DeviceArray = functions.ufunc(backend, np.add, (made, mean), {})
-    return result
+    return functions.ufunc(backend, np.add, (made, mean), {})
 
 
 ROWS: dict[str, Callable[..., Any]] = {

@@ -30,8 +30,7 @@ def _angle(n: int, j: Any, k: Any, forward: bool, of: Any) -> Any:
 
 def _waves(backend: Any, n: int, forward: bool, of: Any) -> DeviceArray:
     line = np.arange(n)
-    result: DeviceArray = backend.kept(("waves", n, forward, of), lambda: _angle(n, line, line, forward, of))
-    return result
+    return backend.kept(("waves", n, forward, of), lambda: _angle(n, line, line, forward, of))
 
 
 def _divisor(n: int) -> int:
@@ -48,8 +47,7 @@ def _transformed(backend: Any, z: DeviceArray, forward: bool) -> DeviceArray:
     if one == 1:
         if n > MOST:
             raise NotServed(f"a transform of {n} numbers, which has no small divisor")
-        result: DeviceArray = backend.blas.product(z, _waves(backend, n, forward, z.dtype))
-        return result
+        return backend.blas.product(z, _waves(backend, n, forward, z.dtype))
     two = n // one
     inner = backend.blas.product(_waves(backend, one, forward, z.dtype), z.reshape(b, one, two))
     turns = backend.kept(

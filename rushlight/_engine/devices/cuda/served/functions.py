@@ -206,8 +206,7 @@ def _full_like(backend: Any, a: DeviceArray, value: Any, dtype: Any = None, **ho
 
 
 def _infinite(backend: Any, a: DeviceArray, value: float) -> DeviceArray:
-    result: DeviceArray = ufunc(backend, np.equal, (a, np.asarray(value).astype(a.dtype)), {})
-    return result
+    return ufunc(backend, np.equal, (a, np.asarray(value).astype(a.dtype)), {})
 
 
 def _contiguous(backend: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:

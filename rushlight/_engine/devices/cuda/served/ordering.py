@@ -258,8 +258,7 @@ def _middle(backend: Any, a: DeviceArray, d: int, skip_nan: bool) -> DeviceArray
 def _median_all(backend: Any, a: DeviceArray, skip_nan: bool) -> DeviceArray:
     _real(a)
     flat = launches.contiguous(backend, a).reshape(-1)
-    result: DeviceArray = _taken(backend, flat, 0, _middle(backend, flat, 0, skip_nan)).reshape(())
-    return result
+    return _taken(backend, flat, 0, _middle(backend, flat, 0, skip_nan)).reshape(())
 
 
 def _median(name: str, skip_nan: bool) -> Callable[..., Any]:

@@ -35,13 +35,11 @@ def number(backend: Any, a: DeviceArray) -> Any:
 
 
 def _flat(backend: Any, a: DeviceArray) -> DeviceArray:
-    result: DeviceArray = launches.contiguous(backend, a).reshape(-1)
-    return result
+    return launches.contiguous(backend, a).reshape(-1)
 
 
 def _numbers(backend: Any, n: int) -> DeviceArray:
-    result: DeviceArray = backend.kept(("numbers", n), lambda: np.arange(n))
-    return result
+    return backend.kept(("numbers", n), lambda: np.arange(n))
 
 
 # --- where something is ---------------------------------------------------------------------------
@@ -99,8 +97,7 @@ def _nonzero(backend: Any, a: DeviceArray) -> DeviceArray:
     made: DeviceArray = backend.empty((a.ndim, flat.size), _INT64, None, poison=False)
     for k, places in enumerate(coordinates(backend, flat, a.shape)):
         launches.convert(backend, made[k], places)
-    result: DeviceArray = made.T
-    return result
+    return made.T
 
 
 def _masked(backend: Any, a: DeviceArray, mask: Any) -> tuple[DeviceArray, DeviceArray]:
@@ -450,8 +447,7 @@ def _isin(backend: Any, a: Any, tests: Any, assume_unique: bool = False, invert:
     last = functions.ufunc(backend, np.minimum, (place, two.size - 1), {})
     there = read_at(backend, line, [(0, last)], [], last.shape, "isin", False)
     relation = np.not_equal if invert else np.equal
-    result: DeviceArray = functions.ufunc(backend, relation, (one, there), {})
-    return result
+    return functions.ufunc(backend, relation, (one, there), {})
 
 
 # --- what differs ---------------------------------------------------------------------------------
@@ -514,8 +510,7 @@ def _repeat_each(backend: Any, a: DeviceArray, times: int, dim: int) -> DeviceAr
         (*a.shape[: dim + 1], times, *a.shape[dim + 1 :]), (*a.strides[: dim + 1], 0, *a.strides[dim + 1 :])
     )
     shape = (*a.shape[:dim], a.shape[dim] * times, *a.shape[dim + 1 :])
-    result: DeviceArray = launches.copied(backend, wide).reshape(*shape)
-    return result
+    return launches.copied(backend, wide).reshape(*shape)
 
 
 ROWS: dict[str, Callable[..., Any]] = {
