@@ -144,3 +144,14 @@ def test_passes_over_graphs():
     torch._C._jit_pass_dce(graph)
     function = torch._C._create_function_from_graph("f", graph)
     assert function(torch.ones(2)).tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize("method", ["resize_", "resize_as_"])
+def test_what_a_trace_cannot_follow_is_said(method):
+    def changed(x, y):
+        z = x.clone()
+        getattr(z, method)(y if method == "resize_as_" else y.shape)
+        return z * y
+
+    with pytest.warns(torch.jit.TracerWarning, match=f"{method} can't be represented in the JIT"):
+        torch.jit.trace(changed, (torch.ones(2, 3), torch.ones(3, 2)), check_trace=False)

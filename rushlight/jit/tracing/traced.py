@@ -66,6 +66,29 @@ def _leaving(method: str, what: str) -> Callable[..., Any]:
     return leave
 
 
+_UNSEEN = (
+    "{} can't be represented in the JIT at the moment, so we won't connect any uses of this value with its "
+    "current trace. If you happen to use it again, it will show up as a constant in the graph. Consider "
+    "using `view` or `reshape` to make it traceable."
+)
+
+
+def _unconnected(method: str) -> Callable[..., Any]:
+    """A method after which a tensor is no value of the trace any more."""
+    plain = getattr(torch.Tensor, method)
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tracer = tracing()
+        if tracer is not None:
+            warn(_UNSEEN.format(method), TracerWarning)
+            tracer.values.pop(id(self), None)
+        with paused():
+            plain(_plain(self), *map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        return self
+
+    return run
+
+
 def _recorded(method: str) -> Callable[..., Any]:
     """A method that is no op of the table, recorded by hand."""
     plain = getattr(torch.Tensor, method)
@@ -141,6 +164,7 @@ class TracedTensor(torch.Tensor):
     detach, contiguous = _recorded("detach"), _recorded("contiguous")
     zero_, fill_, copy_ = _recorded("zero_"), _recorded("fill_"), _recorded("copy_")
     requires_grad_ = _recorded("requires_grad_")
+    resize_, resize_as_ = _unconnected("resize_"), _unconnected("resize_as_")
 
     def detach_(self) -> Any:
         """Let go of the graph: from here on it is another value."""
