@@ -27,7 +27,7 @@ import stubclasses  # noqa: E402
 from stubops import op_lines  # noqa: E402
 from stubtypes import Scope, imports  # noqa: E402
 
-from rushlight import sparse  # noqa: E402
+from rushlight import cuda, sparse  # noqa: E402
 from rushlight._engine import lazy  # noqa: E402
 from rushlight._engine.core import dtype, results  # noqa: E402
 from rushlight._engine.dispatch import dispatcher, methods  # noqa: E402
@@ -254,7 +254,7 @@ def declared(scope: Scope, module: ModuleType, name: str, value: Any) -> list[st
 
 
 # Modules of a device: what they are where there is one, whatever the process that writes the stubs has.
-_CUDA = ("api", "memory_api", "stream_api", "random_api", "graphs")
+_CUDA = vars(cuda)["_MODULES"]
 _DEVICE_MODULES = {
     "rushlight.accelerator": ("any_api",),
     "rushlight.cuda": _CUDA,

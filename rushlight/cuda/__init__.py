@@ -37,9 +37,11 @@ _MORE = (
     "list_gpu_processes",
     "default_generators",
 )
+# Where it comes from, in rushlight._engine.devices.cuda.
+_MODULES = ("api", "memory_api", "stream_api", "random_api", "graphs")
 globals().update(_names)
 if accelerator.platform() is not None:
-    for _module in ("api", "memory_api", "stream_api", "random_api", "graphs"):
+    for _module in _MODULES:
         _there = vars(_import(f"rushlight._engine.devices.cuda.{_module}"))
         globals().update({n: f for n, f in _there.items() if n in _names or n in _MORE})
 

@@ -73,6 +73,12 @@ _UNSEEN = (
 )
 
 
+def _untraced(plain: Callable[..., Any], self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the method does to plain tensors, while nothing is recorded."""
+    with paused():
+        return plain(_plain(self), *map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+
+
 def _unconnected(method: str) -> Callable[..., Any]:
     """A method after which a tensor is no value of the trace any more."""
     plain = getattr(torch.Tensor, method)
@@ -82,8 +88,7 @@ def _unconnected(method: str) -> Callable[..., Any]:
         if tracer is not None:
             warn(_UNSEEN.format(method), TracerWarning)
             tracer.values.pop(id(self), None)
-        with paused():
-            plain(_plain(self), *map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        _untraced(plain, self, args, kwargs)
         return self
 
     return run
@@ -94,8 +99,7 @@ def _recorded(method: str) -> Callable[..., Any]:
     plain = getattr(torch.Tensor, method)
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with paused():
-            found = plain(_plain(self), *map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        found = _untraced(plain, self, args, kwargs)
         tracer = tracing()
         if tracer is None:
             return self if method.endswith("_") else found
@@ -110,8 +114,7 @@ def _converted(method: str) -> Callable[..., Any]:
     plain = getattr(torch.Tensor, method)
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with paused():
-            found = plain(_plain(self), *map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        found = _untraced(plain, self, args, kwargs)
         tracer = tracing()
         if tracer is None or not isinstance(found, torch.Tensor):  # x.type() is a text
             return found

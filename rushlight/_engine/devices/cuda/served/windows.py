@@ -344,9 +344,9 @@ def _avg_pool(
     made: DeviceArray = backend.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
     if math.prod(kernel) > MOST:
         _mean_of_many(backend, a, kernel, stride, pad, out, share, made)
-        return _formatted(backend, made, len(kernel) == 2 and _last(a))
-    views = _views(backend, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
-    launches.into(backend, _means(len(views), of.name, wide.name), [*views, share], (made,), "avg pool")
+    else:
+        views = _views(backend, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
+        launches.into(backend, _means(len(views), of.name, wide.name), [*views, share], (made,), "avg pool")
     return _formatted(backend, made, len(kernel) == 2 and _last(a))
 
 
