@@ -39,8 +39,11 @@ def written(x: torch.Tensor, *where: Any, values: Any, accumulate: bool = False)
     return y
 
 
+GENERATOR = torch.Generator().manual_seed(0)
+
+
 def x(*shape: int, of: Any = torch.float32) -> Any:
-    return (torch.randn(*shape) * 3).to(of)
+    return (torch.randn(*shape, generator=GENERATOR) * 3).to(of)
 
 
 NAN = torch.tensor([3.0, math.nan, -1.0, 3.0, math.inf, -0.0, 0.0, math.nan, -math.inf, 2.0])
@@ -49,6 +52,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "a mask": (lambda a, m: a[m], x(5, 4), x(5, 4) > 0),
     "a mask of rows": (lambda a, m: a[m], x(5, 4), x(5) > 0),
     "a mask behind": (lambda a, m: a[:, m], x(5, 4), x(4) > 0),
+    "a mask behind that selects nothing": (lambda a, m: a[:, m], x(5, 4, 3), torch.zeros(4, dtype=torch.bool)),
     "a mask and positions": (lambda a, m, i: a[m, i], x(3, 4), torch.tensor([True, False, True]), torch.tensor([1, -1])),
     "a mask of nothing": (lambda a, m: a[m], x(5), torch.zeros(5, dtype=torch.bool)),
     "nonzero": (lambda a: (a.nonzero(), a.nonzero(as_tuple=True), torch.where(a)), x(3, 4, 2, of=torch.int64)),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.accelerator import platform
+from rushlight._engine.core.layout import contiguous_strides
 
 _Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
 Ints = tuple[int, ...]
@@ -58,12 +59,8 @@ def _dense(shape: Ints, strides: Ints, step: int) -> bool:
 
 
 def row_strides(shape: Ints, step: int) -> Ints:
-    """Strides in bytes of an array that lies row by row, as NumPy has them."""
-    strides = []
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
+    """Strides in bytes of an array that lies row by row; as on the CPU, a size of 0 counts as 1 here."""
+    return tuple([s * step for s in contiguous_strides(shape)])
 
 
 class DeviceArray(_Mixin):  # type: ignore[misc]
