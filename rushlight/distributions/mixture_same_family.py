@@ -21,7 +21,7 @@ class MixtureSameFamily(Distribution):
     arg_constraints = {}
 
     def __init__(
-        self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
+        self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(
@@ -48,11 +48,11 @@ class MixtureSameFamily(Distribution):
         super().__init__(batch, component_distribution.event_shape, validate_args)
 
     @property
-    def mixture_distribution(self) -> Any:
+    def mixture_distribution(self) -> Categorical:
         return self._mixture_distribution
 
     @property
-    def component_distribution(self) -> Any:
+    def component_distribution(self) -> Distribution:
         return self._component_distribution
 
     # What all components allow.
@@ -60,13 +60,13 @@ class MixtureSameFamily(Distribution):
         lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
     )
 
-    def _mixed(self, value: Tensor) -> Any:
+    def _mixed(self, value: Tensor) -> Tensor:
         """The mean over the components of (*batch, K, *event)."""
         dims = len(self._event_shape)
         weights = self._mixture_distribution.probs
         return (weights.reshape((*weights.shape, *[1] * dims)) * value).sum(-1 - dims)
 
-    def _for_each(self, value: Tensor) -> Any:
+    def _for_each(self, value: Tensor) -> Tensor:
         return value.unsqueeze(-1 - len(self._event_shape))
 
     @property

@@ -57,7 +57,7 @@ class Node:
 
     def __init__(
         self,
-        graph: Any,
+        graph: Graph,
         name: str,
         op: str,
         target: Target,

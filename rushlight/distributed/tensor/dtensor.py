@@ -139,7 +139,7 @@ class DTensor(Tensor):
     # --- what is asked of a tensor without an op --------------------------------------------------
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Size:
         return Size(self._whole)
 
     def size(self, dim: int | None = None) -> Any:
@@ -212,7 +212,7 @@ class DTensor(Tensor):
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
-    made: Any = alias(local, local._g, local._i, cls=DTensor)
+    made = alias(local, local._g, local._i, cls=DTensor)
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
     return made
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight import Tensor
+from rushlight import Size, Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.families.counts import Binomial
@@ -61,11 +61,11 @@ class Categorical(Distribution):
         return logits_to_probs(self.logits)
 
     @property
-    def _param(self) -> Any:
-        return vars(self).get("probs", vars(self).get("logits"))
+    def _param(self) -> Tensor:
+        return self.probs if "probs" in vars(self) else self.logits
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         return self._param.size()
 
     # The classes' numbers.
@@ -116,11 +116,11 @@ class OfClasses(Distribution):
         return self._categorical.logits
 
     @property
-    def _param(self) -> Any:
+    def _param(self) -> Tensor:
         return self._categorical._param
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         return self._categorical.param_shape
 
     def _take_classes(
@@ -157,7 +157,7 @@ class OneHotCategorical(OfClasses):
     def mode(self) -> Tensor:
         return self._hot(self._categorical.mode)
 
-    def _hot(self, classes: Any) -> Any:
+    def _hot(self, classes: Tensor) -> Tensor:
         return one_hot(classes, self._event_shape[0]).to(self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

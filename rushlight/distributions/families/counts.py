@@ -48,7 +48,7 @@ class Poisson(ExponentialFamily):
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
 
-def clamp_by_zero(x: Tensor) -> Any:
+def clamp_by_zero(x: Tensor) -> Tensor:
     """max(x, 0), with the gradient 1/2 at 0."""
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
@@ -126,7 +126,7 @@ class Binomial(LogOdds):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._counts("enumerate_support", expand)
 
-    def _counts(self, what: str, expand: bool) -> Any:
+    def _counts(self, what: str, expand: bool) -> Tensor:
         most = int(self.total_count.max())
         if self.total_count.min() != most:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
@@ -175,7 +175,7 @@ class NegativeBinomial(LogOdds):
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
 
     @lazy_property
-    def _gamma(self) -> Any:
+    def _gamma(self) -> Gamma:
         return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
 
     def _draw(self, sample_shape: Sequence[int]) -> Tensor:

@@ -71,7 +71,7 @@ class Dirichlet(ExponentialFamily):
         )
 
     @property
-    def _natural_params(self) -> Any:
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.concentration,)
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.entropy()
 
     @property
-    def _natural_params(self) -> Any:
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.concentration1, self.concentration0)
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:

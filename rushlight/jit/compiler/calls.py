@@ -277,7 +277,7 @@ class Calls(Indexing):
 
     # --- ops ------------------------------------------------------------------------------------
 
-    def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Value:
         if kind == "aten::len" and isinstance(args[0], Items):
             return self.constant(node, len(args[0].items))
         given: list[Any] = [a if isinstance(a, list) else self.value(a, node) for a in args]

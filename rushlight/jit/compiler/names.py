@@ -375,7 +375,7 @@ def scope_of(function: Any, around: Callable[[str], Any] | None = None) -> Calla
     return look
 
 
-_compiled: dict[Any, Any] = {}
+_compiled: dict[Any, Function] = {}
 _taken: dict[str, int] = {}
 
 

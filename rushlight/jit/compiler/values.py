@@ -35,7 +35,7 @@ class Builtin:
 class Overloaded:
     """Functions of one name; the first whose arguments fit is called."""
 
-    functions: list[Any]
+    functions: list[Function]
 
 
 @dataclass

@@ -140,7 +140,7 @@ class CodeWriter(Writer):
         return f"fork({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
 
 
-def _is_default(value: Any, p: Any) -> bool:
+def _is_default(value: Value, p: Parameter) -> bool:
     """Whether an argument is what a signature says anyway."""
     if p.default is REQUIRED or value.node is None:
         return False

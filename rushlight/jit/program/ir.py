@@ -130,7 +130,7 @@ class Function:
     returns: Type | None
     block: Block = field(default_factory=Block)
     owner: Any = None
-    run: Any = None
+    run: FunctionType | None = None
     finished: bool = False
     # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).
     repeated: dict[str, int] = field(default_factory=dict)
