@@ -687,7 +687,7 @@ class Tensor(metaclass=_TensorMeta):
     def resize_as_sparse_(t, template: Any) -> Tensor:
         """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     def row_indices(self) -> Tensor: ...
-    def smm(a, b: Any) -> Any:
+    def smm(a, b: Any) -> Tensor:
         """The matrix product; of two sparse matrices, sparse."""
     def sparse_dim(self) -> _int:
         """How many dims the indices count: none, of a dense tensor."""

@@ -9,7 +9,6 @@ import rushlight as torch
 from rushlight import Tensor
 from rushlight.distributions.utils import demand
 
-
 _T = TypeVar("_T")
 
 
@@ -182,7 +181,9 @@ class _Parts(Constraint):
 class _Cat(_Parts):
     """Constraints of parts of some lengths (1 each by default), as torch.cat joins them."""
 
-    def __init__(self, cseq: Iterable[Constraint], dim: int = 0, lengths: Iterable[int] | None = None) -> None:
+    def __init__(
+        self, cseq: Iterable[Constraint], dim: int = 0, lengths: Iterable[int] | None = None
+    ) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         demand(

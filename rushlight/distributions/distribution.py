@@ -26,7 +26,6 @@ class Distribution:
     has_enumerate_support = False
     _validate_args = __debug__
 
-
     def __init__(
         self,
         batch_shape: Sequence[int] = (),

@@ -17,7 +17,10 @@ class Independent(Distribution):
     arg_constraints = {}
 
     def __init__(
-        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+        self,
+        base_distribution: Distribution,
+        reinterpreted_batch_ndims: int,
+        validate_args: bool | None = None,
     ) -> None:
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):

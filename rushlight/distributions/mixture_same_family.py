@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
@@ -21,7 +20,10 @@ class MixtureSameFamily(Distribution):
     arg_constraints = {}
 
     def __init__(
-        self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
+        self,
+        mixture_distribution: Categorical,
+        component_distribution: Distribution,
+        validate_args: bool | None = None,
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.fx import names
 from rushlight.fx.immutable_collections import immutable_dict, immutable_list
+
+if TYPE_CHECKING:
+    from rushlight.fx.graph import Graph  # a graph makes nodes
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 # Functions that nodes stay for, though nobody reads them.

@@ -54,7 +54,7 @@ def places(t: SparseTensor) -> tuple[list[Tensor], Tensor]:
     )
 
 
-def to_coo(t: Any) -> Any:
+def to_coo(t: SparseTensor) -> SparseTensor:
     """A compressed tensor as COO; everything else as it is."""
     if not isinstance(t, SparseTensor) or t.is_sparse:
         return t

@@ -8,7 +8,6 @@ from typing import Any, SupportsIndex, TypeVar, overload
 
 from rushlight._engine.lazy import package
 
-
 _T = TypeVar("_T")
 
 

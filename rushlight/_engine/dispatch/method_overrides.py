@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.overrides import ask, disabled, foreign
 from rushlight._engine.ops.table import NAMES
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
+
+_T = TypeVar("_T")
 
 # How many modes are active, and what they have displaced in Tensor's own dict.
 _ACTIVE: list[Any] = []
@@ -91,7 +93,7 @@ def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs:
     return ask(plain, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
 
 
-def taken_over(op: Callable[..., Any], plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def taken_over(op: Callable[..., Any], plain: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
     """plain(...) for a method `op` that is no op of the table, if none of the arguments' classes takes it."""
     classes = foreign(args[:1], {})
     return ask(op, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)

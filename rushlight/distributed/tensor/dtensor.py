@@ -212,7 +212,7 @@ class DTensor(Tensor):
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
-    made = alias(local, local._g, local._i, cls=DTensor)
+    made: Any = alias(local, local._g, local._i, DTensor)
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
     return made
 

@@ -137,7 +137,9 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
     def probs(self) -> Tensor:
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
-    def _either(self, formula: Callable[[Tensor, Tensor], Tensor], series: Callable[[Tensor], Tensor]) -> Tensor:
+    def _either(
+        self, formula: Callable[[Tensor, Tensor], Tensor], series: Callable[[Tensor], Tensor]
+    ) -> Tensor:
         """formula(p, its log-odds) away from 1/2, series(p - 1/2) near it; gradients do not mix."""
         p = self.probs
         far = (p <= self._lims[0]) | (p > self._lims[1])

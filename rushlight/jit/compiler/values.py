@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rushlight.jit.program.ir import Value
+from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import ClassType
 
 

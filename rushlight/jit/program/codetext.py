@@ -7,8 +7,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from rushlight.jit.program.ir import Function, Node
-from rushlight.jit.program.schema import REQUIRED, spell
+from rushlight.jit.program.ir import Function, Node, Value
+from rushlight.jit.program.schema import REQUIRED, Parameter, spell
 from rushlight.jit.program.types import FUNCTION, NONE, Type
 from rushlight.jit.program.writing import Writer
 

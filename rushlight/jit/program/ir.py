@@ -10,7 +10,7 @@ the round's number (of `for`), then what is carried; its outputs are what was ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,7 +130,7 @@ class Function:
     returns: Type | None
     block: Block = field(default_factory=Block)
     owner: Any = None
-    run: FunctionType | None = None
+    run: Callable[..., Any] | None = None
     finished: bool = False
     # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).
     repeated: dict[str, int] = field(default_factory=dict)

@@ -41,11 +41,11 @@ class PackedSequence(_Fields):
     def _with(self, data: Any) -> PackedSequence:
         if data is self.data:
             return self
-        moved = (
+        order, back = (
             None if index is None else index.to(data.device, non_blocking=False)
             for index in (self.sorted_indices, self.unsorted_indices)
         )
-        return type(self)(data, self.batch_sizes, *moved)
+        return type(self)(data, self.batch_sizes, order, back)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The data put through Tensor.to()."""

@@ -54,6 +54,15 @@ class _BaseDataLoaderIter:
         self._progress, self._num_yielded = loader._progress, 0
         self._expected = loader._IterableDataset_len_called
 
+    @property
+    def stopped(self) -> bool:
+        """Whether its workers were stopped by an error."""
+        return False
+
+    def _reset(self, loader: Any) -> None:
+        """Begin another pass."""
+        raise NotImplementedError
+
     def _pass_over(self) -> None:
         """Draw and forget what was used already."""
         for _ in itertools.islice(self._sampler_iter, self._skip):
