@@ -299,7 +299,7 @@ def coalesce(t: SparseTensor) -> SparseTensor:
 
 def to_sparse(
     t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
-) -> Any:
+) -> Tensor:
     """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
     layout, with the last dense_dim dims in the values.
     """

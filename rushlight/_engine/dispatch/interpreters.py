@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED, Tensor
 
@@ -67,7 +67,7 @@ def pop(mode: Any) -> None:
 class Interpreter:
     """A context that stands in this thread's dispatcher; subclasses define `run`."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         push(self)
         return self
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rushlight.jit.program.ir import Function, Node, Value
 from rushlight.jit.program.schema import REQUIRED, Parameter, spell
-from rushlight.jit.program.types import FUNCTION, NONE, Type
+from rushlight.jit.program.types import NONE, Type
 from rushlight.jit.program.writing import Writer
 
 _PLAIN = (int, float, bool, str, complex, type(None))
@@ -53,7 +53,7 @@ class CodeWriter(Writer):
 
     def constant(self, node: Node) -> str:
         value = node.attrs["value"]
-        if node.output.type == FUNCTION:
+        if isinstance(value, Function):
             return value.qualname
         if isinstance(value, Enum):
             return f"{node.output.type}.{value.name}"

@@ -11,7 +11,7 @@ import ast
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
@@ -62,6 +62,9 @@ class Frame:
         return not self.path or path == self.path or path.startswith(f"{self.path}.")
 
 
+_T = TypeVar("_T")
+
+
 class Tracer(TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
@@ -85,7 +88,7 @@ class Tracer(TorchFunctionMode):
             for name, child in module.named_modules(remove_duplicate=False):
                 self.modules.setdefault(id(child), name)
 
-    def know(self, found: Any, value: Value) -> Any:
+    def know(self, found: _T, value: Value) -> _T:
         """Note which value of the program an object is; a tensor becomes a traced one."""
         held = id(found) in self.places
         if held:  # what an op that writes to a parameter or buffer gives
@@ -112,7 +115,7 @@ class Tracer(TorchFunctionMode):
         value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
         return self.know(TracedInt(found), value)
 
-    def value(self, found: Any) -> Any:
+    def value(self, found: Any) -> Value:
         """The program's value for an argument."""
         known = self.values.get(id(found))
         if known is not None:
@@ -324,7 +327,7 @@ class Tracer(TorchFunctionMode):
             found, tuple
         ):  # its op always has three results
             parts = self.compiler.parts(value, 3, _AT)
-            asked = [True, *(v.node.attrs["value"] for v in values[1:3])]
+            asked = [True, *(v.node is None or v.node.attrs["value"] for v in values[1:3])]
             kept = [part for part, wanted in zip(parts, asked, strict=True) if wanted]
             return tuple(self.results(f, v) for f, v in zip(found, kept, strict=True))
         if args and isinstance(args[0], TracedTensor) and found is args[0].__dict__.get("_plain"):

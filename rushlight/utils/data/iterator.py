@@ -11,7 +11,7 @@ import itertools
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import rushlight as torch
@@ -278,7 +278,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._active = [True] * self._num_workers
         self._load = [0] * self._num_workers
         first = self._skip % self._num_workers
-        self._turns = itertools.cycle([*range(first, self._num_workers), *range(first)])
+        self._turns: Iterator[int] = itertools.cycle([*range(first, self._num_workers), *range(first)])
         for _ in range(self._ahead):
             self._refill()
         self._began()

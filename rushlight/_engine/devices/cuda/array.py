@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rushlight._engine.core.accelerator import platform
 from rushlight._engine.core.layout import contiguous_strides
+
+if TYPE_CHECKING:
+    from rushlight._engine.devices.cuda.allocator import Handle
+    from rushlight._engine.devices.cuda.device import Device  # a device makes its arrays
 
 _Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
 Ints = tuple[int, ...]
@@ -76,7 +80,14 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     strides: Ints
 
     def __init__(
-        self, device: Any, handle: Any, address: int, shape: Ints, strides: Ints, dtype: Any, base: Any = None
+        self,
+        device: Device,
+        handle: Handle | None,
+        address: int,
+        shape: Ints,
+        strides: Ints,
+        dtype: Any,
+        base: Any = None,
     ) -> None:
         self.device, self.handle, self.address = device, handle, address
         self.shape, self.strides, self.dtype, self.base = shape, strides, dtype, base

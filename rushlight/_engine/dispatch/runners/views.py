@@ -76,6 +76,10 @@ def see(step: Step, t: Tensor) -> Tensor:
 _turned: dict[Any, Step] = {}
 
 
+# The property's own function, which Tensor.T no longer is.
+_transposed: Callable[[Tensor], Tensor] = getattr(Geometry.T, "fget")
+
+
 def _matrix_turned(self: Tensor) -> Tensor:
     """The dims reversed; meant for matrices."""
     if self._l.ndim == 2 and self._g is None and self.__class__ in PLAIN and not MODES:
@@ -87,7 +91,7 @@ def _matrix_turned(self: Tensor) -> Tensor:
         if step is not None:
             _turned[self._k] = step
         return found
-    return getattr(Geometry.T, "fget")(self)
+    return _transposed(self)
 
 
 setattr(Tensor, "T", property(_matrix_turned, doc=_matrix_turned.__doc__))

@@ -160,7 +160,7 @@ class Products:
         self.device, self.library = device, _installed() if Stand.library is None else Stand.library
         self.handle = self._made("cublasLtCreate")
         self._plans: dict[Any, Plan] = {}
-        self._rooms: Any = weakref.WeakKeyDictionary()
+        self._rooms: weakref.WeakKeyDictionary[Any, DeviceArray] = weakref.WeakKeyDictionary()
         self.size = _ROOM_HOPPER if device.card.capability >= (9, 0) else _ROOM
 
     def _call(self, name: str, *args: Any) -> None:

@@ -56,7 +56,7 @@ class Plan(NamedTuple):
 
 
 def pointwise(
-    backend: Device, of: Any, arrays: Sequence[Any], out: Any, result: Any, what: str
+    backend: Device, of: Any, arrays: Sequence[Any], out: DeviceArray | None, result: Any, what: str
 ) -> DeviceArray:
     """The one result of a pointwise kernel, of NumPy's dtype `result`, queued.
 
@@ -72,9 +72,7 @@ def pointwise(
         if len(backend.plans) > _KEPT:
             backend.plans.clear()
         backend.plans[key] = plan
-    made = out
-    if out is None:
-        made = backend.empty(plan.shape, result, plan.strides, poison=False)
+    made = backend.empty(plan.shape, result, plan.strides, poison=False) if out is None else out
     if made.size:
         there, numbers = arrays, plan.numbers
         if any([a.__class__ is not DeviceArray for a in arrays]):

@@ -191,7 +191,7 @@ def concatenate(backend: Device, arrays: Sequence[DeviceArray], axis: int = 0) -
     return made
 
 
-def _filled(value: Any) -> Callable[..., Any]:
+def _filled(value: Any) -> Callable[..., DeviceArray]:
     def like(backend: Device, a: DeviceArray, dtype: Any = None, **how: Any) -> DeviceArray:
         made: DeviceArray = backend.empty(a.shape, dtype or a.dtype, None, poison=False)
         if value is not None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import Device, NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed, Products
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.served import functions
 
 
-def _blas(backend: Device, *operands: DeviceArray) -> Any:
+def _blas(backend: Device, *operands: DeviceArray) -> Products:
     if backend.simulated:
         raise NotServed("a library call")
     if len({a.dtype for a in operands}) != 1:

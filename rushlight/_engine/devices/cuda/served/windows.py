@@ -264,7 +264,7 @@ def _windows(
 
 def _max_of_many(
     backend: Device, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
-) -> Any:
+) -> tuple[DeviceArray, DeviceArray]:
     """(maxima, their places) of windows of many elements: copied, and searched one by one."""
     if any(pad) or a.dtype.kind == "c" or not a.size:
         raise NotServed("a pool of this kind")
@@ -275,7 +275,9 @@ def _max_of_many(
     return _first_places(backend, flat, table.swapaxes(0, 1), _last(a))
 
 
-def _first_places(backend: Device, flat: DeviceArray, table: DeviceArray, last: bool) -> Any:
+def _first_places(
+    backend: Device, flat: DeviceArray, table: DeviceArray, last: bool
+) -> tuple[DeviceArray, DeviceArray]:
     """(maxima over the last dim, their places by a table (windows, elements))."""
     values, which = first_of(backend, "max", flat, flat.ndim - 1)
     number = math.prod(table.shape[:1])
