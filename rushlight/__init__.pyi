@@ -700,7 +700,7 @@ class Tensor(metaclass=_TensorMeta):
 
         masked_grad: taken as True, that is, what is not specified has no gradient.
         """
-    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
+    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Tensor:
         """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
         layout, with the last dense_dim dims in the values.
         """

@@ -146,7 +146,7 @@ def _flops(name: str, result: Any, given: list[Any]) -> int:
     if op in _PRODUCTS and shapes:
         return int(2 * out * shapes[_PRODUCTS[op]][-1])
     if op.startswith("conv") and len(shapes) > 1:
-        return 2 * out * prod(shapes[1][1:])
+        return int(2 * out * prod(shapes[1][1:]))
     return out if op in ("add", "mul") else 0
 
 

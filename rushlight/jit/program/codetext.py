@@ -149,7 +149,7 @@ def _is_default(value: Value, p: Parameter) -> bool:
             v.node.attrs.get("value") if v.node and v.node.kind == "prim::Constant" else REQUIRED
             for v in value.node.inputs
         ]
-        return inner == p.default
+        return bool(inner == p.default)
     known = value.node.attrs.get("value", REQUIRED) if value.node.kind == "prim::Constant" else REQUIRED
     return type(known) is type(p.default) and known == p.default
 

@@ -83,7 +83,7 @@ def pointwise(
 
 
 def _by_parts(
-    backend: Device, meaning: Meaning, arrays: Sequence[Any], out: Any, result: Any, what: str
+    backend: Device, meaning: Meaning, arrays: Sequence[Any], out: DeviceArray | None, result: Any, what: str
 ) -> DeviceArray:
     """A pointwise kernel of complex numbers."""
     if len(meaning.outputs) != 1:
