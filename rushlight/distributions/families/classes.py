@@ -104,6 +104,8 @@ class Categorical(Distribution):
 class OfClasses(Distribution):
     """Distributions of vectors with a number for each class; `_categorical` holds the parameters."""
 
+    _categorical: Categorical
+
     arg_constraints = Categorical.arg_constraints
 
     @property

@@ -460,6 +460,8 @@ def _found(block: Block, kind: str, recurse: bool) -> Iterator[Node]:
 class Graph(Block):
     """A program's graph, to be read and printed."""
 
+    _text: str  # once it is written
+
     def __init__(self, function: ir.Function, inlined: bool = False) -> None:
         self._function = ir.inlined(function) if inlined else function
         super().__init__(self, self._function.block)

@@ -1,6 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Modules whose parameters get their shapes at the first call."""
 from rushlight import Tensor
+from rushlight.nn.parameter import UninitializedParameter
 from typing import Any
 
 class LazyLayer(LazyModuleMixin):
@@ -9,6 +10,8 @@ class LazyLayer(LazyModuleMixin):
     Subclasses have `_find(input)`, what it is then, and `_shapes()`, those of parameters and buffers by name.
     """
 
+    bias: UninitializedParameter | None
+    weight: UninitializedParameter
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first input."""
     def reset_parameters(self) -> None: ...
