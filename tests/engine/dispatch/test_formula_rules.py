@@ -44,7 +44,9 @@ CALLS = {
     "pow": lambda a, b: a.abs() ** b,
     "tanh": lambda a, b: a.tanh(),
     "maximum": lambda a, b: torch.maximum(a, b) if isinstance(b, torch.Tensor) else a.clamp(max=b),
-    "lerp": lambda a, b: torch.lerp(a, a, b) if isinstance(b, torch.Tensor) and b.dtype is a.dtype else a.exp(),
+    "lerp": lambda a, b: (
+        torch.lerp(a, a, b) if isinstance(b, torch.Tensor) and b.dtype is a.dtype else a.exp()
+    ),
     "relu": lambda a, b: F.relu(a),
     "gelu": lambda a, b: F.gelu(a),
     "sign": lambda a, b: a.sign() + b,
@@ -71,7 +73,9 @@ def test_a_rule_gives_what_the_general_way_gives(call, given):
                 _same(node.apply(grad), apply_any(node, grad))
         tracked = grad.clone().requires_grad_()
         found, wanted = node.apply(tracked), apply_any(node, tracked)
-        _same([f if f is None else f.detach() for f in found], [w if w is None else w.detach() for w in wanted])
+        _same(
+            [f if f is None else f.detach() for f in found], [w if w is None else w.detach() for w in wanted]
+        )
         assert [f is not None and f.requires_grad for f in found] == [
             w is not None and w.requires_grad for w in wanted
         ]
