@@ -39,6 +39,7 @@ class Proxy:
         return Attribute(self, k)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
+        """Record a call of the value."""
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self) -> Iterator[Any]:
@@ -109,6 +110,7 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
+        """Record a call of the method: a node call_method instead of reading the attribute."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
