@@ -70,9 +70,9 @@ class _Head(Writer):
         for size in sizes:
             places.append(total)
             total = f.i64("and", f.i64("add", f.i64("add", total, size), _LINE - 1), -_LINE)
-        with memory(f, f.i64("add", total, _LINE)) as room:
-            address = f.op(f"ptrtoint ptr {room} to i64")
-            start = f.at(room, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
+        with memory(f, f.i64("add", total, _LINE)) as block:
+            address = f.op(f"ptrtoint ptr {block} to i64")
+            start = f.at(block, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
             yield [f.at(start, place) for place in places]
 
     def packed(self, lines: str, columns: str) -> str:

@@ -34,8 +34,8 @@ _SMALL = 1 << 18
 
 
 class Plan(NamedTuple):
-    """A call of (a, b, room for panels of the left one, of the right one, out): bytes of these rooms, the
-    dtype of sums, and whether threads are worth waking.
+    """A call of (a, b, workspace for panels of the left one, of the right one, out): bytes of the two
+    workspaces, the dtype of sums, and whether threads are worth waking.
     """
 
     call: team.Call
@@ -100,8 +100,8 @@ def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], An
 
     def run(a: Array, b: Array) -> Array:
         out = np.empty(shape, plan.dtype)
-        rooms = [np.empty(size, np.uint8) for size in (plan.left, plan.right)]
-        plan.call(plan.threads(), a, b, *rooms, out)
+        workspaces = [np.empty(size, np.uint8) for size in (plan.left, plan.right)]
+        plan.call(plan.threads(), a, b, *workspaces, out)
         return out
 
     return run

@@ -94,8 +94,8 @@ def product(scratch: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
     plan = None if gemv.fits(a, b) else gemm.planned(a, b, autotune.rows(a, b) if settings.autotune else 0)
     if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:
         return None
-    rooms = [scratch.empty((size,), np.uint8) for size in (plan.left, plan.right)]
-    return _stages(plan.call, plan.threads(), a, b, *rooms, out, owner=plan)
+    workspaces = [scratch.empty((size,), np.uint8) for size in (plan.left, plan.right)]
+    return _stages(plan.call, plan.threads(), a, b, *workspaces, out, owner=plan)
 
 
 def attention(result: Array, kept: Array, q: Array, k: Array, v: Array, causal: bool, scale: float) -> Stages:

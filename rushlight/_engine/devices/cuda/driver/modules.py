@@ -53,13 +53,13 @@ class Function:
             self.driver.refuse(code, "cuLaunchKernel")
 
     def _by_ctypes(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> int:
-        room = getattr(self._local, "room", None)
-        if room is None:
+        arrays = getattr(self._local, "arrays", None)
+        if arrays is None:
             values = (ctypes.c_int64 * self.count)()  # of larger numbers the bits count
             first = ctypes.addressof(values)
             places = (ctypes.c_void_p * self.count)(*[first + 8 * k for k in range(self.count)])
-            room = self._local.room = values, places
-        values, places = room
+            arrays = self._local.arrays = values, places
+        values, places = arrays
         values[:] = arguments
         return self._launch(self.handle, grid[0], 1, 1, grid[1], 1, 1, 0, stream, places, None)
 

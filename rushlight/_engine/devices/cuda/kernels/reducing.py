@@ -78,7 +78,7 @@ class _Reduction:
         f = self.f
         f.begin()
         if self.block:
-            self.me, self.threads, self.room = f.special("tid"), f.special("ntid"), f.shared("i64", WARP)
+            self.me, self.threads, self.shared = f.special("tid"), f.special("ntid"), f.shared("i64", WARP)
             first, step = f.special("ctaid"), f.special("nctaid")
         else:
             first, step = f.place()
@@ -106,7 +106,7 @@ class _Reduction:
             total.set(one(f, combine(self.how, self.d, f.splat(kind, total.get()), self._element(place))))
         found = total.get()
         if self.block:
-            found = across(f, self.how, self.d, found, self.me, self.threads, self.room)
+            found = across(f, self.how, self.d, found, self.me, self.threads, self.shared)
             with f.when(f.i64("icmp eq", self.me, 0)):
                 self._store(i, f.splat(kind, found))
         else:

@@ -92,7 +92,7 @@ def assign(backend: Any, target: Any, value: Any, casting: str = "same_kind", wh
         if host.size == 1:
             value = host.reshape(()).astype(target.dtype)
         else:
-            room = backend.empty(host.shape, target.dtype, poison=False)
-            backend.copy(room, host.astype(target.dtype), False, False)
-            value = room
+            buffer = backend.empty(host.shape, target.dtype, poison=False)
+            backend.copy(buffer, host.astype(target.dtype), False, False)
+            value = buffer
     launches.convert(backend, target, value)

@@ -179,9 +179,9 @@ def first_of(backend: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceAr
     parts = _parts(backend, outs, n, False)
     chunk = -(-n // parts)
     parts = -(-n // chunk)
-    room = shape if parts == 1 else (*shape, parts)
-    values = backend.empty(room, a.dtype, None, poison=False)
-    places = backend.empty(room, np.dtype(np.int64), None, poison=False)
+    partial_shape = shape if parts == 1 else (*shape, parts)
+    values = backend.empty(partial_shape, a.dtype, None, poison=False)
+    places = backend.empty(partial_shape, np.dtype(np.int64), None, poison=False)
     dims = _dims(a, kept)
     source = Source(
         reducing.first_of, (how, dt.from_numpy_dtype(a.dtype).name, len(dims)), 3, 5 + 2 * len(dims)
