@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.errors import DistNetworkError, DistStoreError
-from rushlight.distributed.hub.messages import Line, Lost, pack, unpack
+from rushlight.distributed.hub.messages import Connection, ConnectionLost, pack, unpack
 
 Change = Callable[["bytes | None"], "bytes | None"]
 
@@ -242,9 +242,9 @@ class TCPStore(Store):
         if world_size is not None and world_size > 0 and wait_for_workers:
             self._wait_for(world_size)
 
-    def _connected(self) -> Line:
+    def _connected(self) -> Connection:
         try:
-            return Line(self.host, self.port, self._timeout.total_seconds())
+            return Connection(self.host, self.port, self._timeout.total_seconds())
         except OSError as error:
             raise DistNetworkError(str(error)) from None
 
@@ -272,7 +272,7 @@ class TCPStore(Store):
     def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
         try:
             kind, *values = self._line.call(*fields)
-        except Lost as error:
+        except ConnectionLost as error:
             raise DistNetworkError(f"the store at {self.host}:{self.port} has gone: {error}") from None
         if kind == b"timeout":
             raise DistStoreError(

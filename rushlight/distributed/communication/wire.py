@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rushlight.distributed.hub.messages import Line
+from rushlight.distributed.hub.messages import Connection
 
 INSTALL = (
     "torch.distributed with more than one rank needs MPICH and mpi4py: pip install 'rushlight[dist]' "
@@ -229,7 +229,7 @@ def start_mpi(host: str, port: int, job: str, rank: int, size: int) -> MPIWire:
                 "use a new process, or new_group() within the world"
             )
         return _world[0]
-    line = Line(host, port)
+    line = Connection(host, port)
     line.call("pmi", job, rank)
     # A bare descriptor: a Python socket would be closed before MPI is done with it.
     settings = {"PMI_FD": str(os.dup(line.socket.fileno())), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}

@@ -27,7 +27,7 @@ _ALWAYS = {
 VICTIM, VANISHED, CAUSE = 0, 1, 2
 
 
-class Trial:
+class FirstFailure:
     """Who failed first: a cause is believed at once, anything less when a cause could have come."""
 
     def __init__(self, hub: Hub, decided: Callable[[int, str], None]) -> None:
@@ -64,7 +64,7 @@ class Job:
         self.victims: set[int] = set()
         self.left: set[int] = set()
         self.started = False
-        self.trial = Trial(hub, self._failed)
+        self.trial = FirstFailure(hub, self._failed)
         self._values: dict[str, str] = {}
         self._at_barrier, self._problem = 0, ""
         self._stuck: dict[int, dict[int, str]] = {}  # who asked where the others are, and what they said

@@ -1,4 +1,4 @@
-"""Iterators over a DataLoader: in this process, and by a crew of workers.
+"""Iterators over a DataLoader: in this process, and by worker processes or threads.
 
 Indices are drawn here, in PyTorch's order and as far ahead as PyTorch draws them; batch n of an epoch goes to
 the worker whose turn it is and is given out n-th (unless in_order=False).

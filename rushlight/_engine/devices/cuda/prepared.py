@@ -23,7 +23,7 @@ _PLAIN = frozenset((int, bool, str, type(None)))
 _SMALL = 64
 
 
-class Unkept(Exception):
+class NotPrepared(Exception):
     """There is no kind that tells calls with such arguments apart."""
 
 
@@ -45,7 +45,7 @@ def kind_of(values: Sequence[Any], arrays: list[DeviceArray]) -> tuple[Any, ...]
             parts.append((cls, kind_of(v, arrays)))
         elif isinstance(v, (np.ndarray, np.generic)):
             if v.nbytes > _SMALL:
-                raise Unkept
+                raise NotPrepared
             parts.append((v.dtype, v.shape, v.tobytes()))
         else:
             parts.append(v)  # a dtype, a memory format
@@ -187,7 +187,7 @@ def call(device: Any, name: Any, function: Callable[..., Any], values: Sequence[
     try:
         kind = (name, device.capture is None, PRODUCTS.allow_tf32, kind_of(values, arrays), _aliases(arrays))
         found = device.prepared.get(kind)
-    except (Unkept, TypeError):
+    except (NotPrepared, TypeError):
         return function(device, *values)
     if found.__class__ is Prepared:
         device.alive()

@@ -114,7 +114,7 @@ def _in_memory_order(arrays: Sequence[Any]) -> list[Any] | None:
 _shared: dict[tuple[str, str], _Kernel] = {}
 
 
-class Multi:
+class MultiTensorUpdate:
     """In-place updates of lists of tensors: {name of the input to overwrite: its new value}.
 
     Call it with one tuple of arrays per tensor (one array per input, in order) and the scalars;

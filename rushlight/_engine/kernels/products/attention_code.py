@@ -183,7 +183,7 @@ class _Head(Writer):
         return self.f.at(row, self.f.i64("mul", v, self.lanes * self.size))
 
 
-class _Attend(_Head):
+class _AttentionForward(_Head):
     """Forwards."""
 
     def whole(self) -> None:
@@ -234,7 +234,7 @@ class _Attend(_Head):
             f.store("double", exact, kept, SLOT * k)
 
 
-class _Unattend(_Head):
+class _AttentionBackward(_Head):
     """Backwards; dk and dv are zero at first."""
 
     def whole(self) -> None:
@@ -304,9 +304,9 @@ class _Unattend(_Head):
 
 def attend(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `attend`."""
-    _Attend(module, name, kind, lanes).whole()
+    _AttentionForward(module, name, kind, lanes).whole()
 
 
 def unattend(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `unattend`."""
-    _Unattend(module, name, kind, lanes).whole()
+    _AttentionBackward(module, name, kind, lanes).whole()

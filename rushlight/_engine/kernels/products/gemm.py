@@ -28,7 +28,7 @@ from rushlight._engine.kernels.runtime import parallel, team
 # Rows of a job, at most and at least; jobs that are enough to share out.
 _MOST, _LEAST, _JOBS = 384, 24, 8
 # Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.
-_ROOM, _BATCH = 1 << 23, 4096
+_WORKSPACE, _BATCH = 1 << 23, 4096
 # Multiplications below which BLAS would not use its threads: many such matrices are shared out, each whole.
 _SMALL = 1 << 18
 
@@ -178,11 +178,11 @@ class _Writer:
             packed.finish()
             stages.append((packed.pack_code, packed.packs, (first, 2), 4, packed.steps, packed.kept))
         ci = np.arange(len(ai)) * self.left.to
-        most = max(packed.columns, _ROOM // (self.depth * packed.line) * packed.columns)
+        most = max(packed.columns, _WORKSPACE // (self.depth * packed.line) * packed.columns)
         spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
         while spans:
             made, panels = self._product(self.right), dict[int, int]()
-            while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= _ROOM):
+            while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= _WORKSPACE):
                 start, low, columns = spans.pop(0)
                 source, to = start[1] + low * self.right.step, start[2] + low * self.right.to
                 if source not in panels:

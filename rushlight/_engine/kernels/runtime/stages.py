@@ -139,7 +139,7 @@ def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages
     return kernel(made.fn, arrays, [False] * len(arrays)) if made.compile_now() else None
 
 
-class Noted:
+class StageRecorder:
     """What loops of recurrence_kernels.py ask for, as stages for some threads; `known`: if all could be."""
 
     def __init__(self, threads: int) -> None:

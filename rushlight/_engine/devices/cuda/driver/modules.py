@@ -16,7 +16,7 @@ from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.runtime import cache
 
 _PTX_INPUT, _LOG, _LOG_SIZE = 1, 5, 6
-_ROOM = 1 << 14
+_LOG_BYTES = 1 << 14
 # Architectures that LLVM and the driver know, by capability.
 _KNOWN = (75, 80, 86, 87, 89, 90, 100, 103, 120)
 # What kernels are made of, by the names that profilers show.
@@ -98,9 +98,9 @@ class Modules:
 
     def assembled(self, text: str) -> bytes:
         """The machine code of PTX, by the driver. RuntimeError with its words where it refuses."""
-        log = ctypes.create_string_buffer(_ROOM)
+        log = ctypes.create_string_buffer(_LOG_BYTES)
         options = (ctypes.c_int * 2)(_LOG, _LOG_SIZE)
-        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _ROOM)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _LOG_BYTES)
         state = ctypes.c_void_p()
         self.driver("cuLinkCreate_v2", 2, options, values, ctypes.byref(state))
         data = text.encode() + b"\0"
