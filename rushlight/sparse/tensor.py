@@ -392,6 +392,7 @@ class SparseTensor(Tensor):
         return iter(torch.unbind(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        # few programs pickle tensors
         from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor
 
         known = (self.coalesced,) if self.is_sparse else ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a circle: server.py imports its services
     from rushlight.distributed.hub.server import Caller, Command, Hub
 
 # What PMI-1's questions are answered with, whoever asks.

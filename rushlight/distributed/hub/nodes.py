@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rushlight.distributed.hub.jobs import CAUSE, VANISHED, VICTIM, FirstFailure
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a circle: server.py imports its services
     from rushlight.distributed.hub.server import Caller, Command, Hub
 
 LAST_CALL = 3.0  # seconds to wait for more nodes when there are enough

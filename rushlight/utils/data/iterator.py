@@ -414,10 +414,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 def _crew(kind: str) -> Any:
     if kind == "thread":
+        # only the kind of workers that is asked for loads
         from rushlight.utils.data.threads import Threads
 
         return Threads
     try:
+        # a platform may lack what it imports
         from rushlight.utils.data.processes import Processes
     except (ImportError, AttributeError) as error:
         raise NotImplementedError(

@@ -174,6 +174,7 @@ class MultiTensorUpdate:
         """The update of all tensors' arrays in a row, with numbers that are found in `scalars`, as stages;
         None where there is none.
         """
+        # for programs of compile() alone
         from rushlight._engine.kernels.runtime.stages import Stage
 
         kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)

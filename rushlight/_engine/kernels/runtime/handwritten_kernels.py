@@ -12,7 +12,7 @@ from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.numerics.ufunc import builtin
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
 ADDRESS, INTEGER, FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float

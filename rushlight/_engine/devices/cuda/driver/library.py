@@ -196,6 +196,7 @@ class Driver:
         if code == OUT_OF_MEMORY:
             raise DriverOutOfMemory(name)
         if self.dead is None and code in DEAD:
+            # for the error alone
             from rushlight._engine.devices.cuda import words
 
             self.dead = f"first seen by {name} at {words.place()}"

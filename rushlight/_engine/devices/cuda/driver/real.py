@@ -233,6 +233,7 @@ class Real(Rows):
         key: Any = None,
         what: str = "",
     ) -> Any:
+        # kernels load with the first work on a device
         from rushlight._engine.devices.cuda import served
 
         def served_call(device: Any, *given: Any) -> Any:
@@ -253,6 +254,7 @@ class Real(Rows):
         what: str = "",
         key: Any = None,
     ) -> None:
+        # kernels load with the first work on a device
         from rushlight._engine.devices.cuda import served
 
         def served_write(device: Any, *given: Any) -> None:
@@ -431,6 +433,7 @@ class Real(Rows):
     def blas(self) -> Any:
         """The device's matrix products. RuntimeError where cuBLAS is not installed."""
         if self._blas is None:
+            # cuBLAS loads with the first product
             from rushlight._engine.devices.cuda.driver.blas import Products
 
             self.enter()

@@ -47,6 +47,7 @@ def reduce(
     work = "bool" if how in ("any", "all") else dt.opmath(compute).name
     mapped = _mapped(reducer.meaning.map, given, given if how in ("any", "all") else work)
     if how not in ("any", "all") and given != compute.name:
+        # a circle, if that file is loaded first: it reduces by this one
         from rushlight._engine.devices.cuda.served.functions import as_dtype
 
         a = as_dtype(backend, a, compute.np)
@@ -191,6 +192,7 @@ def first_of(backend: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceAr
     backend.launch(source, backend.grid(outs * parts), (a,), (values, places), numbers, f"arg{how}")
     if parts == 1:
         return values, places
+    # few reductions are cut in parts
     from rushlight._engine.devices.cuda.served import indexing
 
     best, which = first_of(backend, how, values, len(shape))
