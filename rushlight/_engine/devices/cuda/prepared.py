@@ -28,7 +28,7 @@ class NotPrepared(Exception):
 
 
 def kind_of(values: Sequence[Any], arrays: list[DeviceArray]) -> tuple[Any, ...]:
-    """What tells calls with other arguments apart; collects the arrays. Unkept where nothing does."""
+    """What tells calls with other arguments apart; collects the arrays. NotPrepared where nothing does."""
     parts = list[Any]()
     for v in values:
         cls = v.__class__
