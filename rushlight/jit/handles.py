@@ -34,7 +34,28 @@ def method(function: Function) -> Callable[..., Any]:
     return found
 
 
-class MethodHandle:
+class Listings:
+    """What a compiled function, `_function`, looks like."""
+
+    _function: Function
+
+    @property
+    def code(self) -> str:
+        """The program as TorchScript code."""
+        return function_text(self._function)
+
+    @property
+    def graph(self) -> Graph:
+        """The program as a graph."""
+        return Graph(self._function)
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph with the functions that it calls in it."""
+        return Graph(self._function, True)
+
+
+class MethodHandle(Listings):
     """A compiled method of a module."""
 
     def __init__(self, module: Any, function: Function) -> None:
@@ -50,21 +71,6 @@ class MethodHandle:
     def owner(self) -> ModuleHandle:
         """The module."""
         return ModuleHandle(self._module)
-
-    @property
-    def code(self) -> str:
-        """The program as TorchScript code."""
-        return function_text(self._function)
-
-    @property
-    def graph(self) -> Graph:
-        """The program as a graph."""
-        return Graph(self._function)
-
-    @property
-    def inlined_graph(self) -> Graph:
-        """The graph with all that it calls in it."""
-        return Graph(self._function, True)
 
 
 class ModuleHandle:
