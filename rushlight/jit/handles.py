@@ -43,6 +43,7 @@ class MethodHandle:
         self.schema = declaration(function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
         return getattr(self._module, self.name)(*args, **kwargs)
 
     @property

@@ -102,6 +102,7 @@ class Optimizer:
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
         """Lists of tensors cut up by the first list's devices and dtypes, for optimizers of others."""
+        # for optimizers of others
         from rushlight.utils import _foreach_utils
 
         return _foreach_utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
@@ -353,6 +354,7 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
 
 def __getattr__(name: str) -> Any:
     """What optimizers of others are made of lies in parts.py, which nothing loads before it is asked for."""
+    # for optimizers of others
     from rushlight.optim import parts
 
     found = vars(parts).get(name)

@@ -206,6 +206,7 @@ class FunctionCtx:
         """What was saved, as it is held: each takes a pair of hooks of its own (register_hooks)."""
         if self._node.freed:
             raise freed()
+        # few programs look at what is saved
         from rushlight._engine.autograd.saved_values import of_function
 
         return of_function(self._node)
@@ -540,6 +541,7 @@ class _Engine:
     @staticmethod
     def queue_callback(callback: Callable[[], None]) -> None:
         """Call `callback` when the running backward is through."""
+        # the method bears its name
         from rushlight._engine.autograd.hooks import queue_callback
 
         queue_callback(callback)

@@ -1,4 +1,4 @@
-"""Iterators over a DataLoader: in this process, and by a crew of workers.
+"""Iterators over a DataLoader: in this process, and by worker processes or threads.
 
 Indices are drawn here, in PyTorch's order and as far ahead as PyTorch draws them; batch n of an epoch goes to
 the worker whose turn it is and is given out n-th (unless in_order=False).
@@ -414,10 +414,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 def _crew(kind: str) -> Any:
     if kind == "thread":
+        # only the kind of workers that is asked for loads
         from rushlight.utils.data.threads import Threads
 
         return Threads
     try:
+        # a platform may lack what it imports
         from rushlight.utils.data.processes import Processes
     except (ImportError, AttributeError) as error:
         raise NotImplementedError(

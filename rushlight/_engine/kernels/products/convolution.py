@@ -40,7 +40,7 @@ _SMALL = 1 << 10
 # Places of all samples that are one inner dim of a gradient's product.
 _TOGETHER = 1 << 10
 # Bytes of a packed gradient.
-_ROOM = 1 << 27
+_WORKSPACE = 1 << 27
 
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
@@ -90,7 +90,7 @@ def _evened(which: str) -> Callable[[Array], Array]:
 
 def divided(which: str, a: Array, b: Array) -> bool:
     """Whether too much would be packed at once."""
-    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM
+    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _WORKSPACE
 
 
 def planned(which: str, a: Array, b: Array, *how: Any) -> _Plan | None:

@@ -269,6 +269,7 @@ def _named_padding(x: Any, w: Any, stride: Ints, padding: str, dilation: Ints) -
     totals = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
     if all(t % 2 == 0 for t in totals):
         return x, tuple(t // 2 for t in totals)
+    # a family loads when a name of it is asked for
     from rushlight._engine.ops.shapes.padding import _pad_constant
 
     pads: list[int] = []
