@@ -105,6 +105,7 @@ class CodeWriter(Writer):
         return f"{node.attrs['function'].qualname}({self.args(node.inputs)})"
 
     def at_PythonOp(self, node: Node) -> str:
+        """A call of a Python function."""
         return f"{python_call(node)}({', '.join(map(self.ref, node.inputs))})"
 
     def at_CreateObject(self, node: Node) -> str:

@@ -74,6 +74,7 @@ class Applied:
 
     @property
     def __name__(self) -> str:
+        """The Function's name."""
         return self.of.__name__
 
     @property
@@ -87,6 +88,7 @@ class Applied:
         return [x for i, x in enumerate(self.args) if i not in self.tensors]
 
     def __call__(self, *tensors: torch.Tensor) -> Any:
+        """What it gives for these tensors."""
         args = list(self.args)
         for place, tensor in zip(self.tensors, tensors, strict=True):
             args[place] = tensor
