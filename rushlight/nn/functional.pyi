@@ -210,7 +210,11 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: fl
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Normalise each channel of each sample over space (arXiv:1607.08022)."""
 def interpolate(input: Tensor, size: Sequence[int] | int | None = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
-    """(N, C, *space) resampled to `size`, or by `scale_factor`, in one of PyTorch's modes."""
+    """(N, C, *space) resampled to `size`, or by `scale_factor`.
+
+    mode: nearest (the default), nearest-exact, linear, bilinear, bicubic, trilinear, area, or lanczos, which
+    asks for antialias=True.
+    """
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', log_target: bool = False) -> Tensor:
     """target * (log(target) - input) of log-probabilities; the divergence is "batchmean"."""
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from rushlight.jit.program.graphtext import python_call
 from rushlight.jit.program.ir import Function, Node
 from rushlight.jit.program.schema import REQUIRED, spell
 from rushlight.jit.program.types import FUNCTION, NONE, Type
@@ -102,6 +103,10 @@ class CodeWriter(Writer):
     def at_CallFunction(self, node: Node) -> str:
         """`qualified.name(args)`."""
         return f"{node.attrs['function'].qualname}({self.args(node.inputs)})"
+
+    def at_PythonOp(self, node: Node) -> str:
+        """A call of a Python function."""
+        return f"{python_call(node)}({', '.join(map(self.ref, node.inputs))})"
 
     def at_CreateObject(self, node: Node) -> str:
         """`Class.__new__(Class)`."""
