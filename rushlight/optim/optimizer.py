@@ -93,16 +93,13 @@ class Optimizer:
     parameter.
 
     params: an iterable of tensors, of (name, tensor) pairs, or of dicts with "params" and options that differ
-    from the
-    defaults. A subclass defines `_step_group(group)`, which applies one step to a group's parameters, or
-    step().
+    from the defaults. A subclass defines `_step_group(group)`, which applies one step to a group's
+    parameters, or step().
 
     Options that mean the same in all optimizers: `maximize` ascends; `foreach`, `fused` (None: what is
-    quickest) choose
-    among kernels, fused ones round once at the end of a step; `differentiable` records the step itself;
-    `capturable` keeps step counts in tensors. ValueError for a negative lr, eps, weight_decay, momentum or a
-    beta outside
-    [0, 1), and for no parameters at all.
+    quickest) choose among kernels, fused ones round once at the end of a step; `differentiable` records the
+    step itself; `capturable` keeps step counts in tensors. ValueError for a negative lr, eps, weight_decay,
+    momentum or a beta outside [0, 1), and for no parameters at all.
     """
 
     def _patch_step_function(self) -> None:
@@ -179,8 +176,8 @@ class Optimizer:
     # --- parameters -----------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a dict of "params" and options that differ from the defaults; ValueError for a parameter that
-        is in a group already.
+        """Add a dict of "params" and options that differ; ValueError for a parameter that is in a group
+        already.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")

@@ -161,8 +161,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of all batch norms again, in one pass over the loader's batches.
 
     Of tuples and lists the first element is taken; `device`: where batches are moved first. The model trains
-    meanwhile,
-    and has its momenta and mode back at the end.
+    meanwhile, and has its momenta and mode back at the end.
     """
     momenta = {}
     for module in model.modules():

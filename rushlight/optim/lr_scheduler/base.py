@@ -46,10 +46,8 @@ class LRScheduler:
     `last_epoch`.
 
     Making one is its first step. Call step() after optimizer.step(), after each epoch or batch as the
-    schedule counts; a
-    warning says where the order is wrong. last_epoch: where to go on, -1 for the beginning; KeyError if the
-    groups
-    have no "initial_lr" then.
+    schedule counts; a warning says where the order is wrong. last_epoch: where to go on, -1 for the
+    beginning; KeyError if the groups have no "initial_lr" then.
     """
 
     _is_initial = False

@@ -109,10 +109,8 @@ class ReduceLROnPlateau(LRScheduler):
     """The rate times factor (0.1) when a metric has not improved for `patience` (10) steps.
 
     mode: "min" or "max" is better. An improvement is by more than threshold, relative ("rel") or absolute
-    ("abs").
-    cooldown: steps after a fall that do not count. min_lr: a rate, or one for each group; falls below eps are
-    left out.
-    ValueError for a factor of 1 or more.
+    ("abs"). cooldown: steps after a fall that do not count. min_lr: a rate, or one for each group; falls
+    below eps are left out. ValueError for a factor of 1 or more.
     """
 
     def __init__(

@@ -58,10 +58,8 @@ class OneCycleLR(_Momenta):
     (arXiv:1708.07120).
 
     The rise takes the share pct_start (0.3) of total_steps, or of epochs * steps_per_epoch. three_phase: down
-    as far as
-    up first. anneal_strategy: "cos" or "linear". cycle_momentum: momentum (or beta1) goes the other way,
-    between
-    max_momentum and base_momentum. Call step() after each batch; ValueError after total_steps.
+    as far as up first. anneal_strategy: "cos" or "linear". cycle_momentum: momentum (or beta1) goes the other
+    way, between max_momentum and base_momentum. Call step() after each batch; ValueError after total_steps.
     """
 
     def __init__(
@@ -177,8 +175,7 @@ class CyclicLR(_Momenta):
     (arXiv:1506.01186).
 
     mode: "triangular"; "triangular2" halves each cycle's height; "exp_range" scales it by gamma^step; or a
-    scale_fn of
-    one's own. cycle_momentum: the momentum goes the other way. Call step() after each batch.
+    scale_fn of one's own. cycle_momentum: the momentum goes the other way. Call step() after each batch.
     """
 
     def __init__(
