@@ -239,7 +239,7 @@ def _fractional_row(n: int, ending: str) -> None:
         name=f"{op}{ending}",
         where=("nn.functional",),
         doc=f"The maximum of drawn windows of {images(n)} (with its place, int64, if return_indices).\n\n"
-        "output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).",
+        "output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).",
     )
 
 
