@@ -22,6 +22,7 @@ class FrozenModule(ScriptModule):
             self.__dict__[name] = getattr(inner, name)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **given: Any) -> None:
+        """Write the frozen module to a path or a file, as ScriptModule.save does."""
         self._inner.save(f, _extra_files)
 
     def train(self, mode: bool = True) -> Any:

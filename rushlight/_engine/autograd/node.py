@@ -239,7 +239,7 @@ class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
 
     __slots__ = ("_leaf",)
-    _leaf: Any  # a weak reference to the leaf, or Apart
+    _leaf: Any  # a weak reference to the leaf, or DetachedLeaf
 
     def __init__(self, leaf: Any) -> None:
         super().__init__()
@@ -259,12 +259,12 @@ class AccumulateGrad(Node):
         return self._leaf()
 
     @property
-    def apart(self) -> Apart | None:
+    def apart(self) -> DetachedLeaf | None:
         """Of a view that was taken where nothing is recorded: where; None of a leaf of its own."""
-        return self._leaf if isinstance(self._leaf, Apart) else None
+        return self._leaf if isinstance(self._leaf, DetachedLeaf) else None
 
 
-class Apart:
+class DetachedLeaf:
     """Stands for the leaf where there is none: a view requires grad as its base does, but whoever took it
     recorded nothing, so gradients that come to it are let go. mode: the mode in which it was taken.
     """
@@ -278,7 +278,7 @@ class Apart:
         """There is no leaf."""
 
 
-_APART = {mode: Apart(mode) for mode in ("no_grad", "inference_mode", "")}
+_APART = {mode: DetachedLeaf(mode) for mode in ("no_grad", "inference_mode", "")}
 
 
 def set_apart(view: Any, mode: str) -> None:

@@ -61,17 +61,28 @@ def replace(old: Value, new: Value) -> None:
     old.uses = []
 
 
-def prune(block: Block) -> None:
-    """Take out what has no effect and no reader, the last first."""
+def prune(block: Block, traced: bool = False, given: frozenset[Value] = frozenset()) -> None:
+    """Take out what has no effect and no reader, the last first. `traced`: also ops that write to nothing.
+
+    A trace holds ops whose results went to Python only (`if x.sum() > 0:`); a script's ops stay as written.
+    `given`: what modules that ran gave, which stays.
+    """
     for node in reversed(list(block.nodes)):
         if node.kind == "prim::If":
             _outputs(node)
         for inner in node.blocks:
-            prune(inner)
-        if node.kind in _PURE and not any(v.uses for v in node.outputs):
+            prune(inner, traced, given | frozenset(node.attrs.get("results", ())))
+        free = node.kind in _PURE or (traced and _only_reads(node))
+        if free and not any(v.uses or v in given for v in node.outputs):
             block.nodes.remove(node)
             for value in set(node.inputs):
                 value.uses = [use for use in value.uses if use[0] is not node]
+
+
+def _only_reads(node: Node) -> bool:
+    """Whether it is an op of PyTorch's own that writes to none of its arguments."""
+    kind, overload = node.kind, node.schema.overload if node.schema is not None else ""
+    return kind.startswith("aten::") and not kind.endswith("_") and "out" not in overload.split("_")
 
 
 def _outputs(node: Node) -> None:

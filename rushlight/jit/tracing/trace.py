@@ -186,7 +186,7 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
     result = _result(tracer, found, strict)
     function.returns, function.finished = result.type, True
     function.block.finish([result])
-    prune(function.block)
+    prune(function.block, traced=True)
     lift(function.block)
 
 
@@ -222,7 +222,7 @@ def _get_trace_graph(
     results = [x for x in flatten(found)[0] if isinstance(x, torch.Tensor)]
     function.finished = True
     function.block.finish([tracer.value(x) for x in results])
-    prune(function.block)
+    prune(function.block, traced=True)
     plain = _plain(found)
     extra: tuple[Any, ...] = ()
     if return_inputs:

@@ -121,6 +121,9 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     # --- the call ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, between the hooks that are registered: what forward gives, or what a hook puts in its
+        place.
+        """
         if (
             self._forward_hooks
             or self._forward_pre_hooks

@@ -61,13 +61,13 @@ def apply_any(node: Any, grad: Tensor) -> list[Any]:
                 value = reattach(value, node)
         values.append(value)
     formula_of, complex_ = node.formula, node.complex_
-    ways = formula_of.ways.get((names, complex_))
+    variants = formula_of.variants.get((names, complex_))
     results: list[Any] = []
     for number, e in enumerate(node.next):
         if e is None:
             results.append(None)
             continue
-        formula, uses = (ways and ways[number]) or formula_of.way(number, complex_, names)
+        formula, uses = (variants and variants[number]) or formula_of.variant(number, complex_, names)
         if formula.__class__ is str:  # "grad"
             g = grad
         elif formula is None:

@@ -141,7 +141,7 @@ class Formula:
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
         # By the names of what a node kept: each operand's gradient, and which of (grad, *kept) are its
         # operands; None where it was not asked for yet.
-        self.ways: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
+        self.variants: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.
         self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
@@ -360,7 +360,7 @@ class Formula:
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = Again(self, entry, node), t, values
+                TRACES.how = NodeFactory(self, entry, node), t, values
             TRACES.record(node)
 
     def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
@@ -386,7 +386,7 @@ class Formula:
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = Again(self, entry, node), t, (a, b)
+                TRACES.how = NodeFactory(self, entry, node), t, (a, b)
             TRACES.record(node)
 
     def _plan(self, edges: tuple[Any, ...], complex_: bool, values: Sequence[Any]) -> Names:
@@ -416,12 +416,12 @@ class Formula:
             found = self._gradients[key] = self._derive(number, complex_)
         return found
 
-    def way(self, number: int, complex_: bool, names: tuple[str, ...]) -> tuple[Any, tuple[int, ...]]:
-        """`gradient` of one operand for nodes that kept what bears these names; entered into `ways`."""
+    def variant(self, number: int, complex_: bool, names: tuple[str, ...]) -> tuple[Any, tuple[int, ...]]:
+        """`gradient` of one operand for nodes that kept what bears these names; entered into `variants`."""
         formula, uses = self.gradient(number, complex_)
         order = ("grad", *names)
         found = formula, tuple([order.index(u) for u in uses])
-        self.ways.setdefault((names, complex_), [None] * len(self.operands))[number] = found
+        self.variants.setdefault((names, complex_), [None] * len(self.operands))[number] = found
         return found
 
     def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
@@ -438,8 +438,8 @@ class Formula:
         return gradient_formula(f"{self.name}_backward", expression, conditions)
 
 
-class Again:
-    """What makes a node again, on another result and other operands of the same kinds and shapes.
+class NodeFactory:
+    """Makes a node again, on another result and other operands of the same kinds and shapes.
 
     cls: the node's class. wanted: which operands have edges. names, kept: what its rule reads, (number of the
     operand, or -1 for the result) of each. places: as in its `saved`.

@@ -152,6 +152,7 @@ class Reducer:
         )
 
         if to is mapped is None:
+            # few programs that only have small tensors compile
             from rushlight._engine.kernels.runtime import small_calls
 
             same = of is None or of == like.dtype

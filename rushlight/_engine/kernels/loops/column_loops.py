@@ -46,13 +46,13 @@ class _Columns:
         f.store("ptr", self.state, self.frame)
         self.width = f.i64("mul", self.n, 8)
         self.bytes = f.i64("mul", f.i64("shl", self.outputs, 1), self.width)
-        self.room = ""
+        self.scratch = ""
 
     def accumulator(self, o: str, stage: int) -> str:
         """The memory of an output's first (0) or second (1) stage."""
         f = self.f
         number = f.i64("add", f.i64("shl", o, 1), stage)
-        return f.at(self.room, f.i64("mul", number, self.width))
+        return f.at(self.scratch, f.i64("mul", number, self.width))
 
     def operand(self, k: str, base: str, step: str) -> None:
         """Set operand k of the next strip."""
@@ -140,8 +140,8 @@ def write(module: Module) -> None:
     module.declare("rl_strip", "declare void @rl_strip(ptr, ptr, ptr, ptr, i64)")
     f = Function(module, "define void @rl_columns(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     columns = _Columns(f)
-    with memory(f, columns.bytes) as columns.room, quiet(f), f.loop(f.load("i64", "%dims")) as outer:
-        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, i1 false)")
+    with memory(f, columns.bytes) as columns.scratch, quiet(f), f.loop(f.load("i64", "%dims")) as outer:
+        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.scratch}, i8 0, i64 {columns.bytes}, i1 false)")
         groups = f.i64("sdiv", columns.m, SEVERAL)
         # SEVERAL rows, as often as that goes, then one by one.
         behind = f.i64("mul", groups, SEVERAL - 1)

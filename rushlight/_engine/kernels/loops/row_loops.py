@@ -48,14 +48,14 @@ class _Rows:
     def _packed(self, rows: str) -> None:
         f = self.f
         args = f.op(f"alloca i64, i64 {self.arguments}, align 16")
-        room = f.i64("mul", self.n, 8)
-        with memory(f, f.i64("mul", room, self.count)) as scratch, f.loop(rows) as row:
+        row_bytes = f.i64("mul", self.n, 8)
+        with memory(f, f.i64("mul", row_bytes, self.count)) as scratch, f.loop(rows) as row:
             with f.loop(self.arguments) as number:
                 f.store("ptr", row_of(f, number, row), slot(f, args, number))
             for reading in (True, False):
                 with f.loop(self.count) as k:
                     size, step, number = self.operand(k)
-                    own = f.at(scratch, f.i64("mul", k, room))
+                    own = f.at(scratch, f.i64("mul", k, row_bytes))
                     ours = f.i64("icmp ult" if reading else "icmp uge", k, self.reads)
                     with f.when(ours):
                         if reading:

@@ -72,15 +72,15 @@ class _Scan(Writer):
     def columns(self) -> None:
         """Row by row, the totals of all columns in memory of their own."""
         f, size, lanes, wide = self.f, self.size, self.lanes, self.total
-        room = f.op(f"alloca {wide}, i64 {STRIP}, align 64")
+        scratch = f.op(f"alloca {wide}, i64 {STRIP}, align 64")
         whole = f.i64("udiv", self.count, lanes)
         with f.counted(str(STRIP)) as k:
-            f.store(wide, f"{_IDENTITY[self.op]}", room, f.i64("mul", k, _SIZE[wide]))
+            f.store(wide, f"{_IDENTITY[self.op]}", scratch, f.i64("mul", k, _SIZE[wide]))
         with f.counted(self.n) as i:
             offset = f.i64("mul", i, self.step)
             source, to = f.at(self.a, offset), f.at(self.into, offset)
             with f.counted(whole) as k:
-                at, held = f.i64("mul", k, lanes * size), f.at(room, f.i64("mul", k, lanes * _SIZE[wide]))
+                at, held = f.i64("mul", k, lanes * size), f.at(scratch, f.i64("mul", k, lanes * _SIZE[wide]))
                 total = Lane(f, wide, f.op(f"load {f.type(wide)}, ptr {held}, align 8"))
                 total, out = self.next(total, self.read(source, at))
                 f.emit(f"store {total!r}, ptr {held}, align 8")
@@ -91,7 +91,7 @@ class _Scan(Writer):
                 self._single(
                     f.at(source, f.i64("mul", place, size)),
                     f.at(to, f.i64("mul", place, size)),
-                    f.at(room, f.i64("mul", place, _SIZE[wide])),
+                    f.at(scratch, f.i64("mul", place, _SIZE[wide])),
                 )
         close(f)
 

@@ -70,9 +70,9 @@ class _Head(Writer):
         for size in sizes:
             places.append(total)
             total = f.i64("and", f.i64("add", f.i64("add", total, size), _LINE - 1), -_LINE)
-        with memory(f, f.i64("add", total, _LINE)) as room:
-            address = f.op(f"ptrtoint ptr {room} to i64")
-            start = f.at(room, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
+        with memory(f, f.i64("add", total, _LINE)) as block:
+            address = f.op(f"ptrtoint ptr {block} to i64")
+            start = f.at(block, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
             yield [f.at(start, place) for place in places]
 
     def packed(self, lines: str, columns: str) -> str:
@@ -183,7 +183,7 @@ class _Head(Writer):
         return self.f.at(row, self.f.i64("mul", v, self.lanes * self.size))
 
 
-class _Attend(_Head):
+class _AttentionForward(_Head):
     """Forwards."""
 
     def whole(self) -> None:
@@ -234,7 +234,7 @@ class _Attend(_Head):
             f.store("double", exact, kept, SLOT * k)
 
 
-class _Unattend(_Head):
+class _AttentionBackward(_Head):
     """Backwards; dk and dv are zero at first."""
 
     def whole(self) -> None:
@@ -304,9 +304,9 @@ class _Unattend(_Head):
 
 def attend(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `attend`."""
-    _Attend(module, name, kind, lanes).whole()
+    _AttentionForward(module, name, kind, lanes).whole()
 
 
 def unattend(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `unattend`."""
-    _Unattend(module, name, kind, lanes).whole()
+    _AttentionBackward(module, name, kind, lanes).whole()

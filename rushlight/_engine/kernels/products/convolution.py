@@ -42,7 +42,7 @@ _TOGETHER = 1 << 10
 # Channels of a group from which on a transposed convolution is laid out twice.
 _SIDE_BY_SIDE = 8
 # Bytes of a packed gradient.
-_ROOM = 1 << 27
+_WORKSPACE = 1 << 27
 
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
@@ -92,7 +92,7 @@ def _evened(which: str) -> Callable[[Array], Array]:
 
 def divided(which: str, a: Array, b: Array) -> bool:
     """Whether too much would be packed at once."""
-    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM
+    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _WORKSPACE
 
 
 def planned(which: str, a: Array, b: Array, *how: Any) -> _Plan | None:

@@ -33,24 +33,24 @@ class _Maxima(Writer):
         )
         self.count, self.taps, *self.plane = (f.load("i64", "%dims", SLOT * k) for k in range(5))
 
-    def widen(self, room: str) -> None:
+    def widen(self, scratch: str) -> None:
         """Let A be a padded copy, where padding is asked for."""
         f, (lines, width, size) = self.f, self.plane
         f.module.declare(*MEMCPY)
         with f.counted(self.over(size, self.lanes)) as block:
-            self.write(f.const(self.kind, -inf), room, f.i64("mul", block, self.lanes * self.size))
+            self.write(f.const(self.kind, -inf), scratch, f.i64("mul", block, self.lanes * self.size))
         some = f.i64("icmp ne", size, 0)
         with f.counted(f.op(f"select i1 {some}, i64 {lines}, i64 0")) as line:
-            to, source = f.at(room, self.entry(self.lines, line)), f.at(self.a, f.i64("mul", line, width))
+            to, source = f.at(scratch, self.entry(self.lines, line)), f.at(self.a, f.i64("mul", line, width))
             f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {source}, i64 {width}, i1 false)")
-        self.a = f.op(f"select i1 {some}, ptr {room}, ptr {self.a}")
+        self.a = f.op(f"select i1 {some}, ptr {scratch}, ptr {self.a}")
 
     def whole(self) -> None:
         """Vector by vector of windows, quickly where they lie side by side or with one between."""
         f, wide = self.f, self.lanes
         # The copy is filled in whole vectors.
-        with memory(f, f.i64("mul", f.i64("add", self.plane[-1], wide), self.size)) as room:
-            self.widen(room)
+        with memory(f, f.i64("mul", f.i64("add", self.plane[-1], wide), self.size)) as scratch:
+            self.widen(scratch)
             with f.counted(self.over(self.count, wide)) as block:
                 begin = f.i64("mul", block, wide)
                 whole = f.i64("icmp sle", f.i64("add", begin, wide), self.count)

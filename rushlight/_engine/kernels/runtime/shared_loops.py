@@ -81,8 +81,8 @@ class _Strip:
         # Where a frame keeps its pointers and its increments.
         self.pointers = f.at("%frame", SLOT)
         self.increments = slot(f, self.pointers, self.count)
-        room = f.i64("mul", self.count, BUFFER * 8)
-        self.buffers = f.op(f"alloca i8, i64 {room}, align 64")
+        size = f.i64("mul", self.count, BUFFER * 8)
+        self.buffers = f.op(f"alloca i8, i64 {size}, align 64")
 
     def operand(self, k: str) -> tuple[str, str, str, str]:
         """Base, byte step, item size and buffer of operand k."""
@@ -185,9 +185,9 @@ def memory(f: Function, size: str) -> Iterator[str]:
     """So many bytes of the C library's, freed at the end."""
     f.module.declare("malloc", "declare ptr @malloc(i64)")
     f.module.declare("free", "declare void @free(ptr)")
-    room = f.op(f"call ptr @malloc(i64 {size})")
-    yield room
-    f.emit(f"call void @free(ptr {room})")
+    block = f.op(f"call ptr @malloc(i64 {size})")
+    yield block
+    f.emit(f"call void @free(ptr {block})")
 
 
 @contextmanager

@@ -112,9 +112,14 @@ def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
     )
 
 
-_functional("softmax", _softmax, lambda x: x, "softmax along dim.")
-_functional("log_softmax", _log_softmax, lambda x: x, "log(softmax) along dim.")
-_functional("softmin", _softmax, lambda x: -x, "softmax(-input) along dim.")
+_MORE = (
+    "\n\ndtype: what the input is converted to. Without dim: 0 for 0, 1 or 3 dims, else 1, with a warning."
+)
+_functional("softmax", _softmax, lambda x: x, f"exp(input) / sum(exp(input)) along dim.{_MORE}")
+_functional(
+    "log_softmax", _log_softmax, lambda x: x, f"log(softmax(input)) along dim, without overflow.{_MORE}"
+)
+_functional("softmin", _softmax, lambda x: -x, f"softmax(-input) along dim.{_MORE}")
 
 
 @composite(out=True, aliases=("special.logsumexp",), planned=True)

@@ -25,7 +25,7 @@ from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module, literal
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.emit.scalar_code import item_size, load, result, storage_kind, store
+from rushlight._engine.kernels.emit.scalar_code import item_size, load, result, storage_kind, store, widen
 from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.loops.row_plan import combine, first_lane, identity, wide
 
@@ -78,7 +78,7 @@ class _Reduction:
         f = self.f
         f.begin()
         if self.block:
-            self.me, self.threads, self.room = f.special("tid"), f.special("ntid"), f.shared("i64", WARP)
+            self.me, self.threads, self.shared = f.special("tid"), f.special("ntid"), f.shared("i64", WARP)
             first, step = f.special("ctaid"), f.special("nctaid")
         else:
             first, step = f.place()
@@ -106,7 +106,7 @@ class _Reduction:
             total.set(one(f, combine(self.how, self.d, f.splat(kind, total.get()), self._element(place))))
         found = total.get()
         if self.block:
-            found = across(f, self.how, self.d, found, self.me, self.threads, self.room)
+            found = across(f, self.how, self.d, found, self.me, self.threads, self.shared)
             with f.when(f.i64("icmp eq", self.me, 0)):
                 self._store(i, f.splat(kind, found))
         else:
@@ -190,8 +190,6 @@ def first_of(how: str, of: str, kept: int, target: str) -> tuple[str, int]:
 
 def wins(f: Thread, how: str, of: str, new: str, old: str) -> str:
     """Whether a stored value is before another, not equal to it."""
-    from rushlight._engine.kernels.emit.scalar_code import widen
-
     kind = storage_kind(of)
     a, b = (widen(f.splat(kind, x), of) for x in (new, old))
     if a.kind in ("float", "double"):

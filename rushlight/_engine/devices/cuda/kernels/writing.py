@@ -281,8 +281,8 @@ def _warp(f: Thread, how: str, d: str, value: str) -> str:
     return value
 
 
-def across(f: Thread, how: str, d: str, value: str, me: str, threads: str, room: str) -> str:
-    """One value of the block's threads: of each warp by exchange, then of the warps, in `room`."""
+def across(f: Thread, how: str, d: str, value: str, me: str, threads: str, shared: str) -> str:
+    """One value of the block's threads: of each warp by exchange, then of the warps, in `shared`."""
     kind = LLVM[d]
     stored = "i8" if kind == "i1" else kind
     value = _warp(f, how, d, value)
@@ -290,10 +290,10 @@ def across(f: Thread, how: str, d: str, value: str, me: str, threads: str, room:
     f.barrier()  # readers of the last reduction are through
     with f.when(f.i64("icmp eq", lane, 0)):
         given = f.op(f"zext i1 {value} to i8") if kind == "i1" else value
-        f.store(stored, given, room, f.i64("mul", warp, 8))
+        f.store(stored, given, shared, f.i64("mul", warp, 8))
     f.barrier()
     inside = f.i64("icmp ult", lane, f.i64("lshr", threads, 5))
-    found = f.load(stored, room, f.i64("mul", lane, 8))
+    found = f.load(stored, shared, f.i64("mul", lane, 8))
     found = f.op(f"trunc i8 {found} to i1") if kind == "i1" else found
     nothing = literal(kind, identity(how, d))
     return _warp(f, how, d, f.op(f"select i1 {inside}, {kind} {found}, {kind} {nothing}"))
@@ -336,7 +336,7 @@ class _Rows:
         f = self.f
         f.begin()
         self.me, self.threads = f.special("tid"), f.special("ntid")
-        self.room = f.shared("i64", WARP)
+        self.shared = f.shared("i64", WARP)
         first, blocks = f.special("ctaid"), f.special("nctaid")
         f.mark_early()
         with strided(f, first, blocks, "%rows") as row:
@@ -403,7 +403,7 @@ class _Rows:
                 value = convert(body.values[root], plan.types[root], d)
                 total.set(one(f, combine(x.arg, d, f.splat(LLVM[d], total.get()), value)))
         for x, d, total in zip(reductions, dtypes, totals, strict=True):
-            whole = across(f, x.arg, d, total.get(), self.me, self.threads, self.room)
+            whole = across(f, x.arg, d, total.get(), self.me, self.threads, self.shared)
             self.known[x] = convert(f.splat(LLVM[d], whole), d, plan.types[x])
 
     def _store(self) -> None:
