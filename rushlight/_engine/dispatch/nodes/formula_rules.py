@@ -25,7 +25,7 @@ from rushlight._engine.tensors.tensor import WRAPPED
 
 # What an operand's gradient is: None where it is not wanted, "grad" for the result's own, else the numbers of
 # its formula's operands among (grad, *kept).
-Way = tuple[int, ...] | str | None
+Variant = tuple[int, ...] | str | None
 
 _SCOPE: dict[str, Any] = {
     **MAKING,
@@ -59,27 +59,27 @@ def named(
     names: Sequence[str],
     places: Sequence[int],
     numbers: Sequence[bool],
-    ways: Sequence[tuple[Any, tuple[int, ...]] | None],
+    variants: Sequence[tuple[Any, tuple[int, ...]] | None],
 ) -> Names:
     """Names with their rule.
 
     places: of each name, which operand it is, -1 for the result. numbers: which operands are no tensors.
-    ways: of each operand, its gradient (`Formula.way`), None where that is not wanted.
+    variants: of each operand, its gradient (`Formula.variant`), None where that is not wanted.
     """
     found = Names(names)
     plain = tuple([place >= 0 and numbers[place] for place in places])
     found.kept = _keeper(tuple(places), plain, len(numbers))
-    short: list[Way] = []
+    short: list[Variant] = []
     formulas: list[Any] = []
-    for way in ways:
-        if way is None or way[0].__class__ is str:
-            short.append(None if way is None else "grad")
-        elif way[0] is None or not hasattr(way[0], "fast"):  # a gradient of zeros, or none at all
+    for variant in variants:
+        if variant is None or variant[0].__class__ is str:
+            short.append(None if variant is None else "grad")
+        elif variant[0] is None or not hasattr(variant[0], "fast"):  # a gradient of zeros, or none at all
             found.rule = apply_any
             return found
         else:
-            short.append(way[1])
-            formulas.append(way[0])
+            short.append(variant[1])
+            formulas.append(variant[0])
     found.rule = _maker(plain, tuple(short))(*formulas)
     return found
 
@@ -137,37 +137,39 @@ _FIT = """        if places is not None:
 
 
 @cache
-def _maker(plain: tuple[bool, ...], ways: tuple[Way, ...]) -> Callable[..., Callable[..., Any]]:
+def _maker(plain: tuple[bool, ...], variants: tuple[Variant, ...]) -> Callable[..., Callable[..., Any]]:
     """What makes rules of this structure around formulas; plain: which of what is kept are numbers."""
     lines, f = [], 0
-    if any(way.__class__ is tuple for way in ways):
+    if any(variant.__class__ is tuple for variant in variants):
         if plain:
             lines.append(f"        {''.join(f'(v{i}, n{i}), ' for i in range(1, len(plain) + 1))}= kept\n")
         lines.append(_READ)
         lines += [_KEPT.format(i=i) for i, number in enumerate(plain, 1) if not number]
-    for o, way in enumerate(ways):
-        if way is None:
+    for o, variant in enumerate(variants):
+        if variant is None:
             continue
-        if isinstance(way, str):
+        if isinstance(variant, str):
             lines.append(f"        g{o} = grad\n")
         else:
-            lines.append(_call(o, f, way, plain))
+            lines.append(_call(o, f, variant, plain))
             f += 1
         lines.append(_FIT.format(o=o))
     text = _RULE.format(
         formulas=", ".join(f"formula{i}" for i in range(f)),
         fast="; ".join(f"fast{i} = formula{i}.fast" for i in range(f)),
         body="".join(lines),
-        results="(" + "".join("None, " if way is None else f"g{o}, " for o, way in enumerate(ways)) + ")",
+        results="("
+        + "".join("None, " if variant is None else f"g{o}, " for o, variant in enumerate(variants))
+        + ")",
     )
     return compile_function(text, "make", dict(_SCOPE), "rule")
 
 
-def _call(o: int, f: int, way: tuple[int, ...], plain: tuple[bool, ...]) -> str:
+def _call(o: int, f: int, variant: tuple[int, ...], plain: tuple[bool, ...]) -> str:
     """Code for operand o's gradient by formula f."""
-    values = [f"v{use}" if use else "grad" for use in way]
-    arrays, key = [f"x{use}" for use in way], "k"
-    numbers = [use > 0 and plain[use - 1] for use in way]
+    values = [f"v{use}" if use else "grad" for use in variant]
+    arrays, key = [f"x{use}" for use in variant], "k"
+    numbers = [use > 0 and plain[use - 1] for use in variant]
     if numbers == [False, True]:
         arrays[1], key = f"scalar({values[1]}, entry.scalar_np)", f"(k, {values[1]}.__class__)"
     elif any(numbers):

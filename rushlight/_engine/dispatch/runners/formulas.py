@@ -392,8 +392,8 @@ class Formula:
     def _plan(self, edges: tuple[Any, ...], complex_: bool, values: Sequence[Any]) -> Names:
         names = self.saves(edges, complex_)
         places = [-1 if n == "result" else self.operands.index(n) for n in names]
-        ways = [None if e is None else self.way(i, complex_, names) for i, e in enumerate(edges)]
-        return named(names, places, [v.__class__ in NUMBERS for v in values], ways)
+        variants = [None if e is None else self.variant(i, complex_, names) for i, e in enumerate(edges)]
+        return named(names, places, [v.__class__ in NUMBERS for v in values], variants)
 
     def saves(self, edges: tuple[Any, ...], complex_: bool) -> tuple[str, ...]:
         """Names that the wanted gradients mention."""
