@@ -23,7 +23,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import (
     BACKWARD_RUNNERS,
     AccumulateGrad,
-    Apart,
+    DetachedLeaf,
     GradientEdge,
     Node,
     freed,
@@ -255,7 +255,7 @@ def _watching() -> tuple[list[list[Any]], Any]:
 
 # Where gradients go that are not to go on: a leaf that nobody holds.
 _NOWHERE = new(AccumulateGrad)
-_NOWHERE._leaf, _NOWHERE.hooks = Apart(""), None
+_NOWHERE._leaf, _NOWHERE.hooks = DetachedLeaf(""), None
 
 
 def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> tuple[Node, Any]:
