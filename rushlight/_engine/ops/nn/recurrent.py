@@ -89,8 +89,8 @@ def _recurrence_kernel(
         return kernels.Forward(mode, gates, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)).run()
     if not is_low_precision(gates):
         return NotImplemented
-    wide: list[Any] = [*map(_wide, given)]
-    *results, kept = _recurrence_kernel(*wide, mode=mode, sizes=sizes, reverse=reverse)
+    again: Any = _recurrence_kernel
+    *results, kept = again(*map(_wide, given), mode, sizes, reverse)
     return *[_as(gates.dtype, a) for a in results], kept  # what backward needs stays as it is
 
 
@@ -185,10 +185,9 @@ def _recurrence_backward_kernel(
         ).run()
     if not is_low_precision(out):
         return NotImplemented
-    grads: list[Any] = [*map(_wide, (to_out, to_h, to_c, out))]
-    weights: list[Any] = [*map(_wide, (gates, h0, c0, w, b, projection))]
-    found = _recurrence_backward_kernel(*grads, kept, *weights, mode=mode, sizes=sizes, reverse=reverse)
-    return tuple([_as(out.dtype, a) for a in found])
+    grads, weights = map(_wide, (to_out, to_h, to_c, out)), map(_wide, (gates, h0, c0, w, b, projection))
+    again: Any = _recurrence_backward_kernel
+    return tuple([_as(out.dtype, a) for a in again(*grads, kept, *weights, mode, sizes, reverse)])
 
 
 # --- stacks of layers -----------------------------------------------------------------------------
