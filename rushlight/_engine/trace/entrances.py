@@ -8,8 +8,6 @@ from typing import Any
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array, root
 
-_slot = Tensor.__dict__["_a"].__get__
-
 
 def _nobody() -> None:
     """What stands for a dead reference."""
@@ -34,14 +32,12 @@ class Entrance:
         self.array: Any = _nobody
         self.root, self.seen, self.stamp = 0, -1, -1
 
-    def look(self, region: Any, t: Tensor) -> Array | None:
-        """The tensor's array if it may come in here; nothing is noted in the region."""
-        try:
-            a: Array = _slot(t)
-        except AttributeError:
-            return None
+    def look(self, region: Any, t: Tensor, a: Array | None) -> Array | None:
+        """The array `a` of a tensor (None: it has none) if it may come in here; nothing is noted in the
+        region.
+        """
         s = t._s
-        if s is not None and (s.exposed or s.foreign):
+        if a is None or (s is not None and (s.exposed or s.foreign)):
             return None
         if a is self.array() and t is self.tensor():
             known = self.seen >= region.newest or region.twin(a, self.root) == self.share

@@ -39,6 +39,8 @@ from rushlight._engine.trace.trace import Node, Spec, Told, placed, specs
 _LINE = 64
 # Matched this often, a segment is compiled.
 _OFTEN = 2
+# So many runs are the first ones, at each of which is asked whether more could be bound.
+_EARLY = 32
 # For inputs of so many bytes that do not stay where they are a program waits a while before it is compiled.
 _MUCH = 1 << 20
 # Inputs whose memory has moved so often are copied in.
@@ -221,7 +223,11 @@ class Compiled:
         held: dict[int, Array] = {}
         for p in path.inputs:
             self._bind(p, arrays[p], p in stable, held)
-        made = {path.specs[p].memory for p in wanted if path.specs[p].memory >= _MADE}
+        # Places whose memory is bound, and where; the arrays that lay there at the last run.
+        self._bound = [(p, at) for p, _, at, bound in self.inputs if bound]
+        self._last: dict[int, Any] = {}
+        self._specs = [path.specs[p] for p in wanted]
+        made = {spec.memory for spec in self._specs if spec.memory >= _MADE}
         self.outputs = [
             Output(m, size, size >= _FEW and m not in copied)
             for m in sorted(made)
@@ -339,7 +345,15 @@ class Compiled:
 
     def moved(self, arrays: dict[int, Array]) -> set[int]:
         """Places whose memory was bound, and lies elsewhere now."""
-        return {p for p, _, at, stable in self.inputs if stable and pointer(arrays[p]) != at}
+        found, last = set(), self._last
+        for p, at in self._bound:
+            a = arrays[p]
+            if last.get(p, _nobody)() is not a:
+                last[p] = weakref.ref(a)
+                if pointer(a) != at:
+                    del last[p]
+                    found.add(p)
+        return found
 
     def run(self, arrays: dict[int, Array]) -> list[Array]:
         """The arrays at the wanted places."""
@@ -369,14 +383,12 @@ class Compiled:
     def handed(self, arrays: dict[int, Array]) -> list[Array]:
         """What the last run left at the wanted places."""
         flat = {o.memory: o.give() for o in self.outputs}
-        found = []
-        for memory, offset, shape, strides, dtype in [self.path.specs[p] for p in self.wanted]:
-            found.append(
-                np.ndarray(shape, dtype, flat[memory], offset, strides)
-                if memory >= _MADE
-                else seen(Spec(memory, offset, shape, strides, dtype), arrays[memory])
-            )
-        return found
+        return [
+            np.ndarray(spec.shape, spec.dtype, flat[spec.memory], spec.offset, spec.strides)
+            if spec.memory >= _MADE
+            else seen(spec, arrays[spec.memory])
+            for spec in self._specs
+        ]
 
 
 class Program:
@@ -443,6 +455,8 @@ class Program:
         made: Any = self.made
         if made.copied < _FEW or self.bound_again >= _RESTLESS:
             return False
+        if self.runs > _EARLY and self.runs % _EARLY > _OFTEN:  # now and then, for some runs in a row
+            return False
         still = sum(
             arrays[p].nbytes
             for p, _, _, stable in made.inputs
@@ -472,6 +486,10 @@ class Program:
         return at == pointer(a) and (
             _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))
         )
+
+
+def _nobody() -> None:
+    """What stands for a dead reference."""
 
 
 def _compute_constants(entries: Sequence[Entry], known: Container[int]) -> None:

@@ -402,6 +402,12 @@ def told(tree: Any, places: dict[int, int]) -> Any:
     return tree
 
 
+def inserted(item: Any, tensors: Sequence[Tensor]) -> Any:
+    """What an item of a node's template stands for, of an op on these operands."""
+    cls, items = item[1]
+    return cls([tensors[i[1]] if i[0] else i[1] if i[0] is False else inserted(i, tensors) for i in items])
+
+
 def placed(tree: Any, change: Callable[[Spec], Any]) -> Any:
     """Operands with each Spec changed."""
     if tree.__class__ is Spec:
