@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sysconfig
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from rushlight._engine.core.settings import settings
@@ -80,7 +80,11 @@ def _python() -> dict[str, int]:
 def asking(cls: type, slot: Any, name: str, otherwise: Callable[[Any, str], Any]) -> Any:
     """A property that reads and fills a slot of `cls`; `otherwise(object, name)` answers for an empty one."""
     at = offset(cls, slot.__name__)
-    own = cls, partial(otherwise, name=name)
+
+    def empty(thing: Any) -> Any:
+        return otherwise(thing, name)
+
+    own = cls, empty
     return property(made("reader", own, at), made("writer", own, at), slot.__delete__)
 
 

@@ -245,4 +245,4 @@ def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> T
     return other
 
 
-__all__ = ["WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]
+__all__ = ["ARRAY", "WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]

@@ -39,12 +39,17 @@ class Entrance:
         s = t._s
         if a is None or (s is not None and (s.exposed or s.foreign)):
             return None
-        if a is self.array() and t is self.tensor():
-            known = self.seen >= region.newest or region.twin(a, self.root) == self.share
-            return a if known else None
-        if t._k is not self.kind or a.shape != self.shape or a.strides != self.strides:
+        if a is self.array():
+            if t is self.tensor():
+                known = self.seen >= region.newest or region.twin(a, self.root) == self.share
+                return a if known else None
+            key = self.root
+        elif a.shape == self.shape and a.strides == self.strides:
+            key = id(root(a))
+        else:
             return None
-        key = id(root(a))
+        if t._k is not self.kind:
+            return None
         if region.twin(a, key) != self.share:
             return None
         self.tensor, self.array, self.root = weakref.ref(t), weakref.ref(a), key

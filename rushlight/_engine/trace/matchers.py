@@ -490,15 +490,14 @@ class _Writer:
     def _node(self, n: Node, outs: list[str]) -> None:
         step: Any = n.step
         function, template = step.node
-        cls = None
+        again, cls = function, None
         if function.__class__ is Renamed:
-            function, cls = function.function, function.cls
-        if function.__class__ is Again:
-            self._formula(n, outs[0], function, cls or function.cls, template)
-        elif function.__class__ is DeclaredAgain and not function.rules.lists:
-            self._declared(n, outs, function, cls or function.cls, template)
+            again, cls = function.function, function.cls
+        if again.__class__ is Again:
+            self._formula(n, outs[0], again, cls or again.cls, template)
+        elif again.__class__ is DeclaredAgain and not again.rules.lists:
+            self._declared(n, outs, again, cls or again.cls, template)
         else:
-            function = step.node[0]
             out = outs[0] if step.many is None else self._several(step.many, outs)
             self.lines.append(f"{self.constant(function)}({out}, {self._template(n, (list, template))})")
 
@@ -517,7 +516,7 @@ class _Writer:
         told = self.constant(r.kind), self.constant(r.pending)
         return f"second(region, alive, {n.first + number}, {', '.join(told)}, {out})"
 
-    def _declared(self, n: Node, outs: list[str], again: DeclaredAgain, cls: type, template: Any) -> None:
+    def _declared(self, n: Node, outs: list[str], again: DeclaredAgain, cls: Any, template: Any) -> None:
         """The node of a declared gradient, written out."""
         step: Any = n.step
         rules = again.rules
@@ -560,7 +559,7 @@ class _Writer:
             return self._operand(n, value)
         return self.constant(value) if is_operand is False else self._template(n, value)
 
-    def _formula(self, n: Node, out: str, again: Again, cls: type, template: Any) -> None:
+    def _formula(self, n: Node, out: str, again: Again, cls: Any, template: Any) -> None:
         """The node of a formula, written out: all but who its operands are is known."""
         operands = [self._operand(n, v) if is_operand else None for is_operand, v in template]
         kept = []
@@ -570,7 +569,7 @@ class _Writer:
             elif operands[k] is None:
                 kept.append(self.constant((template[k][1], -1)))
             else:
-                kept.append(f"({operands[k]}, {self._version(operands[k])})")
+                kept.append(f"({operands[k]}, {self._version(str(operands[k]))})")
         saved = f"({self.constant(again.names)}, [{', '.join(kept)}], {self.constant(again.places)})"
         edges = self._edges(operands, again.wanted)
         self.lines.append(f"record({out}, {self.constant(cls)}, {edges}, {saved})")

@@ -8,7 +8,9 @@ memory of their own, which is used again once nobody holds it, and small ones ar
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
+import sys
 import threading
 import weakref
 from collections import Counter
@@ -49,6 +51,8 @@ _RESTLESS = 3
 _FEW = 1 << 15
 # What the path's ops made is numbered from here on; below are places.
 _MADE = 1 << 32
+# References to an array that nobody but its list holds, as that is gone through.
+_IDLE = 3
 # One program runs at a time: they share the arena.
 RUNNING = threading.RLock()
 
@@ -182,29 +186,45 @@ class Plain:
 
 
 class Output:
-    """Memory of a wanted result. kept: the program's own is handed out, else a copy."""
+    """Memory of wanted results, at `specs`. kept: arrays in the program's own are handed out, else copies.
 
-    def __init__(self, memory: int, size: int, kept: bool) -> None:
-        self.memory, self.kept = memory, kept
+    The arrays are the same at each run: whether anybody holds them is seen by the references to them, and to
+    `given`, which views of them hold.
+    """
+
+    def __init__(self, memory: int, size: int, kept: bool, specs: Sequence[Spec]) -> None:
+        self.memory, self.kept, self.specs = memory, kept, list(dict.fromkeys(specs))
         self.arena = np.empty(size + _LINE, np.uint8)
         start = -pointer(self.arena) % _LINE
         self.flat = self.arena[start : start + size]
-        # The array that all that was handed out are views of.
-        self._given: Any = None
+        own: Any = self.flat
+        self._given = np.frombuffer(memoryview(own), np.uint8)  # one that no view of it looks past
+        self._arrays = self._seen_in(self._given) if kept else []
+        first = self.specs[0]
+        # A copy of an array, where that is all there is.
+        alone = len(self.specs) == 1 and not first.offset and first.dtype.itemsize * _count(first) == size
+        whole = self._seen_in(self.flat)[0]
+        self._whole = whole if alone and whole.flags.c_contiguous else None
+        self._idle = sys.getrefcount(self._given)
+
+    def _seen_in(self, flat: Array) -> list[Array]:
+        return [np.ndarray(s.shape, s.dtype, flat, s.offset, s.strides) for s in self.specs]
 
     @property
     def busy(self) -> bool:
         """Whether what a run handed out is still held."""
-        return self._given is not None and self._given() is not None
+        if sys.getrefcount(self._given) > self._idle:
+            return True
+        for a in self._arrays:
+            if sys.getrefcount(a) > _IDLE:
+                return True
+        return False
 
-    def give(self) -> Array:
-        """The bytes for whoever wants them."""
-        if not self.kept:
-            return self.flat.copy()
-        memory: Any = self.flat
-        given = np.frombuffer(memoryview(memory), np.uint8)  # one that no view of it looks past
-        self._given = weakref.ref(given)
-        return given
+    def give(self) -> list[Array]:
+        """Arrays at `specs` for whoever wants them."""
+        if self.kept:
+            return self._arrays
+        return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
 
 
 class Compiled:
@@ -229,11 +249,14 @@ class Compiled:
         self._specs = [path.specs[p] for p in wanted]
         made = {spec.memory for spec in self._specs if spec.memory >= _MADE}
         self.outputs = [
-            Output(m, size, size >= _FEW and m not in copied)
+            Output(m, size, size >= _FEW and m not in copied, [s for s in self._specs if s.memory == m])
             for m in sorted(made)
             for size in [path.sizes[m]]
         ]
         held.update({o.memory: o.flat for o in self.outputs})
+        # Wanted arrays; of those that were made, the number of the output and that among its arrays.
+        number = {spec: (i, k) for i, o in enumerate(self.outputs) for k, spec in enumerate(o.specs)}
+        self._found_at = [(spec, number.get(spec)) for spec in self._specs]
         used = {s.memory for t in told for s in (*specs(t.operands), *t.outs)}
         # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
         # runs some entries all the same, to see which kernel they call: integers may be places to read at.
@@ -382,12 +405,10 @@ class Compiled:
 
     def handed(self, arrays: dict[int, Array]) -> list[Array]:
         """What the last run left at the wanted places."""
-        flat = {o.memory: o.give() for o in self.outputs}
+        given = [o.give() for o in self.outputs]
         return [
-            np.ndarray(spec.shape, spec.dtype, flat[spec.memory], spec.offset, spec.strides)
-            if spec.memory >= _MADE
-            else seen(spec, arrays[spec.memory])
-            for spec in self._specs
+            seen(spec, arrays[spec.memory]) if at is None else given[at[0]][at[1]]
+            for spec, at in self._found_at
         ]
 
 
@@ -486,6 +507,10 @@ class Program:
         return at == pointer(a) and (
             _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))
         )
+
+
+def _count(spec: Spec) -> int:
+    return math.prod(spec.shape)
 
 
 def _nobody() -> None:
