@@ -213,12 +213,8 @@ class Output:
     @property
     def busy(self) -> bool:
         """Whether what a run handed out is still held."""
-        if sys.getrefcount(self._given) > self._idle:
-            return True
-        for a in self._arrays:
-            if sys.getrefcount(a) > _IDLE:
-                return True
-        return False
+        held = sys.getrefcount(self._given) > self._idle
+        return held or any([sys.getrefcount(a) > _IDLE for a in self._arrays])
 
     def give(self) -> list[Array]:
         """Arrays at `specs` for whoever wants them."""
