@@ -204,7 +204,7 @@ class Output:
         # A copy of an array, where that is all there is.
         alone = len(self.specs) == 1 and not first.offset and first.dtype.itemsize * _count(first) == size
         whole = self._seen_in(self.flat)[0]
-        self._whole = whole if alone and whole.flags.c_contiguous else None
+        self._whole = whole if alone and whole.copy().strides == whole.strides else None
         self._idle = sys.getrefcount(self._given)
 
     def _seen_in(self, flat: Array) -> list[Array]:
