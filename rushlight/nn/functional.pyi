@@ -207,47 +207,47 @@ def fold(input: Tensor, output_size: int | Sequence[int | None] | None, kernel_s
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | int | float | complex, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
