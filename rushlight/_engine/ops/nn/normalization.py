@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -475,14 +475,17 @@ def _column_sums(grad, input, center):
 
 @_column_sums.kernel
 def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
-    d = x.dtype.name
     # A program that is being recorded fuses the rows instead.
     if fusing() or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
-    kernel = service("column kernel")(
-        (_G, _G * (_X - _MEAN)), (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "percol")), (d, d)
-    )
-    return kernel.large(g, x, center)
+    return _column_summing(x.dtype).large(g, x, center)
+
+
+@cache
+def _column_summing(of: Any) -> Any:
+    """The kernel of `_column_sums`."""
+    inputs = [(name, of.name, role) for name, role in (("g", "matrix"), ("x", "matrix"), ("mean", "percol"))]
+    return service("column kernel")((_G, _G * (_X - _MEAN)), tuple(inputs), (of.name,) * 2)
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:

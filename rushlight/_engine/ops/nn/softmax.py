@@ -58,6 +58,7 @@ def _softmax(input, dim: int):
     wrap_dim(dim, input.ndim)
     if not input.numel():
         return input.clone()
+    input = input.contiguous()
     e = exp(input - amax(input, dim, True))
     return e / sum(e, dim, True)
 
@@ -70,6 +71,7 @@ def _softmax_gradient(s: Any, grad: Any) -> Any:
 @composite(where=("aten",), fused=_softmax_back.of_row)
 def _softmax_backward(grad, output, dim: int):
     """y * (g - sum(g * y))."""
+    grad = grad.contiguous()
     return output * (grad - sum(grad * output, dim, True))
 
 
@@ -79,6 +81,7 @@ def _log_softmax(input, dim: int):
     wrap_dim(dim, input.ndim)
     if not input.numel():
         return input.clone()
+    input = input.contiguous()
     shifted = input - amax(input, dim, True)
     return shifted - log(sum(exp(shifted), dim, True))
 
@@ -91,6 +94,7 @@ def _log_softmax_gradient(s: Any, grad: Any) -> Any:
 @composite(where=("aten",), fused=_log_softmax_back.of_row)
 def _log_softmax_backward(grad, output, dim: int):
     """g - exp(y) * sum(g)."""
+    grad = grad.contiguous()
     return grad - exp(output) * sum(grad, dim, True)
 
 
