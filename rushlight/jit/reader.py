@@ -12,6 +12,7 @@ import rushlight as torch
 from rushlight._engine.serialization.reading import Plan, _Storages
 from rushlight._engine.serialization.unpickler import WeightsUnpickler
 from rushlight.jit.annotations import annotate, fork
+from rushlight.jit.awaiting import awaitable, awaitable_nowait, awaitable_wait
 from rushlight.jit.compiler.names import Names, build, unique
 from rushlight.jit.compiler.values import Builtin, Known, Space
 from rushlight.jit.frontend import Source, parse_untrusted
@@ -42,6 +43,9 @@ _NAMES: dict[str, Any] = {
     "getattr": getattr,
     "annotate": annotate,
     "fork": fork,
+    "awaitable": awaitable,
+    "awaitable_wait": awaitable_wait,
+    "awaitable_nowait": awaitable_nowait,
     "inf": math.inf,
     "nan": math.nan,
     "unchecked_cast": unchecked_cast,

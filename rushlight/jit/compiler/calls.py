@@ -488,13 +488,29 @@ class Calls(Indexing):
 
     def call_fork(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.fork(f, ...): run now; wait() gives the result."""
+        return self.put_off(node, "prim::fork", "Future")
+
+    def put_off(self, node: ast.Call, kind: str, wrapper: str) -> Value:
+        """f(f, ...): a call of the first argument with the others, as a node of this kind."""
         args = [x for a in node.args[1:] for x in self.spread(a)]
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
         found = self.value(self.call(self.sugar(node.args[0]), args, kwargs, node), node)
         if found.node is None or found.node.kind not in ("prim::CallFunction", "prim::CallMethod"):
-            raise self.error(node, "fork() expects a function or a method of a module")
-        found.node.kind, found.type = "prim::fork", Type("Future", (found.type,))
+            raise self.error(node, f"{kind[6:]}() expects a function or a method of a module")
+        found.node.kind, found.type = kind, Type(wrapper, (found.type,))
         return found
+
+    def call_awaitable(self, node: ast.Call, wanted: Any) -> Any:
+        """torch.jit._awaitable(f, ...): run when the result is asked for."""
+        return self.put_off(node, "prim::awaitable", "Await")
+
+    def call_awaitable_wait(self, node: ast.Call, wanted: Any) -> Any:
+        """torch.jit._awaitable_wait(x): the result."""
+        return self.call_builtin("prim::awaitable_wait", [self.expr(node.args[0])], {}, node)
+
+    def call_awaitable_nowait(self, node: ast.Call, wanted: Any) -> Any:
+        """torch.jit._awaitable_nowait(x): an awaitable whose result is x."""
+        return self.call_builtin("prim::awaitable_nowait", [self.expr(node.args[0])], {}, node)
 
     def call_wait(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.wait(future)."""

@@ -230,6 +230,8 @@ class Expressions:
         if isinstance(base, (Known, Space)):
             return self.names.member(base, name, node, self)
         value = self.value(base, node)
+        if value.type.kind == "Await":  # what it has is its result's
+            value = self.call_builtin("prim::awaitable_wait", [value], {}, node)
         t = value.type
         if t.kind == "Class":
             return self.member(value, t.cls, name, node)

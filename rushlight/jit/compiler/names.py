@@ -65,6 +65,9 @@ _SPECIAL_NAMES = (
     "wait",
     "_fork",
     "_wait",
+    "_awaitable",
+    "_awaitable_wait",
+    "_awaitable_nowait",
 )
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 

@@ -39,6 +39,9 @@ class CodeWriter(Writer):
         "uninitialized",
         "unchecked_cast",
         "fork",
+        "awaitable",
+        "awaitable_wait",
+        "awaitable_nowait",
         "device",
     )
 
@@ -137,7 +140,14 @@ class CodeWriter(Writer):
     def at_fork(self, node: Node) -> str:
         method = node.attrs.get("name")
         called = f"({self.ref(node.inputs[0])}).{method}" if method else node.attrs["function"].qualname
-        return f"fork({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
+        return f"{node.kind[6:]}({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
+
+    at_awaitable = at_fork
+
+    def at_awaitable_wait(self, node: Node) -> str:
+        return f"{node.kind[6:]}({self.ref(node.inputs[0])})"
+
+    at_awaitable_nowait = at_awaitable_wait
 
 
 def _is_default(value: Any, p: Any) -> bool:

@@ -73,6 +73,11 @@ class PythonWriter(Writer):
 
     at_CallMethod = at_fork = at_CallFunction
 
+    def at_awaitable(self, node: Node) -> str:
+        function = node.attrs["function"]
+        parts = [self.bind(runner(function), function.name), *map(self.ref, node.inputs)]
+        return f"rt._awaitable({', '.join(parts)})"
+
     def at_PythonOp(self, node: Node) -> str:
         return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
 
@@ -336,5 +341,6 @@ def accepts(value: Any, t: Type) -> bool:
         "Any": object,
         "Generator": object,
         "Future": object,
+        "Await": runtime._Await,
     }
     return isinstance(value, plain[kind]) and not (kind in ("int", "float") and isinstance(value, bool))

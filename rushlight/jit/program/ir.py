@@ -164,7 +164,7 @@ def _copy_into(into: Block, block: Block, known: dict[Value, Value], calls: bool
 def _copy_nodes(into: Block, block: Block, known: dict[Value, Value], calls: bool) -> None:
     for node in block.nodes:
         callee = node.attrs.get("function")
-        if calls and callee is not None and node.kind != "prim::fork":
+        if calls and callee is not None and node.kind not in ("prim::fork", "prim::awaitable"):
             known.update(zip(callee.block.params, (known[v] for v in node.inputs), strict=True))
             _copy_nodes(into, callee.block, known, calls)
             known[node.output] = known[callee.block.ending.inputs[0]]

@@ -14,6 +14,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core import callers
+from rushlight.jit.awaiting import _Await as _Await, _awaitable as _awaitable, _awaitable_nowait as _awaitable_nowait
 from rushlight.jit.frontend import Error
 from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.types import Type

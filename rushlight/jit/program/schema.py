@@ -88,7 +88,7 @@ def _parse(line: str) -> Schema:
             keyword = True
         elif part != "...":
             parameters.append(_parameter(part, keyword))
-    result = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
+    result = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)(?<!Await)\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
     wrapped = result.startswith("(") and _closes(result) and not result.startswith("((")
     returns = [_type(re.sub(r" \w+$", "", r)) for r in (_split(result[1:-1]) if wrapped else [result])]
     fields = tuple(r.rpartition(" ")[2] for r in _split(result[1:-1]) if " " in r) if wrapped else ()
@@ -119,7 +119,7 @@ def _split(text: str) -> list[str]:
 
 
 def _parameter(text: str, keyword: bool) -> Parameter:
-    text = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\w\|\w\)", "", text)
+    text = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)(?<!Await)\(\w+!?\)|\(\w\|\w\)", "", text)
     written, _, default = text.partition("=")
     raw, _, name = written.rpartition(" ")
     value: Any = REQUIRED
@@ -137,7 +137,7 @@ def _type(text: str) -> Type:
         return optional(_type(text[:-1]))
     if text.endswith("[]"):
         return list_of(_type(text[:-2]))
-    if text.startswith(("Dict(", "Future(")):
+    if text.startswith(("Dict(", "Future(", "Await(")):
         kind, _, rest = text.partition("(")
         return Type(kind, tuple(map(_type, _split(rest[:-1]))))
     if text.startswith("("):

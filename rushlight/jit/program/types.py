@@ -46,7 +46,7 @@ class Type:
             return f"Union({', '.join(parts)})"
         if self.kind in ("List", "Optional"):
             return parts[0] + ("[]" if self.kind == "List" else "?")
-        if self.kind in ("Dict", "Future"):
+        if self.kind in ("Dict", "Future", "Await"):
             return f"{self.kind}({', '.join(parts)})"
         if self.kind == "Enum":
             return f"Enum<{qualified(self.cls)}>"
@@ -70,7 +70,7 @@ NUMBER, COMPLEX, DEVICE, ANY, GENERATOR = map(Type, ("number", "complex", "Devic
 FUNCTION = Type("Function")
 ATOMS = {t.kind: t for t in (TENSOR, INT, FLOAT, BOOL, STR, NONE, NUMBER, COMPLEX, DEVICE, ANY, GENERATOR)}
 GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Optional, typing.Union)  # noqa: UP006
-CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future")
+CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future", "Await")
 
 
 @dataclass(eq=False)
@@ -222,8 +222,8 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
         parts = () if args == ((),) else tuple(from_python(a, of_class) for a in args)
         return Type(origin.__name__.capitalize(), parts)
     name: Any = getattr(origin or found, "__name__", None)
-    if name == "Future" and args:
-        return Type("Future", (from_python(args[0], of_class),))
+    if name in ("Future", "_Await"):
+        return Type(name.lstrip("_"), (from_python(args[0], of_class),) if args else ())
     named = _named(found, name) if isinstance(found, type) else None
     if named is not None:
         return named
@@ -262,6 +262,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
         return Type("Tuple", tuple(from_ast(e, name) for e in node.elts))
     if isinstance(node, ast.Subscript):
         text = _constructor(node.value, name)
+        text = "Await" if text == "_await" else text
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         args = tuple(from_ast(e, name) for e in inner)
         if text in ("Final", "Optional", "Tensor"):
