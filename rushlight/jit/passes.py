@@ -12,13 +12,14 @@ from rushlight.jit.modules import ScriptFunction
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import Function, Node, inlined, walk
-from rushlight.jit.program.tidy import prune, tidy
+from rushlight.jit.program.memory import sweep
+from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import Type
 
 
 def dce(graph: Graph) -> None:
     """Take out what has no effect and whose results nobody reads."""
-    prune(graph._function.block)
+    sweep(graph._function.block)
     graph.changed(graph._function)
 
 

@@ -113,6 +113,14 @@ def read(node: Node, value: Value) -> None:
     node.inputs.append(value)
 
 
+def replace(old: Value, new: Value) -> None:
+    """Let all who read one value read another."""
+    for user, place in old.uses:
+        user.inputs[place] = new
+    new.uses += old.uses
+    old.uses = []
+
+
 def walk(block: Block) -> Iterator[Node]:
     """All nodes of a block and of the blocks in it."""
     for node in block.nodes:
