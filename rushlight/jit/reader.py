@@ -13,7 +13,7 @@ from rushlight._engine.serialization.reading import Plan, _Storages
 from rushlight._engine.serialization.unpickler import WeightsUnpickler
 from rushlight.jit.annotations import annotate, fork
 from rushlight.jit.awaiting import awaitable, awaitable_nowait, awaitable_wait
-from rushlight.jit.compiler.names import Names, build, unique
+from rushlight.jit.compiler.names import Names, build, declared, unique
 from rushlight.jit.compiler.values import Builtin, Known, Space
 from rushlight.jit.frontend import Source, parse_untrusted
 from rushlight.jit.modules import instance
@@ -53,6 +53,7 @@ _NAMES: dict[str, Any] = {
 }
 _SPACES = ("torch", "ops", "ops.prim", "ops.aten", "CONSTANTS")
 _MODULES = ("Module", "ModuleInterface")
+_INTERFACES = ("Interface", "ModuleInterface")
 
 
 class _FileNames(Names):
@@ -275,7 +276,7 @@ class Archive:
 
     def _class(self, qualname: str, tree: ast.ClassDef, source: Source) -> None:
         base = ast.unparse(tree.bases[0]) if tree.bases else ""
-        if base not in ("", "NamedTuple", *_MODULES):
+        if base not in ("", "NamedTuple", "Interface", *_MODULES):
             raise RuntimeError(f"{qualname}: classes of the kind {base} are not supported")
         compiler: Any = _Finder(self.names, source)
         if base == "NamedTuple":
@@ -291,6 +292,15 @@ class Archive:
         owner = ClassType(unique(qualname), base in _MODULES, python=None)
         owner.python = None if owner.is_module else type(tree.name, (), {"_type": owner})
         self._found[qualname] = Known(owner)
+        if base in _INTERFACES:
+            owner.is_interface = True
+            for tree_of_method in tree.body:
+                if isinstance(tree_of_method, ast.FunctionDef):
+                    path = f"{owner.qualname}.{tree_of_method.name}"
+                    found = declared(tree_of_method, source, self.names, path, owner, {})
+                    found.finished, owner.methods[tree_of_method.name] = True, found
+            setattr(owner, "trees", {})
+            return
         setattr(owner, "trees", {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)})
         owner.compile = lambda name: self._method(owner, name, source)
         self._fields(owner, tree, compiler)

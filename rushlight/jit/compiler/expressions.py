@@ -232,9 +232,13 @@ class Expressions:
         value = self.value(base, node)
         if value.type.kind == "Await":  # what it has is its result's
             value = self.call_builtin("prim::awaitable_wait", [value], {}, node)
+        if value.type.kind == "Class":
+            return self.member(value, value.type.cls, name, node)
+        return self.value_attribute(value, name, node)
+
+    def value_attribute(self, value: Value, name: str, node: Any) -> Any:
+        """What value.name stands for, of a tensor, tuple, list, number or text."""
         t = value.type
-        if t.kind == "Class":
-            return self.member(value, t.cls, name, node)
         if t.kind == "Tuple" and t.cls is not None and name in t.cls._fields:
             return self.tuple_item(value, t.cls._fields.index(name), node)
         if t.kind == "Enum" and name in ("name", "value"):

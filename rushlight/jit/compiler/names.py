@@ -23,7 +23,8 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours
-from rushlight.jit.compiler import callstack
+from rushlight.jit.compiler import callstack, interfaces
+from rushlight.jit.compiler.signatures import comment, is_any, numbers
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Items, Known, Overloaded
 from rushlight.jit.frontend import (
@@ -227,7 +228,7 @@ class Names:
                 f"convert Python "
                 f"type: '{owner.failed[name]}' to a TorchScript type.)",
             )
-        if owner.is_module:
+        if owner.is_module and not owner.is_interface:
             raise compiler.error(
                 node, f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}'"
             )
@@ -444,7 +445,7 @@ def build(
     """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants."""
     shown = tree.name if owner is None else f"{owner.qualname.rpartition('.')[2]}.{tree.name}"
     with callstack.compiling(shown):
-        function = _declared(tree, source, names, qualname, owner, defaults)
+        function = declared(tree, source, names, qualname, owner, defaults)
         known(function)
         try:
             _check_statements(tree.body, source)
@@ -455,7 +456,7 @@ def build(
     return function
 
 
-def _declared(
+def declared(
     tree: ast.FunctionDef,
     source: Source,
     names: Names,
@@ -475,7 +476,7 @@ def _declared(
             "arguments with defaults",
         )
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
-    notes, result = _comment(tree, source, len(formal) - (owner is not None))
+    notes, result = comment(tree, source, len(formal) - (owner is not None))
     spelled = dict(zip([a.arg for a in reversed(formal)], reversed(tree.args.defaults), strict=False))
     for i, a in enumerate(formal):
         note = a.annotation or (
@@ -483,21 +484,21 @@ def _declared(
         )
         if i == 0 and owner is not None:
             t = Type("Class", cls=owner)
-        elif note is None or _is_any(note, source):
+        elif note is None or is_any(note, source):
             t = TENSOR
         else:
-            note, count = _numbers(note)
+            note, count = numbers(note)
             function.repeated.update({a.arg: count} if count else {})
             t = names.annotation(note, compiler)
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
             default = ast.literal_eval(spelled[a.arg])
-        if default is None and note is not None and _is_any(note, source):
+        if default is None and note is not None and is_any(note, source):
             t = optional(TENSOR)
         function.arguments.append((a.arg, t, default))
     result = tree.returns or result
     function.returns = (
-        None if result is None or _is_any(result, source) else names.annotation(result, compiler)
+        None if result is None or is_any(result, source) else names.annotation(result, compiler)
     )
     return function
 
@@ -512,33 +513,6 @@ def _check_statements(body: list[ast.stmt], source: Source) -> None:
         ):
             raise UnsupportedNodeError(source, node)
         _check_statements([*getattr(node, "body", []), *getattr(node, "orelse", [])], source)
-
-
-def _numbers(note: ast.expr) -> tuple[ast.expr, int]:
-    """An annotation, BroadcastingList2[int] and _size_2_t as lists; for how many numbers one may stand."""
-    base = note.value if isinstance(note, ast.Subscript) else note
-    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
-    found = re.fullmatch(r"BroadcastingList([1-6])|_size_([1-6])_t", name)
-    if found is None:
-        return note, 0
-    element = note.slice if isinstance(note, ast.Subscript) else ast.Name("int", ast.Load())
-    listed = ast.Subscript(ast.Name("List", ast.Load()), element, ast.Load())
-    return ast.fix_missing_locations(ast.copy_location(listed, note)), int(found[1] or found[2])
-
-
-def _is_any(note: ast.AST, source: Source) -> bool:
-    """In Rushlight's own modules `Any` says nothing."""
-    return "rushlight" in source.file and "Any" in ast.unparse(note)
-
-
-def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast.expr], ast.expr | None]:
-    """The types in a comment `# type: (Tensor, int) -> Tensor`."""
-    for line in source.lines[tree.lineno - 1 : tree.body[0].end_lineno]:
-        found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
-        if found:
-            inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body
-    return [], None
 
 
 def ignored(function: Any, owner: ClassType | None) -> Function:
@@ -662,6 +636,13 @@ def compile_method(
 _classes: dict[type, ClassType] = {}
 
 
+def _declared_method(function: Any, owner: ClassType) -> Function:
+    """A method of an interface: its arguments and result."""
+    tree, source = parsed(function)
+    names = Names(scope_of(function, _annotated(function, tree)))
+    return declared(tree, source, names, f"{owner.qualname}.{tree.name}", owner, _defaults(function))
+
+
 def _class_type(cls: type) -> Type:
     if is_ours(cls):
         raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
@@ -678,9 +659,13 @@ def class_type(cls: type, around: Callable[[str], Any] | None = None) -> ClassTy
 
         made.compile = lambda name: compile_method(made, name, look)
         setattr(cls, "_type", made)
+        made.is_module = interfaces.is_interface(cls) and issubclass(cls, torch.nn.Module)
         try:
             with callstack.compiling(made.qualname):
-                _fill(made, cls)
+                if interfaces.is_interface(cls):
+                    interfaces.fill(made, cls, _declared_method)
+                else:
+                    _fill(made, cls)
         except BaseException:
             _classes.pop(cls, None)
             if "_type" in vars(cls):

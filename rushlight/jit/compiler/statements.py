@@ -7,11 +7,12 @@ from typing import Any
 
 from rushlight.jit.compiler import exits
 from rushlight.jit.compiler.contexts import Contexts
+from rushlight.jit.compiler.interfaces import incompatible
 from rushlight.jit.compiler.values import Missing
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.program.ir import Value
 from rushlight.jit.program.tidy import tidy
-from rushlight.jit.program.types import TENSOR, unify
+from rushlight.jit.program.types import TENSOR, Type, unify
 
 
 class Compiler(Contexts):
@@ -91,7 +92,7 @@ class Compiler(Contexts):
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
         self.annotated = True
-        value = self.expr(node.value, t)
+        value = self.chosen_module(node, t) or self.expr(node.value, t)
         self.annotated = False
         found = self.convert(
             value,
@@ -104,6 +105,24 @@ class Compiler(Contexts):
         if found.type != t:
             found = self.emit(node, "prim::unchecked_cast", [found], t).output
         self.assign(node.target, found, node)
+
+    def chosen_module(self, node: ast.AnnAssign, t: Type) -> Value | None:
+        """m: Interface = modules[key], where the key is not known yet; None for anything else."""
+        if t.kind != "Class" or not t.cls.is_interface or not isinstance(node.value, ast.Subscript):
+            return None
+        container, index = self.value(self.sugar(node.value.value), node), self.expr(node.value.slice)
+        known = container.type.cls if container.type.kind == "Class" else None
+        if known is None or not known.is_module or (index.node and index.node.kind == "prim::Constant"):
+            return None
+        for name, kind in known.kinds.items():
+            if kind == "module":
+                own = known.fields[name].cls
+                for method in t.cls.methods:
+                    own.method(method)
+                why = incompatible(own, t.cls)
+                if why:
+                    raise self.error(node.value, f"Attribute {name} is not of annotated type {t}: {why}")
+        return self.emit(node, "prim::ModuleContainerIndex", [container, index], t).output
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         load = ast.parse(ast.unparse(node.target), mode="eval").body

@@ -47,9 +47,16 @@ class CodeWriter(Writer):
 
     def __init__(self, function: Function, tensor: Callable[[Any], str] | None = None) -> None:
         super().__init__(function)
-        self.tensor = tensor or (lambda value: "CONSTANTS.c0")
+        self.tensor = tensor or self.numbered
+        self.constants: list[Any] = []  # those that have no spelling
         if function.owner is not None and function.block.params:
             self.spelled[function.block.params[0]] = "self"
+
+    def numbered(self, value: Any) -> str:
+        """The name of a constant that has no spelling."""
+        if not any(known is value for known in self.constants):
+            self.constants.append(value)
+        return f"CONSTANTS.c{next(i for i, known in enumerate(self.constants) if known is value)}"
 
     def name(self, value: Any) -> str:
         return "self" if self.spelled.get(value) == "self" else super().name(value)
@@ -182,6 +189,12 @@ def function_text(
     return "".join(indent + line + "\n" for line in (head + body).splitlines()) if indent else head + body
 
 
+def declaration_text(function: Function) -> str:
+    """A method of an interface, as an archive has it."""
+    shown = ",\n      ".join(f"{name}: {t}" for name, t, _ in function.arguments)
+    return f"  def {function.name}({shown}) -> {function.returns}:\n    pass"
+
+
 def _written(default: Any, t: Type) -> Any:
     inner = t.args[0] if t.kind == "Optional" else t
     if inner.kind == "List" and isinstance(default, tuple):
@@ -189,4 +202,4 @@ def _written(default: Any, t: Type) -> Any:
     return float(default) if inner.kind == "float" and isinstance(default, int) else default
 
 
-__all__ = ["CodeWriter", "function_text"]
+__all__ = ["CodeWriter", "declaration_text", "function_text"]

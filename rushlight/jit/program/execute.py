@@ -17,6 +17,7 @@ import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.export import overloads, spellings
+from rushlight.jit.compiler.interfaces import incompatible
 from rushlight.jit.program import runtime
 from rushlight.jit.program.failures import PLACES, failed
 from rushlight.jit.program.ir import Function, Node, Value
@@ -71,7 +72,18 @@ class PythonWriter(Writer):
         function = node.attrs["function"]
         return f"{self.bind(runner(function), function.name)}({', '.join(map(self.ref, node.inputs))})"
 
-    at_CallMethod = at_fork = at_CallFunction
+    at_fork = at_CallFunction
+
+    def at_CallMethod(self, node: Node) -> str:
+        owner = node.inputs[0].type.cls
+        if owner is None or not owner.is_interface:
+            return self.at_CallFunction(node)
+        called = f"{self.bind(method_of, 'method_of')}({self.ref(node.inputs[0])}, {node.attrs['name']!r})"
+        return f"{called}({', '.join(map(self.ref, node.inputs))})"
+
+    def at_ModuleContainerIndex(self, node: Node) -> str:
+        container, index = map(self.ref, node.inputs)
+        return f"rt.child({container}, {index})"
 
     def at_awaitable(self, node: Node) -> str:
         function = node.attrs["function"]
@@ -215,6 +227,11 @@ def runner(function: Function) -> Callable[..., Any]:
     return function.run
 
 
+def method_of(found: Any, name: str) -> Callable[..., Any]:
+    """The method of an object of which only an interface is known."""
+    return runner(found._type.method(name))
+
+
 # --- calls from outside -------------------------------------------------------------------------
 
 _EXACT = {"Tensor": "torch.Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
@@ -273,7 +290,9 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = [value] * function.repeated[name]
         if not accepts(value, t):
             shown = type(value).__name__
-            missing = lacking(value, t)
+            own = getattr(value, "_type", None)
+            interface = own is not None and t.kind == "Class" and t.cls.is_interface
+            missing = incompatible(own, t.cls) if interface else lacking(value, t)
             if missing:
                 raise RuntimeError(
                     f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
@@ -324,10 +343,13 @@ def accepts(value: Any, t: Type) -> bool:
         )
     if kind == "Enum":
         return isinstance(value, t.cls)
+    if kind == "Class" and t.cls.is_interface:
+        own = getattr(value, "_type", None)
+        return own is not None and not incompatible(own, t.cls)
     if kind == "Class":
         if getattr(value, "_type", None) is t.cls or isinstance(value, t.cls.python or ()):
             return t.cls.is_module or not lacking(value, t)
-        return bool(t.cls.is_interface)
+        return False
     plain: dict[str, Any] = {
         "Tensor": torch.Tensor,
         "int": (int, torch.dtype),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from rushlight.jit.program.ir import Block, Function, Node, Value, replace
+from rushlight.jit.program.ir import Block, Function, Node, Value, read, replace
 from rushlight.jit.program.memory import has_effect, immutable, remove, written_arguments
+from rushlight.jit.program.types import Type
 
 # Ops without a signature that are computed from constants alone.
 _FOLDED = frozenset(("prim::TupleIndex", "prim::unchecked_cast", "prim::EnumName", "prim::EnumValue"))
@@ -96,11 +97,22 @@ def _compute(block: Block, node: Node) -> None:
         value.uses = [use for use in value.uses if use[0] is not node]
 
 
-def constant_before(node: Node, value: Any, t: Any, hint: str = "") -> Value:
+def constant_before(node: Node, value: Any, t: Type, hint: str = "") -> Value:
     """A new constant right before a node."""
+    found = node_before(node, "prim::Constant", [], t, value=value)
+    found.hint = hint
+    return found
+
+
+def node_before(
+    node: Node, kind: str, inputs: list[Value], t: Type, schema: Any = None, **attrs: Any
+) -> Value:
+    """A new node with one result right before another one."""
     block: Any = node.block
-    made = Node("prim::Constant", [], attrs={"value": value}, place=node.place, block=block)
-    made.outputs = [Value(t, made, hint)]
+    made = Node(kind, [], attrs=attrs, schema=schema, place=node.place, block=block)
+    for value in inputs:
+        read(made, value)
+    made.outputs = [Value(t, made)]
     block.nodes.insert(block.nodes.index(node), made)
     return made.output
 
@@ -111,4 +123,3 @@ def reread(node: Node, place: int, value: Value) -> None:
     old.uses = [use for use in old.uses if use != (node, place)]
     node.inputs[place] = value
     value.uses.append((node, place))
-

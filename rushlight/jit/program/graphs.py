@@ -473,8 +473,9 @@ class Graph(Block):
         return list(self._written().spelled).index(value)
 
     def changed(self, function: ir.Function) -> None:
-        """Show this program from now on."""
-        self._function, self._of, self._writer = function, function.block, None
+        """The program is this one from now on, for all who call it."""
+        self._function.block, self._function.run = function.block, None
+        self._of, self._writer = function.block, None
 
     def block(self) -> Block:
         """Itself, as a block."""
@@ -502,6 +503,14 @@ class Graph(Block):
         """The text, with or without the lines that nodes come from."""
         lines = str(self).split("\n")
         return "\n".join(line if print_source_ranges else line.partition(" # ")[0] for line in lines)
+
+
+def graph_of(function: ir.Function) -> Graph:
+    """The graph of a program: the same object each time, so that passes over it change the program."""
+    if function.graph is None:
+        function.graph = Graph(function)
+    found: Graph = function.graph
+    return found
 
 
 class TracingState:

@@ -41,6 +41,8 @@ class GraphWriter:
         """A new name for a value."""
         if value.hint == "self":
             self.spelled[value] = "%self"
+        elif value.hint.startswith("self.") and f"%{value.hint}" not in self.spelled.values():
+            self.spelled[value] = f"%{value.hint}"
         elif value.hint:
             count = self.counts[value.hint] = self.counts.get(value.hint, 0) + 1
             self.spelled[value] = f"%{value.hint}.{count}"
@@ -91,7 +93,11 @@ def _constant(node: Node) -> str:
         return f"[value={qualified(type(value))}.{value.name}]"
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, Enum) for v in value):
         return f"[value=[{', '.join(f'{qualified(type(v))}.{v.name}' for v in value)}]]"
+    if isinstance(value, torch.Tensor) and value.numel() == 1 and value.layout is torch.strided:
+        return f"[value={{{value.item()}}}]"
     shown = str(value) if isinstance(value, torch.device) else value
+    if isinstance(value, (list, tuple)) and not any(isinstance(v, torch.Tensor) for v in value):
+        return f"[value={spell(value)}]"
     return f"[value={spell(shown) if isinstance(shown, (int, float, str, complex)) else '<Tensor>'}]"
 
 

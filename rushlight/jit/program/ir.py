@@ -139,6 +139,7 @@ class Function:
     block: Block = field(default_factory=Block)
     owner: Any = None
     run: Any = None
+    graph: Any = None  # what programs are shown of it
     finished: bool = False
     # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).
     repeated: dict[str, int] = field(default_factory=dict)

@@ -42,6 +42,13 @@ _EFFECTS = frozenset(
         "aten::backward",
     )
 )
+# Ops that take something out of a container.
+_PARTS = frozenset(
+    (
+        *(f"aten::{name}" for name in "__getitem__ pop popitem values items get setdefault".split()),
+        *(f"prim::{name}" for name in "TupleIndex TupleUnpack ListUnpack".split()),
+    )
+)
 _LABEL = re.compile(r"(?<!Future)(?<!Await)\((?:\w(?:\|\w)?!?|\*|\w[^()]* -> \*)\)")
 
 
@@ -50,6 +57,14 @@ def immutable(t: Type) -> bool:
     if t.kind in ("Tuple", "Optional", "Union"):
         return all(map(immutable, t.args))
     return t.kind in _IMMUTABLE
+
+
+def _holds(t: Type) -> bool:
+    """Whether a value of a type may hold memory of others: all but tensors, and lists of numbers."""
+    if t.kind in ("List", "Dict", "Tuple", "Optional", "Union"):
+        inside = t.args[0] if t.kind == "Optional" and t.args else None
+        return _holds(inside) if inside is not None else not all(map(immutable, t.args))
+    return t.kind not in ("Tensor", *_IMMUTABLE)
 
 
 @cache
@@ -140,6 +155,8 @@ class Memory:
 
     def _op(self, node: Node) -> None:
         inside = {root for value in node.inputs for root in self.of(value)}
+        if node.kind in _PARTS:
+            inside = {getattr(root, "part", root) for root in inside}
         for value in written_arguments(node):
             if value.type.kind not in ("Tensor", "Optional"):  # what a list holds from now on
                 self._join(value, inside)
@@ -150,7 +167,7 @@ class Memory:
     @staticmethod
     def _may_be_argument(node: Node) -> bool:
         schema = node.schema
-        if schema is None or any(v.type.kind not in ("Tensor", *_IMMUTABLE) for v in node.inputs):
+        if schema is None or any(map(_holds, (v.type for v in node.inputs))):
             return True
         return _told(schema.kind, schema.overload)[1]
 
@@ -163,9 +180,7 @@ class _Living:
         self.nodes: set[Node] = set()
         self.values: set[Value] = set()
         self.roots: set[Hashable] = {ELSEWHERE}
-        self.inside: dict[Block, Node] = {
-            inner: node for node in walk(block) for inner in node.blocks
-        }
+        self.inside: dict[Block, Node] = {inner: node for node in walk(block) for inner in node.blocks}
         for value in block.ending.inputs:
             self.value(value)
         everything = list(walk(block))
