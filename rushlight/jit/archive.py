@@ -20,6 +20,7 @@ from rushlight._engine.serialization.rebuild import _plain_form, storage_bytes
 from rushlight._engine.serialization.zip_format import Reader, Writer
 from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
+from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import declaration_text, function_text
 from rushlight.jit.program.ir import Function, walk
 from rushlight.jit.program.schema import REQUIRED, spell
@@ -291,6 +292,12 @@ class _Data:
             self.put(b"j", struct.pack("<I", self._objects[id(value)]))
             return
         number = self._objects[id(value)] = len(self._objects)
+        if owner.methods.get("__getstate__") is not None:
+            function = owner.methods["__getstate__"]
+            self.start(owner, number)
+            self.value(execute.runner(function)(value), function.returns)
+            self.put(b"b")
+            return
         fields = {
             name: (value._modules[name] if owner.kinds[name] == "module" else getattr(value, name), t)
             for name, t in owner.fields.items()
@@ -299,12 +306,17 @@ class _Data:
 
     def object(self, owner: ClassType, fields: dict[str, Any], number: int = 0) -> None:
         """An object of a class with these attributes."""
-        self.name(owner.qualname)
-        self.put(b")\x81", b"r", struct.pack("<I", number), b"}(")
+        self.start(owner, number)
+        self.put(b"}(")
         for name, (value, t) in fields.items():
             self.text(name)
             self.value(value, t)
         self.put(b"ub")
+
+    def start(self, owner: ClassType, number: int) -> None:
+        """A new object of a class, whose state follows."""
+        self.name(owner.qualname)
+        self.put(b")\x81", b"r", struct.pack("<I", number))
 
     def tensor(self, value: Any) -> None:
         """A tensor: what torch.save writes, with its storage as a record."""

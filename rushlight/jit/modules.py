@@ -463,8 +463,8 @@ def describe(module: Module) -> ClassType:
         if child is None:
             _field(owner, name, NONE, "attribute")
         else:
-            note = notes.get(name)
-            interface = note is not None and note.kind == "Class" and note.cls.is_interface
+            note = notes.get(name, NONE)
+            interface = note.kind == "Class" and note.cls.is_interface
             _field(owner, name, note if interface else Type("Class", cls=describe(child)), "module")
     _field(owner, "training", BOOL, "attribute")
     attributes(module, owner, notes)
@@ -521,14 +521,7 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
     """
     cls = type(module)
     constants = {*getattr(cls, "__constants__", ()), *(n for n, t in notes.items() if t == Type("Final"))}
-    own = {
-        n: v
-        for base in reversed(cls.__mro__)
-        if not is_ours(base)
-        for n, v in vars(base).items()
-        if isinstance(v, (int, float, str)) and not n.startswith("__")
-    }
-    attributes = {**own, **{n: v for n, v in vars(module).items() if n not in _INTERNAL}}
+    attributes = {n: v for n, v in vars(module).items() if n not in _INTERNAL}
     for name in [*attributes, *(n for n in constants if n not in attributes)]:
         if name in owner.fields or not hasattr(module, name):
             continue

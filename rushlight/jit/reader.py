@@ -18,6 +18,7 @@ from rushlight.jit.compiler.values import Builtin, Known, Space
 from rushlight.jit.frontend import Source, parse_untrusted
 from rushlight.jit.modules import instance
 from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.execute import runner
 from rushlight.jit.program.ir import Function
 from rushlight.jit.program.types import ATOMS, ClassType, Type, from_ast
 from rushlight.nn.parameter import Parameter
@@ -116,6 +117,7 @@ class _Object:
         self.cls = owner
         self.state: dict[str, Any] = {}
         self.made: Any = None
+        self.own_state: tuple[Any, ...] = ()  # what its __setstate__ takes
 
 
 class _Unpickler(WeightsUnpickler):
@@ -147,9 +149,13 @@ class _Unpickler(WeightsUnpickler):
         if not isinstance(self.stack[-2], _Object):
             return super().load_build()
         state = self.stack.pop()
-        if type(state) is not dict:
-            raise pickle.UnpicklingError("objects with a __setstate__ of their own are not supported")
-        self.stack[-1].state = state
+        found = self.stack[-1]
+        if "__setstate__" in getattr(found.cls, "trees"):
+            found.own_state = (state,)
+        elif type(state) is not dict:
+            raise pickle.UnpicklingError(f"{found.cls.qualname}: expected attributes, got {type(state)}")
+        else:
+            found.state = state
         return None
 
 
@@ -219,6 +225,10 @@ class Archive:
 
     def _instance(self, found: _Object) -> Any:
         owner, state = found.cls, found.state
+        if found.own_state:
+            made = self._empty(owner)
+            runner(owner.method("__setstate__"))(made, *map(self.make, found.own_state))
+            return made
         if not owner.fields.keys() <= state.keys():
             raise RuntimeError(
                 f"{owner.qualname}: the data has no {sorted(owner.fields.keys() - state.keys())}"
@@ -232,6 +242,11 @@ class Archive:
             if kind == "parameter" and isinstance(values[name], torch.Tensor):
                 values[name] = Parameter(values[name].detach(), values[name].requires_grad)
         return instance(owner, values)
+
+    @staticmethod
+    def _empty(owner: ClassType) -> Any:
+        """An object of a class before its __setstate__ has run."""
+        return instance(owner, {}) if owner.is_module else owner.python.__new__(owner.python)
 
     # --- code ---------------------------------------------------------------------------------------
 

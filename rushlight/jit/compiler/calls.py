@@ -94,6 +94,10 @@ class Calls(Indexing):
 
     def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
         callstack.calls(self.source, node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "__getitem__" and not node.keywords:
+            if len(node.args) != 1:
+                raise self.error(node.func, f"__getitem__ expected exactly 1 arguments, got {len(node.args)}")
+            return self.sugar(ast.copy_location(ast.Subscript(node.func.value, node.args[0]), node))
         function = self.sugar(node.func)
         if isinstance(function, Known):
             name = self.names.special(function.object)
@@ -241,12 +245,9 @@ class Calls(Indexing):
                 continue
             else:
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {name} not provided.")
-            message = (
-                f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument "
-                f"'{name}' but "
-                "instead found type '{actual}'."
-            )
             value = self.value(given, node)
+            why = schemas.unfit(Type("{wanted}"), Type("{actual}"), name, value.inferred, {})
+            message = f"\n{declaration(function)}:\n{why}"
             if name in function.repeated and value.type in (INT, FLOAT):
                 value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
@@ -459,6 +460,8 @@ class Calls(Indexing):
 
     def call_print(self, node: ast.Call, wanted: Any) -> Any:
         """print(...)."""
+        if node.keywords:
+            raise self.error(node.func, "print doesn't accept any keyword arguments")
         self.emit(node, "prim::Print", [self.value(x, node) for a in node.args for x in self.spread(a)])
         return self.constant(node, None)
 
@@ -530,7 +533,9 @@ def declaration(function: Function) -> str:
         + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
         for name, t, d in function.arguments
     ]
-    return f"{function.name}({', '.join(parts)}) -> {(function.returns or NONE).short()}"
+    result = (function.returns or NONE).short()
+    result = f"({result})" if result.startswith("(") else result
+    return f"{function.name}({', '.join(parts)}) -> {result}"
 
 
 def _each(iterable: ast.expr) -> ast.ListComp:

@@ -256,7 +256,7 @@ class Expressions:
             return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
         if t == TENSOR and name == "type":
             return Builtin("aten::to", (value,))
-        if schemas.named(f"aten::{name}"):
+        if any(t == TENSOR or _of_self(schema, t) for schema in schemas.named(f"aten::{name}")):
             return Builtin(f"aten::{name}", (value,))
         if schemas.named(f"prim::{name}") and t.kind == "Device":
             return self.call_builtin(f"prim::{name}", [value], {}, node)
@@ -464,3 +464,9 @@ class Expressions:
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
         raise NotImplementedError
+
+
+def _of_self(schema: schemas.Schema, t: Type) -> bool:
+    """Whether an op is a method of values of a type."""
+    own = next((p for p in schema.parameters if p.name == "self"), None)
+    return own is not None and schemas.bind(own.type, t, {}) is not None

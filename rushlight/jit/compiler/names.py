@@ -13,7 +13,7 @@ import sys
 import types
 import typing
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import is_dataclass
 from enum import Enum, EnumType
@@ -62,6 +62,7 @@ _SPECIAL_NAMES = (
     "is_tracing",
     "is_compiling",
     "is_exporting",
+    "isinstance",
     "fork",
     "wait",
     "_fork",
@@ -160,7 +161,7 @@ class Names:
         try:
             return from_ast(node, find)
         except TypeError as error:
-            raise compiler.error(node, str(error)) from None
+            raise _no_type(str(error), node, compiler) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
         """The type that a Python class or annotation means."""
@@ -169,7 +170,7 @@ class Names:
         try:
             return from_python(found, _class_type)
         except TypeError as error:
-            raise compiler.error(node, str(error)) from None
+            raise _no_type(str(error), node, compiler) from None
 
     def compiled(self, found: Any, node: Any, compiler: Any) -> Any:
         """What a Python function is when compiled code calls it."""
@@ -217,7 +218,7 @@ class Names:
         if name in owner.extras:
             self.check_compiles(owner, name, node, compiler)
             return Known(owner.extras[name])
-        if name in ("items", "keys", "values") and owner.is_module:
+        if (name in ("items", "keys", "values") or name in _LISTINGS) and owner.is_module:
             return Known(_Listing(name, value))
         if name in owner.failed:
             raise compiler.error(
@@ -270,6 +271,14 @@ class Names:
             ) from None
 
 
+def _no_type(message: str, node: Any, compiler: Any) -> Exception:
+    """The error for an annotation: PyTorch's is a ValueError where it is a Python object of no use."""
+    if message.startswith("Unknown type annotation"):
+        return ValueError(f"{message} at {compiler.source.show(node)}")
+    error: Exception = compiler.error(node, message)
+    return error
+
+
 class _Bound:
     """A property's function with its object."""
 
@@ -284,6 +293,10 @@ class _Listing:
         self.name, self.value = name, value
 
     def __compile_call__(self, compiler: Any, node: Any) -> Items:
+        if self.name in _LISTINGS:
+            pairs = list(self._all(compiler, node))
+            named = self.name.startswith("named_")
+            return Items([Items([compiler.constant(node, n), v]) if named else v for n, v in pairs])
         modules = compiler.names.children(self.value, node, compiler)
         keys = [compiler.constant(node, n) for n, k in self.value.type.cls.kinds.items() if k == "module"]
         return Items(
@@ -291,7 +304,29 @@ class _Listing:
             or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]
         )
 
+    def _all(self, compiler: Any, node: Any) -> Iterator[tuple[str, Any]]:
+        """The names and values of children, modules, parameters or buffers."""
+        kind = self.name.removeprefix("named_")
+        if kind == "modules":
+            yield "", self.value
+        yield from self._inside(self.value, "", kind, compiler, node)
 
+    def _inside(
+        self, value: Value, path: str, kind: str, compiler: Any, node: Any
+    ) -> Iterator[tuple[str, Any]]:
+        owner = value.type.cls
+        for name, found in owner.kinds.items():
+            if f"{found}s" == kind or (found == "module" and kind == "children"):
+                yield path + name, compiler.member(value, owner, name, node)
+        for name, found in owner.kinds.items():
+            if found == "module" and kind != "children":
+                child = compiler.member(value, owner, name, node)
+                yield from self._inside(child, f"{path}{name}.", kind, compiler, node)
+
+
+_LISTINGS = frozenset(
+    f"{named}{what}" for named in ("", "named_") for what in ("children", "modules", "parameters", "buffers")
+)
 NOTHING: Any = object()
 _OPERATORS = re.compile(r"(rushlight|torch)$|rushlight\.nn\.functional$")
 # Modules whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
@@ -476,6 +511,8 @@ def declared(
             "arguments with defaults",
         )
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+    if owner is not None and not formal:
+        raise compiler.error(tree, "methods must have a self argument")
     notes, result = comment(tree, source, len(formal) - (owner is not None))
     spelled = dict(zip([a.arg for a in reversed(formal)], reversed(tree.args.defaults), strict=False))
     for i, a in enumerate(formal):
@@ -486,10 +523,14 @@ def declared(
             t = Type("Class", cls=owner)
         elif note is None or is_any(note, source):
             t = TENSOR
+            function.inferred.add(a.arg)
         else:
             note, count = numbers(note)
             function.repeated.update({a.arg: count} if count else {})
             t = names.annotation(note, compiler)
+        if note is None and i == 1 and owner is not None and tree.name == "__setstate__":
+            saved = owner.method("__getstate__")  # what it gives is what comes back
+            t = t if saved is None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
             default = ast.literal_eval(spelled[a.arg])

@@ -195,7 +195,8 @@ class _Freezer:
 
     def _type(self, owner: Any) -> ClassType:
         """The type of a module with only what is kept."""
-        old: Any = type_of(owner)
+        old = type_of(owner)
+        assert old is not None  # noqa: S101 - for the type checker
         if not old.is_module or id(owner) in self.whole:
             return old
         if id(owner) not in self.types:
@@ -227,7 +228,7 @@ class _Freezer:
         own, *others = function.arguments
         function.arguments = [(own[0], Type("Class", cls=owner), own[2]), *others]
         for node in method.nodes():
-            later = node.attrs.get("function")
+            later: Any = node.attrs.get("function")
             if node.kind in LATER:
                 later.arguments = [
                     (n, v.type, d) for v, (n, _, d) in zip(later.block.params, later.arguments, strict=True)

@@ -290,18 +290,23 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = [value] * function.repeated[name]
         if not accepts(value, t):
             shown = type(value).__name__
-            own = getattr(value, "_type", None)
+            own: Any = getattr(value, "_type", None)
             interface = own is not None and t.kind == "Class" and t.cls.is_interface
             missing = incompatible(own, t.cls) if interface else lacking(value, t)
             if missing:
                 raise RuntimeError(
                     f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
                 )
+            inferred = name in function.inferred
+            told = (
+                f"\nInferred '{name}' to be of type 'Tensor' because it was not annotated with an explicit "
+            )
+            told = f"{told}type."
             raise RuntimeError(
-                f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
-                f"instead "
-                f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
-                f"{declared}"
+                f"{function.name}() Expected a value of type '{t}{' (inferred)' * inferred}' for argument "
+                f"'{name}' but instead found type '{shown}'.{told * inferred}\nPosition: {place}\n"
+                f"Value: {value!r}\nDeclaration: {declared}\nCast error details: Unable to cast {value} to "
+                f"{t}"
             )
         taken.append(runtime.handed(value, t))
     return tuple(taken)

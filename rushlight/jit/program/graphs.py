@@ -31,6 +31,8 @@ class Type:
         """The type itself, where it has no parts."""
         return cls()
 
+    getInferred = get
+
     def kind(self) -> str:
         """TensorType, ListType, ..."""
         return _kind(self._type)
@@ -432,6 +434,10 @@ class Block(_View):
         """The node that reads what it gives."""
         return Node(self._graph, self._of.ending)
 
+    def paramNode(self) -> Node:
+        """The node that gives its parameters."""
+        return Node(self._graph, ir.Node("prim::Param", [], outputs=self._of.params, block=self._of))
+
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind."""
         return next(iter(self.findAllNodes(kind, recurse)), None)
@@ -487,7 +493,7 @@ class Graph(Block):
 
     def param_node(self) -> Node:
         """The node that gives its parameters."""
-        return Node(self, ir.Node("prim::Param", [], outputs=self._of.params, block=self._of))
+        return self.paramNode()
 
     def copy(self) -> Graph:
         """Another graph of the same program."""

@@ -37,6 +37,7 @@ class Value:
     hint: str = ""
     uses: list[tuple[Node, int]] = field(default_factory=list)
     example: Example | None = None
+    inferred: bool = False  # an argument that nobody said to be a tensor
 
     def __repr__(self) -> str:
         """One line: what it is made from, and all that is made from it, is not told again."""
@@ -143,6 +144,7 @@ class Function:
     finished: bool = False
     # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).
     repeated: dict[str, int] = field(default_factory=dict)
+    inferred: set[str] = field(default_factory=set)  # arguments without annotation, taken for tensors
 
     def __repr__(self) -> str:
         """Its name and its block's size."""

@@ -27,6 +27,8 @@ class Type:
 
     def __str__(self) -> str:
         """As in code: List[int], Optional[Tensor]."""
+        if self.kind == "var":
+            return str(self.cls.__qualname__)
         if self.cls is not None:
             return self.cls.qualname if self.kind == "Class" else qualified(self.cls)
         if self.kind == "Tuple" and not self.args:
@@ -195,7 +197,14 @@ def _named(found: Any, name: str) -> Type | None:
     if issubclass(found, Enum):
         return _enumeration(found)
     if issubclass(found, tuple) and hasattr(found, "_fields"):
-        notes = typing.get_type_hints(found)
+        try:
+            notes = typing.get_type_hints(found)
+        except NameError as error:
+            raise TypeError(
+                f"Unknown type annotation: 'ForwardRef('{error.name}')' in NamedTuple {found.__name__}. "
+                "Likely due to partial support for ForwardRef parameters in NamedTuples, see #95858. "
+                "Issue occurred"
+            ) from None
         return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
     return _of_ours(name) if is_ours(found) else None
 
