@@ -42,6 +42,7 @@ def __getattr__(name: str) -> Any:
         found = (graphs.CLASSES | graphs.TYPES).get(name)
         if found is not None:
             return found
+    # for the error alone
     from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)

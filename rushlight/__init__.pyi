@@ -1891,9 +1891,9 @@ def acosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of acosh."""
 def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:
-    """The mean of windows that divide the last 1 dims into output_size parts."""
+    """The mean of windows that divide the space of (N, C, L) or (C, L) into output_size parts."""
 def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int], return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
+    """The maximum of windows that divide the space of (N, C, L) or (C, L) into output_size parts, and its place."""
 def add(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input + alpha * other."""
 def add_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
@@ -2021,7 +2021,11 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """With dims of size 1, 3 in all."""
 def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
-    """The mean of each window of the last 1 dims."""
+    """The mean of each window of (N, C, L) or (C, L).
+
+    stride: kernel_size unless given. count_include_pad: padding counts as zeros, else not at all.
+    Sizes and ceil_mode as of max_pool.
+    """
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2)."""
 def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
@@ -2155,19 +2159,43 @@ def conj_physical_(input: Tensor) -> Tensor:
 def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _int | _float | _complex = 0) -> Tensor:
     """Elements of `value` around the dims; negative numbers cut off."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] | str = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 1-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 1-d convolution of (N, C, L) or (C, L) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 2-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 2-d convolution of (N, C, H, W) or (C, H, W) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 3-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 3-d convolution of (N, C, D, H, W) or (C, D, H, W) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 1-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, L) or (C, L) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 2-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, H, W) or (C, H, W) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 3-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, D, H, W) or (C, D, H, W) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def copysign(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The size of input with the sign of other."""
 def copysign_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
@@ -2647,13 +2675,33 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None =
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
     """The largest element, or (values, indices) along dim."""
 def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, L) or (C, L); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, L) or (C, L); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, H, W) or (C, H, W); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, D, H, W) or (C, D, H, W); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The larger of two; nan if either is."""
 def maximum_(input: Tensor, other: Tensor) -> Tensor:

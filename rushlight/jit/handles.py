@@ -34,21 +34,10 @@ def method(function: Function) -> Callable[..., Any]:
     return found
 
 
-class MethodHandle:
-    """A compiled method of a module."""
+class Listings:
+    """What a compiled function, `_function`, looks like."""
 
-    def __init__(self, module: Any, function: Function) -> None:
-        self._module, self._function = module, function
-        self.name, self.qualified_name = function.name, function.qualname
-        self.schema = declaration(function)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._module, self.name)(*args, **kwargs)
-
-    @property
-    def owner(self) -> ModuleHandle:
-        """The module."""
-        return ModuleHandle(self._module)
+    _function: Function
 
     @property
     def code(self) -> str:
@@ -62,8 +51,26 @@ class MethodHandle:
 
     @property
     def inlined_graph(self) -> Graph:
-        """The graph with all that it calls in it."""
+        """The graph with the functions that it calls in it."""
         return Graph(self._function, True)
+
+
+class MethodHandle(Listings):
+    """A compiled method of a module."""
+
+    def __init__(self, module: Any, function: Function) -> None:
+        self._module, self._function = module, function
+        self.name, self.qualified_name = function.name, function.qualname
+        self.schema = declaration(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
+        return getattr(self._module, self.name)(*args, **kwargs)
+
+    @property
+    def owner(self) -> ModuleHandle:
+        """The module."""
+        return ModuleHandle(self._module)
 
 
 class ModuleHandle:

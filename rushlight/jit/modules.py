@@ -21,7 +21,7 @@ from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.interfaces import incompatible, is_interface
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
-from rushlight.jit.handles import ModuleHandle, method
+from rushlight.jit.handles import Listings, ModuleHandle, method
 from rushlight.jit.hooks import CALL, compile_call
 from rushlight.jit.program import execute, schema as schemas
 from rushlight.jit.program.codetext import function_text
@@ -38,7 +38,7 @@ _TABLES = ("_parameters", "_buffers", "_modules")
 _with_texts: set[str] = set()  # names of types whose methods come from texts
 
 
-class ScriptFunction:
+class ScriptFunction(Listings):
     """A compiled function; made by torch.jit.script and torch.jit.trace."""
 
     def __init__(self, function: Function, original: Any = None) -> None:
@@ -53,21 +53,6 @@ class ScriptFunction:
 
     def __reduce__(self) -> Any:
         raise _no_pickle("ScriptFunction")
-
-    @property
-    def code(self) -> str:
-        """The program as TorchScript code."""
-        return function_text(self._function)
-
-    @property
-    def graph(self) -> Graph:
-        """The program as a graph."""
-        return graph_of(self._function)
-
-    @property
-    def inlined_graph(self) -> Graph:
-        """The graph with the functions that it calls in it."""
-        return Graph(self._function, True)
 
     @property
     def schema(self) -> str:

@@ -102,6 +102,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """One step of this rank's part; then all ranks have all new parameters. Collective. What the closure
         returned, or None.
         """
+        # few programs join uneven inputs
         from rushlight.distributed.algorithms.join import Join
 
         Join.notify_join_context(self)

@@ -93,6 +93,7 @@ class Calls(Indexing):
     """The compiler's part for calls."""
 
     def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
+        """A call: of a builtin op, a special form, a compiled function, a class or a module."""
         callstack.calls(self.source, node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "__getitem__" and not node.keywords:
             if len(node.args) != 1:
@@ -279,6 +280,9 @@ class Calls(Indexing):
     # --- ops ------------------------------------------------------------------------------------
 
     def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A call of an op: a node of the overload that the arguments' types fit; an error lists all
+        overloads.
+        """
         if kind == "aten::len" and isinstance(args[0], Items):
             return self.constant(node, len(args[0].items))
         given: list[Any] = [a if isinstance(a, list) else self.value(a, node) for a in args]

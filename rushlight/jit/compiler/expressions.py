@@ -208,11 +208,13 @@ class Expressions:
     # --- atoms ----------------------------------------------------------------------------------
 
     def at_Constant(self, node: ast.Constant) -> Any:
+        """A literal as a prim::Constant; an error for `...` and bytes."""
         if node.value is Ellipsis or isinstance(node.value, bytes):
             raise self.error(node, f"{node.value!r} is not supported as a value")
         return self.constant(node, node.value)
 
     def at_Name(self, node: ast.Name) -> Any:
+        """A name: a local, else what the function's globals say; an error where neither knows it."""
         found = self.env.get(node.id)
         if found is None:
             found = self.names.lookup(node.id, node, self)
@@ -223,6 +225,7 @@ class Expressions:
         return found
 
     def at_Attribute(self, node: ast.Attribute) -> Any:
+        """`value.name`: an attribute, a method or what a module of Python has."""
         return self.attribute(self.sugar(node.value), node.attr, node)
 
     def attribute(self, base: Any, name: str, node: Any) -> Any:
@@ -296,6 +299,7 @@ class Expressions:
     # --- operators ------------------------------------------------------------------------------
 
     def at_BinOp(self, node: ast.BinOp) -> Any:
+        """`a + b`, and `text % values` as aten::percentFormat."""
         left = self.expr(node.left)
         if left.type == STR and isinstance(node.op, ast.Mod):
             right = self.sugar(node.right)
@@ -324,6 +328,7 @@ class Expressions:
         return self.value(self.call_builtin(f"aten::{name}", [left, right], {}, node), node)
 
     def at_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        """`not`, `-`, `~`; a literal's sign becomes part of the literal."""
         if isinstance(node.op, ast.UAdd):
             return self.expr(node.operand)
         if isinstance(node.op, ast.Not):
@@ -340,6 +345,7 @@ class Expressions:
         return self.call_builtin(f"aten::{_UNARY[type(node.op)]}", [value], {}, node)
 
     def at_Compare(self, node: ast.Compare) -> Any:
+        """A comparison; `a < b < c` as `a < b and b < c`."""
         if len(node.ops) > 1:
             parts = [
                 ast.copy_location(ast.Compare(a, [op], [b]), node)
@@ -387,6 +393,7 @@ class Expressions:
     # --- containers -----------------------------------------------------------------------------
 
     def at_Tuple(self, node: ast.Tuple) -> Any:
+        """A tuple: a value, or Items where a part has no type of its own."""
         items = [x for e in node.elts for x in self.spread(e)]
         return self.value(Items(items), node) if all(isinstance(x, Value) for x in items) else Items(items)
 
@@ -402,6 +409,7 @@ class Expressions:
         return [self.tuple_item(found, i, node) for i in range(len(found.type.args))]
 
     def at_List(self, node: ast.List, wanted: Type | None = None) -> Any:
+        """A list of one type, the annotated one where `wanted` says one."""
         if wanted and wanted.kind in ("int", "float", "bool", "str", "Tensor", "Dict") and self.annotated:
             raise self.error(node, f"Expected an annotation of type List but got {wanted}")
         inner = wanted.args[0] if wanted and wanted.kind == "List" else None
@@ -420,6 +428,7 @@ class Expressions:
         return self.emit(node, "prim::ListConstruct", values, list_of(t)).output
 
     def at_Dict(self, node: ast.Dict, wanted: Type | None = None) -> Any:
+        """A dict of one type of keys and one of values; an error for others."""
         pair = wanted.args if wanted and wanted.kind == "Dict" else None
         keys = [self.expr(k) for k in node.keys]
         values = [self.expr(v, pair[1] if pair else None) for v in node.values]
@@ -433,6 +442,7 @@ class Expressions:
         return self.emit(node, "prim::DictConstruct", flat, Type("Dict", tuple(types))).output
 
     def at_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        """An f-string as aten::format; an error for format specifiers and conversions."""
         text, args = "", []
         for part in node.values:
             if isinstance(part, ast.Constant):
@@ -463,6 +473,7 @@ class Expressions:
         raise NotImplementedError
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
+        """Of Conditions, below."""
         raise NotImplementedError
 
 

@@ -28,6 +28,7 @@ class Indexing(Expressions):
     """The compiler's part for subscripts."""
 
     def at_Subscript(self, node: ast.Subscript) -> Any:
+        """`value[index]` of a tuple, list, dict, str, module list or tensor."""
         base, index = self.sugar(node.value), plain_index(node.slice)
         if isinstance(base, Items):
             return self.item_of(base, index, node)

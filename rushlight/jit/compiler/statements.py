@@ -55,10 +55,12 @@ class Compiler(Contexts):
         """Nothing."""
 
     def do_Expr(self, node: ast.Expr) -> None:
+        """An expression as a statement; docstrings are dropped."""
         if not isinstance(node.value, ast.Constant):
             self.sugar(node.value)
 
     def do_Assign(self, node: ast.Assign) -> None:
+        """`a = b = value`; a `return`, which exits.py has made an assignment, too."""
         if getattr(node, "is_return", False):
             self.env[exits.RESULT] = self.result(
                 self.value(self.sugar(node.value, self.function.returns), node), node
@@ -91,6 +93,7 @@ class Compiler(Contexts):
         return value
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """`name: type = value`, converted to that type; an error without a value."""
         t = self.names.annotation(node.annotation, self)
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
@@ -128,6 +131,7 @@ class Compiler(Contexts):
         return self.emit(node, "prim::ModuleContainerIndex", [container, index], t).output
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
+        """`a += b`, in place on tensors."""
         load = ast.parse(ast.unparse(node.target), mode="eval").body
         for part in ast.walk(load):
             ast.copy_location(part, node)
@@ -267,6 +271,7 @@ class Compiler(Contexts):
             )
 
     def do_Delete(self, node: ast.Delete) -> None:
+        """`del x[i]`, of lists and dicts; errors for slices and names."""
         for target in node.targets:
             if not isinstance(target, ast.Subscript):
                 raise UnsupportedNodeError(self.source, node)

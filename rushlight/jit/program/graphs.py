@@ -13,7 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.jit.program import ir
-from rushlight.jit.program.graphtext import SCALARS, GraphWriter, node_text
+from rushlight.jit.program.graphtext import SCALARS, GraphWriter, constants_of, node_text
 from rushlight.jit.program.types import TENSOR, Type as Plain, subtype
 
 
@@ -400,6 +400,26 @@ class Node(_View):
         return int(found[name]) if isinstance(found[name], bool) else found[name]
 
     i = f = s = c = t = ival = _attribute
+
+    # --- of a call of Python --------------------------------------------------------------------
+
+    def pyname(self) -> str:
+        """The name of the Python function, or of the autograd.Function."""
+        return str(self._python().__name__)
+
+    def pyobj(self) -> Any:
+        """The Python function, or an autograd.Function's `apply`."""
+        called = self._python()
+        return getattr(called, "apply", called)
+
+    def scalar_args(self) -> list[Any]:
+        """The arguments that are no values of the graph."""
+        return constants_of(self._python())
+
+    def _python(self) -> Any:
+        if self._of.kind != "prim::PythonOp":
+            raise RuntimeError(f"expected a node of kind prim::PythonOp, got {self._of.kind}")
+        return self._of.attrs["python"]
 
     # --- beside ---------------------------------------------------------------------------------
 

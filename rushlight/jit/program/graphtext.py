@@ -81,7 +81,7 @@ class GraphWriter:
             inputs.insert(0, f"%{self.number}")
         outputs = ", ".join(map(self.name, node.outputs))
         place = f" # {node.place}" if node.place else ""
-        self.lines.append(f"{pad}{outputs} = {node.kind}{_attributes(node)}({', '.join(inputs)}){place}")
+        self.lines.append(f"{pad}{outputs} = {_head(node)}({', '.join(inputs)}){place}")
         for i, block in enumerate(node.blocks):
             self.lines.append(f"{pad}  block{i}({', '.join(map(self.name, block.params))}):")
             self.block(block, depth + 2)
@@ -106,6 +106,22 @@ def _constant(node: Node) -> str:
     if isinstance(value, (list, tuple)) and not any(isinstance(v, torch.Tensor) for v in value):
         return f"[value={spell(value)}]"
     return f"[value={spell(shown) if isinstance(shown, (int, float, str, complex)) else '<Tensor>'}]"
+
+
+def python_call(node: Node) -> str:
+    """A call of a Python function, as graphs and code write it: its name, and what is constant."""
+    called = node.attrs["python"]
+    return f"^{called.__name__}({', '.join(map(str, constants_of(called)))})"
+
+
+def constants_of(called: Any) -> list[Any]:
+    """The arguments of a Python function that are no values of the program."""
+    return list(getattr(called, "constants", ()))
+
+
+def _head(node: Node) -> str:
+    """What stands before a node's arguments."""
+    return python_call(node) if node.kind == "prim::PythonOp" else f"{node.kind}{_attributes(node)}"
 
 
 def _attributes(node: Node) -> str:
@@ -160,7 +176,7 @@ def node_text(node: Node, name: Callable[[Value], str]) -> str:
     outputs = ", ".join(f"{name(v)} : {type_text(v)}" for v in node.outputs)
     place = f" # {node.place}" if node.place else ""
     inputs = ", ".join(map(name, node.inputs))
-    return f"{outputs}{' = ' if outputs else ''}{node.kind}{_attributes(node)}({inputs}){place}\n"
+    return f"{outputs}{' = ' if outputs else ''}{_head(node)}({inputs}){place}\n"
 
 
 __all__ = ["GraphWriter", "Names", "node_text", "type_text"]

@@ -184,6 +184,9 @@ class _Living:
         for value in block.ending.inputs:
             self.value(value)
         everything = list(walk(block))
+        for node in everything:
+            if "results" in node.attrs:  # of a trace: a module that ran stays a method of it
+                self.node(node)
         count = -1
         while count != len(self.nodes):
             count = len(self.nodes)
@@ -210,7 +213,7 @@ class _Living:
         if node in self.nodes:
             return
         self.nodes.add(node)
-        for value in node.inputs:
+        for value in (*node.inputs, *node.attrs.get("results", ())):
             self.value(value)
         if node.kind == "prim::Loop":
             for value in node.blocks[0].ending.inputs:

@@ -13,13 +13,13 @@ from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.atom_code import LLVM
 from rushlight._engine.kernels.loops import scan_code as scancode
 from rushlight._engine.kernels.runtime import native, parallel, team
-from rushlight._engine.kernels.runtime.handwritten_kernels import Written
+from rushlight._engine.kernels.runtime.handwritten_kernels import HandwrittenKernel
 
 # Rows of a job; elements from which on threads are worth waking.
 _ROWS, _PARALLEL = 64, 1 << 15
 
 
-class Scan(Written):
+class Scan(HandwrittenKernel):
     """The kernel of "add" or "mul" along "rows", which lie dense (few: "lines"), or "columns", for float32 or
     float64; totals are kept in `wide`, float64 or the dtype itself.
 
