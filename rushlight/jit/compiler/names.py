@@ -13,7 +13,7 @@ import sys
 import types
 import typing
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import is_dataclass
 from enum import Enum, EnumType
@@ -24,9 +24,10 @@ import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack, interfaces
+from rushlight.jit.compiler.listings import LISTINGS, Listing
 from rushlight.jit.compiler.signatures import comment, is_any, numbers
 from rushlight.jit.compiler.statements import Compiler
-from rushlight.jit.compiler.values import Builtin, Items, Known, Overloaded
+from rushlight.jit.compiler.values import Builtin, Known, Overloaded
 from rushlight.jit.frontend import (
     FrontendError,
     NotSupportedError,
@@ -218,8 +219,8 @@ class Names:
         if name in owner.extras:
             self.check_compiles(owner, name, node, compiler)
             return Known(owner.extras[name])
-        if (name in ("items", "keys", "values") or name in _LISTINGS) and owner.is_module:
-            return Known(_Listing(name, value))
+        if (name in ("items", "keys", "values") or name in LISTINGS) and owner.is_module:
+            return Known(Listing(name, value))
         if name in owner.failed:
             raise compiler.error(
                 node,
@@ -286,47 +287,6 @@ class _Bound:
         self.value, self.owner, self.name = value, owner, name
 
 
-class _Listing:
-    """items(), keys() or values() of a container of modules."""
-
-    def __init__(self, name: str, value: Value) -> None:
-        self.name, self.value = name, value
-
-    def __compile_call__(self, compiler: Any, node: Any) -> Items:
-        if self.name in _LISTINGS:
-            pairs = list(self._all(compiler, node))
-            named = self.name.startswith("named_")
-            return Items([Items([compiler.constant(node, n), v]) if named else v for n, v in pairs])
-        modules = compiler.names.children(self.value, node, compiler)
-        keys = [compiler.constant(node, n) for n, k in self.value.type.cls.kinds.items() if k == "module"]
-        return Items(
-            {"keys": keys, "values": modules}.get(self.name)
-            or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]
-        )
-
-    def _all(self, compiler: Any, node: Any) -> Iterator[tuple[str, Any]]:
-        """The names and values of children, modules, parameters or buffers."""
-        kind = self.name.removeprefix("named_")
-        if kind == "modules":
-            yield "", self.value
-        yield from self._inside(self.value, "", kind, compiler, node)
-
-    def _inside(
-        self, value: Value, path: str, kind: str, compiler: Any, node: Any
-    ) -> Iterator[tuple[str, Any]]:
-        owner = value.type.cls
-        for name, found in owner.kinds.items():
-            if f"{found}s" == kind or (found == "module" and kind == "children"):
-                yield path + name, compiler.member(value, owner, name, node)
-        for name, found in owner.kinds.items():
-            if found == "module" and kind != "children":
-                child = compiler.member(value, owner, name, node)
-                yield from self._inside(child, f"{path}{name}.", kind, compiler, node)
-
-
-_LISTINGS = frozenset(
-    f"{named}{what}" for named in ("", "named_") for what in ("children", "modules", "parameters", "buffers")
-)
 NOTHING: Any = object()
 _OPERATORS = re.compile(r"(rushlight|torch)$|rushlight\.nn\.functional$")
 # Modules whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
