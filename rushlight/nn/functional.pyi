@@ -324,7 +324,10 @@ def leaky_relu(input: Tensor, negative_slope: int | float | complex = 0.01, inpl
 def leaky_relu_(input: Tensor, negative_slope: int | float | complex = 0.01) -> Tensor:
     """In-place version of leaky_relu."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
+    """input @ weight.T + bias: (*, in) with a weight (out, in) and a bias (out,) or None gives (*, out).
+
+    RuntimeError for other sizes, or two dtypes.
+    """
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha * mean of x ** 2 over `size` neighbouring channels) ** beta."""
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
