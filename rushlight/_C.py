@@ -35,11 +35,14 @@ def __getattr__(name: str) -> Any:
         found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
         if found is not None:
             return found
+    if name in ("_Await", "_awaitable", "_awaitable_wait", "_awaitable_nowait"):
+        return getattr(import_module("rushlight.jit.awaiting"), name)
     if name in _GRAPHS or name.endswith("Type"):
         graphs = import_module("rushlight.jit.program.graphs")
         found = (graphs.CLASSES | graphs.TYPES).get(name)
         if found is not None:
             return found
+    # for the error alone
     from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)

@@ -93,6 +93,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[Any]:
     Gives the context that keeps the copies. Both passes must run inside: AssertionError otherwise;
     RuntimeError where contexts are nested.
     """
+    # few programs allow writes to what is saved
     from rushlight.autograd.saved_mutation import CloneBeforeWrite, Context
 
     if Context.current is not None:

@@ -36,10 +36,12 @@ class _Call(Function):
 
     @staticmethod
     def forward(op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        """The op's result for the arguments that `tree` puts together of the leaves."""
         return op._compute(leaves, *given(*tree.unflatten(leaves)))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """What register_autograd's setup_context keeps."""
         ctx.op, ctx.tree, _, *leaves = inputs
         if ctx.op._setup_context is not None:
             args, named = ctx.tree.unflatten(leaves)
@@ -48,6 +50,7 @@ class _Call(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """The registered formula's gradients, one for each leaf; RuntimeError without a formula."""
         if ctx.op._backward is None:
             raise RuntimeError(
                 f"Trying to backward through {ctx.op._name}.default but no autograd formula "
@@ -59,6 +62,7 @@ class _Call(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        """The registered batching rule's result; RuntimeError without a rule."""
         if op._vmap is None:
             raise RuntimeError(f"Batching rule not implemented for {op._name}: register_vmap adds one")
         args, named = given(*tree.unflatten(leaves))
@@ -120,6 +124,7 @@ class CustomOpDef:
         return tree, given, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the op."""
         *others, op = (op for op in self._overloads.values() if op._signature)
         for other in others:
             with suppress(RuntimeError):

@@ -257,6 +257,19 @@ def spread(a: Array, shape: Ints) -> Array:
     return np.ndarray(shape, a.dtype, a, 0, (0,) * len(shape))
 
 
+def tiled(a: Array, times: Ints) -> Array:
+    """`a` laid out times[i] times along each dim, of which there may be more than it has: np.tile, sooner."""
+    if a.ndim == len(times) == 1:
+        lines = np.empty((times[0], a.size), a.dtype)
+        lines[...] = a
+        return lines.reshape(-1)
+    shape = (1,) * (len(times) - a.ndim) + a.shape
+    out = np.empty([n * s for n, s in zip(times, shape, strict=True)], a.dtype)
+    apart = [each for pair in zip(times, shape, strict=True) for each in pair]
+    out.reshape(apart)[...] = a.reshape([each for s in shape for each in (1, s)])
+    return out
+
+
 def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
     """Fresh memory whose dims are in the order of these operands' strides."""
     sizes, turned = _arranged(shape, operands)

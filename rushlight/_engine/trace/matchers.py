@@ -20,9 +20,9 @@ from rushlight._engine.autograd.node import TRACES, AccumulateGrad, Node as Grap
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList
 from rushlight._engine.dispatch.nodes.saved_tensors import version_of
-from rushlight._engine.dispatch.runners.formulas import Again
+from rushlight._engine.dispatch.runners.formulas import NodeFactory
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._engine.trace.attributes import IDENTICAL, PLAINLY, SEQUENCES
@@ -272,13 +272,13 @@ class _Writer:
 
     def _item(self, value: Any, code: str) -> None:
         """What is kept of an argument or a result."""
-        if value.__class__ is Kept:
+        if value.__class__ is Versioned:
             name = self._let(code)
-            self.conditions.append(f"{name}.__class__ is {self.constant(Kept)}")
+            self.conditions.append(f"{name}.__class__ is {self.constant(Versioned)}")
             self._kept(value.tensor, f"{name}.tensor", f"{name}.version")
-        elif value.__class__ is KeptList:
+        elif value.__class__ is VersionedList:
             name = self._let(code)
-            self.conditions.append(f"{name}.__class__ is {self.constant(KeptList)}")
+            self.conditions.append(f"{name}.__class__ is {self.constant(VersionedList)}")
             self.conditions.append(f"len({name}.items) == {len(value.items)}")
             for i, item in enumerate(value.items):
                 self._item(item, f"{name}.items[{i}]")
@@ -483,13 +483,13 @@ class _Writer:
     def _node(self, n: Node, outs: list[str]) -> None:
         step: Any = n.step
         function, template = step.node
-        if function.__class__ is Again:
+        if function.__class__ is NodeFactory:
             self._formula(n, outs[0], function, template)
         else:
             out = outs[0] if step.many is None else self._several(step.many, outs)
             self.lines.append(f"{self.constant(function)}({out}, {self._template(n, (list, template))})")
 
-    def _formula(self, n: Node, out: str, again: Again, template: Any) -> None:
+    def _formula(self, n: Node, out: str, again: NodeFactory, template: Any) -> None:
         """The node of a formula, written out: all but who its operands are is known."""
         operands = [self._operand(n, v) if is_operand else None for is_operand, v in template]
         edges = [

@@ -223,9 +223,7 @@ class Compiled:
             self._bind(p, arrays[p], p in stable, held)
         made = {path.specs[p].memory for p in wanted if path.specs[p].memory >= _MADE}
         self.outputs = [
-            Output(m, size, size >= _FEW and m not in copied)
-            for m in sorted(made)
-            for size in [path.sizes[m]]
+            Output(m, path.sizes[m], path.sizes[m] >= _FEW and m not in copied) for m in sorted(made)
         ]
         held.update({o.memory: o.flat for o in self.outputs})
         used = {s.memory for t in told for s in (*specs(t.operands), *t.outs)}

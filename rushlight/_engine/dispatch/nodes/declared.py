@@ -10,7 +10,7 @@ from rushlight._engine.autograd.node import TRACES, Node, backward_name, next_se
 from rushlight._engine.dispatch import node_names as names_of
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.nodes.formula_nodes import fit
-from rushlight._engine.dispatch.nodes.saved_arguments import KeptList, kept, saved
+from rushlight._engine.dispatch.nodes.saved_arguments import VersionedList, kept, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
@@ -141,7 +141,7 @@ class Rules:
             "next_seq": next_seq,
             "saved": saved,
             "kept": kept,
-            "KeptList": KeptList,
+            "KeptList": VersionedList,
             "result_alias": result_alias,
             "nodes": self.nodes,
         }
