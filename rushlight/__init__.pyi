@@ -756,7 +756,9 @@ class Tensor(metaclass=_TensorMeta):
     def addcmul_(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addcmul."""
     def addmm(input, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2)."""
+        """beta * input + alpha * (mat1 @ mat2): (n, k) @ (k, m), to which input broadcasts. With beta 0, input is
+        not read.
+        """
     def addmm_(input, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addmm."""
     def addmv(input, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -846,7 +848,7 @@ class Tensor(metaclass=_TensorMeta):
     def atanh_(input) -> Tensor:
         """In-place version of atanh."""
     def baddbmm(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """beta * input + alpha * (batch1 @ batch2)."""
+        """beta * input + alpha * (batch1 @ batch2): (b, n, k) @ (b, k, m), to which input broadcasts."""
     def baddbmm_(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of baddbmm."""
     def bernoulli(input, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -880,7 +882,9 @@ class Tensor(metaclass=_TensorMeta):
     def bitwise_xor_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_xor."""
     def bmm(input, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+        """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m); nothing broadcasts
+        (RuntimeError).
+        """
     @overload
     def broadcast_to(input, *size: _int) -> Tensor:
         """input expanded to a shape."""
@@ -995,7 +999,7 @@ class Tensor(metaclass=_TensorMeta):
     def divide_(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
         """In-place version of div."""
     def dot(input, tensor: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The sum of products of two vectors."""
+        """The sum of products of two vectors of one size and dtype: (n,) and (n,) -> ()."""
     def dsplit(input, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 2."""
     def eq(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1247,7 +1251,7 @@ class Tensor(metaclass=_TensorMeta):
     def logcumsumexp(input, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log of the running sums of exp(input) along dim, without overflow."""
     def logdet(input) -> Tensor:
-        """log det(A); nan for a negative determinant."""
+        """log det(A) (*) of square matrices (*, n, n); -inf of a singular one, nan for a negative determinant."""
     def logical_and(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether both are nonzero."""
     def logical_and_(input, other: Tensor) -> Tensor:
@@ -1289,9 +1293,13 @@ class Tensor(metaclass=_TensorMeta):
     def masked_select(input, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements of input (broadcast with mask) where mask is true, as a vector."""
     def matmul(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+        """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
+
+        A vector counts as a row in front and as a column behind, and the dim disappears: two vectors give a
+        number. RuntimeError for 0 dims, sizes that do not fit, or two dtypes.
+        """
     def matrix_exp(input) -> Tensor:
-        """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+        """The matrix exponential of (*, n, n): Taylor's series of a scaled matrix, then repeated squaring."""
     def matrix_power(input, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.matrix_power in its older spelling."""
     @overload
@@ -1329,7 +1337,9 @@ class Tensor(metaclass=_TensorMeta):
     def minimum_(input, other: Tensor) -> Tensor:
         """In-place version of minimum."""
     def mm(input, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+        """The product of two matrices: (n, k) @ (k, m) -> (n, m); both of one dtype, nothing broadcasts
+        (RuntimeError).
+        """
     def mode(input, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _mode_result:
         """The most frequent element along dim (the smallest of several), and where it last is."""
     def moveaxis(input, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
@@ -1349,7 +1359,7 @@ class Tensor(metaclass=_TensorMeta):
     def multiply_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of mul."""
     def mv(input, vec: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Matrix times vector."""
+        """Matrix times vector: (n, m) and (m,) -> (n,); both of one dtype (RuntimeError)."""
     def mvlgamma(input, p: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension p."""
     def mvlgamma_(input, p: _int) -> Tensor:
@@ -1891,9 +1901,9 @@ def acosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of acosh."""
 def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:
-    """The mean of windows that divide the last 1 dims into output_size parts."""
+    """The mean of windows that divide the space of (N, C, L) or (C, L) into output_size parts."""
 def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int], return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
+    """The maximum of windows that divide the space of (N, C, L) or (C, L) into output_size parts, and its place."""
 def add(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input + alpha * other."""
 def add_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
@@ -1911,7 +1921,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _f
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
     """In-place version of addcmul."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2): (n, k) @ (k, m), to which input broadcasts. With beta 0, input is
+    not read.
+    """
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of addmm."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2021,9 +2033,13 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """With dims of size 1, 3 in all."""
 def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
-    """The mean of each window of the last 1 dims."""
+    """The mean of each window of (N, C, L) or (C, L).
+
+    stride: kernel_size unless given. count_include_pad: padding counts as zeros, else not at all.
+    Sizes and ceil_mode as of max_pool.
+    """
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """beta * input + alpha * (batch1 @ batch2)."""
+    """beta * input + alpha * (batch1 @ batch2): (b, n, k) @ (b, k, m), to which input broadcasts."""
 def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of baddbmm."""
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
@@ -2065,7 +2081,9 @@ def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtyp
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """The matrices along the diagonal of a matrix of zeros."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m); nothing broadcasts
+    (RuntimeError).
+    """
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Views of the tensors in the shape that all of them broadcast to."""
 @overload
@@ -2155,19 +2173,43 @@ def conj_physical_(input: Tensor) -> Tensor:
 def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _int | _float | _complex = 0) -> Tensor:
     """Elements of `value` around the dims; negative numbers cut off."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] | str = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 1-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 1-d convolution of (N, C, L) or (C, L) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 2-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 2-d convolution of (N, C, H, W) or (C, H, W) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 3-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 3-d convolution of (N, C, D, H, W) or (C, D, H, W) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 1-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, L) or (C, L) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 2-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, H, W) or (C, H, W) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 3-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, D, H, W) or (C, D, H, W) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def copysign(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The size of input with the sign of other."""
 def copysign_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
@@ -2250,7 +2292,7 @@ def divide(input: Tensor | _int | _float | _complex, other: Tensor | _int | _flo
 def divide_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of div."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The sum of products of two vectors."""
+    """The sum of products of two vectors of one size and dtype: (n,) and (n,) -> ()."""
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Each element zero with probability p, the others divided by 1 - p; input if not train."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
@@ -2264,7 +2306,12 @@ def dstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the third dim."""
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
+    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b); "..." stands for dims that broadcast.
+
+    Without "->", labels that come once stay, in alphabetical order. A label twice in one operand is its
+    diagonal. Operands also as a list, or in turn with lists of integers. RuntimeError for labels and sizes
+    that do not fit.
+    """
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
     """weight[indices]: the rows of a matrix. The row padding_idx gets no gradient."""
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -2580,7 +2627,7 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] |
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """log of the running sums of exp(input) along dim, without overflow."""
 def logdet(input: Tensor) -> Tensor:
-    """log det(A); nan for a negative determinant."""
+    """log det(A) (*) of square matrices (*, n, n); -inf of a singular one, nan for a negative determinant."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Whether both are nonzero."""
 def logical_and_(input: Tensor, other: Tensor) -> Tensor:
@@ -2632,9 +2679,13 @@ def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The elements of input (broadcast with mask) where mask is true, as a vector."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+    """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
+
+    A vector counts as a row in front and as a column behind, and the dim disappears: two vectors give a
+    number. RuntimeError for 0 dims, sizes that do not fit, or two dtypes.
+    """
 def matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+    """The matrix exponential of (*, n, n): Taylor's series of a scaled matrix, then repeated squaring."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """linalg.matrix_power in its older spelling."""
 @overload
@@ -2647,13 +2698,33 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None =
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
     """The largest element, or (values, indices) along dim."""
 def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, L) or (C, L); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, L) or (C, L); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, H, W) or (C, H, W); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, D, H, W) or (C, D, H, W); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The larger of two; nan if either is."""
 def maximum_(input: Tensor, other: Tensor) -> Tensor:
@@ -2685,7 +2756,9 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | No
 def minimum_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of minimum."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+    """The product of two matrices: (n, k) @ (k, m) -> (n, m); both of one dtype, nothing broadcasts
+    (RuntimeError).
+    """
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _mode_result:
     """The most frequent element along dim (the smallest of several), and where it last is."""
 def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
@@ -2705,7 +2778,7 @@ def multiply(input: Tensor | _int | _float | _complex, other: Tensor | _int | _f
 def multiply_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of mul."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Matrix times vector."""
+    """Matrix times vector: (n, m) and (m,) -> (n,); both of one dtype (RuntimeError)."""
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
 def mvlgamma_(input: Tensor, p: _int) -> Tensor:

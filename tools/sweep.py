@@ -379,8 +379,8 @@ class Sweep:
         """Inputs laid out otherwise: dims turned round, with gaps, behind others in memory, expanded."""
 
         def gaps(v: Any) -> Any:
-            room = v.new_zeros((*v.shape, 2)) if v.ndim else v.new_zeros(3)[1]
-            return room[..., 1].copy_(v) if v.ndim else room.copy_(v)
+            wider = v.new_zeros((*v.shape, 2)) if v.ndim else v.new_zeros(3)[1]
+            return wider[..., 1].copy_(v) if v.ndim else wider.copy_(v)
 
         def turned(v: Any) -> Any:
             order = tuple(reversed(range(v.ndim)))

@@ -350,6 +350,7 @@ class Overload:
         return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the op with arguments of the schema; TypeError for what the schema lacks."""
         other = _override(args, kwargs)
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)
@@ -570,6 +571,7 @@ class Packet:
         self._name, self._function = name, function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the op, of the overload that the arguments fit."""
         other = _override(args, kwargs)
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)

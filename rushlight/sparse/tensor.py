@@ -126,14 +126,17 @@ class SparseTensor(Tensor):
 
     @property
     def layout(self) -> Any:
+        """torch.sparse_coo, sparse_csr, sparse_csc, sparse_bsr or sparse_bsc."""
         return self._layout
 
     @property
     def is_sparse(self) -> bool:
+        """Whether the layout is sparse_coo."""
         return len(self.parts) == 2
 
     @property
     def is_sparse_csr(self) -> bool:
+        """Whether the layout is sparse_csr."""
         return self._layout is sparse_csr
 
     def type(self, dtype: Any = None, non_blocking: bool = False, **more: Any) -> Any:
@@ -201,6 +204,7 @@ class SparseTensor(Tensor):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether its values do."""
         return self.parts[-1].requires_grad
 
     @requires_grad.setter
@@ -209,10 +213,12 @@ class SparseTensor(Tensor):
 
     @property
     def grad_fn(self) -> Any:
+        """The node of its values."""
         return self.parts[-1].grad_fn
 
     @property
     def is_leaf(self) -> Any:
+        """Whether its values are a leaf."""
         return self.parts[-1].is_leaf
 
     @property
@@ -386,6 +392,7 @@ class SparseTensor(Tensor):
         return iter(torch.unbind(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        # few programs pickle tensors
         from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor
 
         known = (self.coalesced,) if self.is_sparse else ()

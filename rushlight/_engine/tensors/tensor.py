@@ -72,6 +72,13 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
     __module__ = package()
+    # _a       the array that holds the data: strides, shape, memory; also read as `_m` and `_l` (below)
+    # _k       the Kind: dtype and device
+    # _g, _i   the autograd node that made it, and which of the node's results it is
+    # _s       the Storage that all views of the memory share; None until somebody needs it
+    # _b       of a view of a tracked tensor: its base, and how it was taken
+    # _grad    the gradient of a leaf
+    # _hidden  what is known of a tensor whose `_a` is empty: a lazy view's memory, or a Pending
     __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden", "__dict__", "__weakref__")
     __array_priority__ = 1000
     _a: np.ndarray[Any, Any]

@@ -19,17 +19,16 @@ from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad, Node as GraphNode
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import PLAIN
-from rushlight._engine.dispatch.nodes.declared import Again as DeclaredAgain
+from rushlight._engine.dispatch.nodes.declared import DeclaredFactory
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList
 from rushlight._engine.dispatch.nodes.saved_tensors import version_of
-from rushlight._engine.dispatch.runners.formulas import Again
+from rushlight._engine.dispatch.runners.formulas import NodeFactory
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor, storage
-from rushlight._engine.trace.attributes import IDENTICAL, PLAINLY, SEQUENCES
 from rushlight._engine.trace.entrances import Entrance, apart
 from rushlight._engine.trace.shells import makers
-from rushlight._engine.trace.trace import Node, Renamed, bump
+from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump
 from rushlight._engine.trace.writes import free
 
 Matcher = Callable[[Any, tuple[Any, ...]], Any]
@@ -277,13 +276,13 @@ class _Writer:
 
     def _item(self, value: Any, code: str) -> None:
         """What is kept of an argument or a result."""
-        if value.__class__ is Kept:
+        if value.__class__ is Versioned:
             name = self._let(code)
-            self.conditions.append(f"{name}.__class__ is {self.constant(Kept)}")
+            self.conditions.append(f"{name}.__class__ is {self.constant(Versioned)}")
             self._kept(value.tensor, f"{name}.tensor", f"{name}.version")
-        elif value.__class__ is KeptList:
+        elif value.__class__ is VersionedList:
             name = self._let(code)
-            self.conditions.append(f"{name}.__class__ is {self.constant(KeptList)}")
+            self.conditions.append(f"{name}.__class__ is {self.constant(VersionedList)}")
             self.conditions.append(f"len({name}.items) == {len(value.items)}")
             for i, item in enumerate(value.items):
                 self._item(item, f"{name}.items[{i}]")
@@ -493,9 +492,9 @@ class _Writer:
         again, cls = function, None
         if function.__class__ is Renamed:
             again, cls = function.function, function.cls
-        if again.__class__ is Again:
+        if again.__class__ is NodeFactory:
             self._formula(n, outs[0], again, cls or again.cls, template)
-        elif again.__class__ is DeclaredAgain and not again.rules.lists:
+        elif again.__class__ is DeclaredFactory and not again.rules.lists:
             self._declared(n, outs, again, cls or again.cls, template)
         else:
             out = outs[0] if step.many is None else self._several(step.many, outs)
@@ -516,7 +515,7 @@ class _Writer:
         told = self.constant(r.kind), self.constant(r.pending)
         return f"second(region, alive, {n.first + number}, {', '.join(told)}, {out})"
 
-    def _declared(self, n: Node, outs: list[str], again: DeclaredAgain, cls: Any, template: Any) -> None:
+    def _declared(self, n: Node, outs: list[str], again: DeclaredFactory, cls: Any, template: Any) -> None:
         """The node of a declared gradient, written out."""
         step: Any = n.step
         rules = again.rules
@@ -559,7 +558,7 @@ class _Writer:
             return self._operand(n, value)
         return self.constant(value) if is_operand is False else self._template(n, value)
 
-    def _formula(self, n: Node, out: str, again: Again, cls: Any, template: Any) -> None:
+    def _formula(self, n: Node, out: str, again: NodeFactory, cls: Any, template: Any) -> None:
         """The node of a formula, written out: all but who its operands are is known."""
         operands = [self._operand(n, v) if is_operand else None for is_operand, v in template]
         kept = []

@@ -31,12 +31,11 @@ from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
-from rushlight._engine.trace.attributes import PLAINLY, SEQUENCES
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
-from rushlight._engine.trace.trace import Node, Step, Unit, bump, inserted, told, tracked
+from rushlight._engine.trace.trace import PLAINLY, SEQUENCES, Node, Step, Unit, bump, inserted, told, tracked
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.

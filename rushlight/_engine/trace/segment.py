@@ -245,9 +245,13 @@ class Compiled:
         self._specs = [path.specs[p] for p in wanted]
         made = {spec.memory for spec in self._specs if spec.memory >= _MADE}
         self.outputs = [
-            Output(m, size, size >= _FEW and m not in copied, [s for s in self._specs if s.memory == m])
+            Output(
+                m,
+                path.sizes[m],
+                path.sizes[m] >= _FEW and m not in copied,
+                [s for s in self._specs if s.memory == m],
+            )
             for m in sorted(made)
-            for size in [path.sizes[m]]
         ]
         held.update({o.memory: o.flat for o in self.outputs})
         # Wanted arrays; of those that were made, the number of the output and that among its arrays.

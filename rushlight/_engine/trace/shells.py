@@ -11,7 +11,7 @@ import numpy as np
 
 from rushlight._engine.autograd.node import Node, next_seq
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, Saved, kept, saved
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, kept, saved
 from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, wrap
@@ -25,7 +25,7 @@ class Makers(NamedTuple):
     """shell(alive, kind, hidden): an untracked tensor of a kind, noted in the list `alive`.
 
     record(tensor, class, next, saved): a node of that class, which is the tensor's. keep(tensor, version): a
-    Kept. save(values, shapes, kinds, results): a Saved. peek(tensor): its array, None if it has none.
+    Versioned. save(values, shapes, kinds, results): a Saved. peek(tensor): its array, None if it has none.
     second(region, alive, place, kind, hidden, tensor): (a result to be kept by its own node, its version).
     """
 
@@ -58,8 +58,8 @@ def _record(t: Tensor, cls: type[Node], following: tuple[Any, ...], saved: Any) 
     return node
 
 
-def _keep(t: Tensor, version: int) -> Kept:
-    k: Kept = _new(Kept)
+def _keep(t: Tensor, version: int) -> Versioned:
+    k: Versioned = _new(Versioned)
     k.tensor, k.version = t, version
     return k
 
@@ -111,7 +111,7 @@ def makers() -> Makers:
         (shell, Tensor, _SHELL),
         (tensor, Tensor, ("_a",)),
         (node, Node, _NODE),
-        (kept(tensor), Kept, _KEPT),
+        (kept(tensor), Versioned, _KEPT),
         (saved({}, (), (), None), Saved, _SAVED),
     ]
     if not slots.usable(things):
@@ -121,7 +121,7 @@ def makers() -> Makers:
     return Makers(
         made,
         slots.made("recorder", (next_seq, None), slots.offsets(Node, *_NODE), at),
-        _maker(Kept, _KEPT, ()),
+        _maker(Versioned, _KEPT, ()),
         _maker(Saved, _SAVED[:4], _SAVED[4:], None),
         slots.made("reader", (Tensor, _nothing), slots.offset(Tensor, "_a")),
         _second(made, _blank()),

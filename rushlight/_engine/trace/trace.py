@@ -13,16 +13,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.device import device
+from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.size import Size
 from rushlight._engine.core.switches import switches
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
+from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import storage
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import _SHAPED_BY_VALUES, Array, Entry, arrays, flat, place_of, root
 
+# How attributes of ops are compared. What is equal only if it is the same object:
+IDENTICAL = frozenset((bool, type(None), dtype, Kind, MemoryFormat, StorageLayout, type(...)))
+# What is equal only if it means the same; floats and complex numbers have zeros of two signs.
+PLAINLY = IDENTICAL | frozenset((int, str, device))
+SEQUENCES = frozenset((tuple, list, Size))
 # In a step, memory is ~k for the operand k, and 0, 1, ... for what the step makes.
 _UNKNOWN = object()
 

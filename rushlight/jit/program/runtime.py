@@ -14,6 +14,11 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core import callers
+from rushlight.jit.awaiting import (
+    _Await as _Await,
+    _awaitable as _awaitable,
+    _awaitable_nowait as _awaitable_nowait,
+)
 from rushlight.jit.frontend import Error
 from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.types import Type
@@ -138,6 +143,11 @@ def unwrapped(value: Any) -> Any:
     if value is None:
         raise RuntimeError("AssertionError: Unwrapping null optional")
     return value
+
+
+def child(container: Any, index: Any) -> Any:
+    """A module in a container, by its place or its name."""
+    return container._modules[index] if isinstance(index, str) else list(container._modules.values())[index]
 
 
 def wait(value: Any) -> Any:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.autograd.function import KeepsFunctions
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
@@ -62,7 +63,39 @@ class Frame:
         return not self.path or path == self.path or path.startswith(f"{self.path}.")
 
 
-class Tracer(TorchFunctionMode):
+@dataclass
+class Applied:
+    """`of.apply` in a program: its tensors are the program's values, its other arguments constants."""
+
+    of: type[torch.autograd.Function]
+    args: tuple[Any, ...]  # None where a tensor stands
+    tensors: list[int]  # where tensors stand
+    kwargs: dict[str, Any]
+
+    @property
+    def __name__(self) -> str:
+        """The Function's name."""
+        return self.of.__name__
+
+    @property
+    def apply(self) -> Any:
+        """The Function's own."""
+        return self.of.apply
+
+    @property
+    def constants(self) -> list[Any]:
+        """The arguments that are no tensors."""
+        return [x for i, x in enumerate(self.args) if i not in self.tensors]
+
+    def __call__(self, *tensors: torch.Tensor) -> Any:
+        """What it gives for these tensors."""
+        args = list(self.args)
+        for place, tensor in zip(self.tensors, tensors, strict=True):
+            args[place] = tensor
+        return self.of.apply(*args, **self.kwargs)
+
+
+class Tracer(KeepsFunctions, TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
     def __init__(self, function: Function, module: Any) -> None:
@@ -245,6 +278,26 @@ class Tracer(TorchFunctionMode):
         named = {"name": function.name} if own else {}
         value = self.compiler.emit(
             _AT, kind, taken, function.returns or NONE, function=function, **named
+        ).output
+        return self.results(found, value)
+
+    def recording(self) -> bool:
+        """Whether what runs now is recorded here."""
+        return tracing() is self
+
+    def applied(
+        self, of: type[torch.autograd.Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A custom Function stays a call of Python, for its gradient is its own."""
+        tensors = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
+        rest = tuple(None if isinstance(x, torch.Tensor) else _plain(x) for x in args)
+        call = Applied(of, rest, tensors, _plain(kwargs))
+        with paused():
+            found = call(*(_plain(args[i]) for i in tensors))
+        several = isinstance(found, (tuple, list))
+        kind = Type("Tuple", (TENSOR,) * len(found)) if several else TENSOR
+        value = self.compiler.emit(
+            _AT, "prim::PythonOp", [self.value(args[i]) for i in tensors], kind, python=call
         ).output
         return self.results(found, value)
 

@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 from rushlight._engine.autograd.node import Node
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, Saved
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned
 from rushlight._engine.tensors import slots, tensor
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.trace import shells
@@ -47,7 +47,7 @@ def test_what_is_left_in_the_graph(makers):
     t._g = None
     assert counts(saved) == before
     kept = makers.keep(t, 3)
-    assert type(kept) is Kept and kept.tensor is t and kept.version == 3
+    assert type(kept) is Versioned and kept.tensor is t and kept.version == 3
     made = makers.save({"x": kept}, (1,), (2,), None)
     assert type(made) is Saved and (made._shapes, made._kinds) == ((1,), (2,))
     assert made._values == {"x": kept} and made._results is None and made._node is None

@@ -10,7 +10,7 @@ from rushlight._engine.autograd.node import TRACES, Node, backward_name, next_se
 from rushlight._engine.dispatch import node_names as names_of
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.nodes.formula_nodes import fit
-from rushlight._engine.dispatch.nodes.saved_arguments import KeptList, kept, saved
+from rushlight._engine.dispatch.nodes.saved_arguments import VersionedList, kept, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
@@ -45,7 +45,7 @@ def record(_values, _out):
     _node.saved = saved({{{values}}}, ({shapes}), ({kinds}), _results)
     if TRACES.record is not None:
         if TRACES.asked:
-            TRACES.how = Again(rules, _node), _out, _values
+            TRACES.how = DeclaredFactory(rules, _node), _out, _values
         TRACES.record(_node)
 """
 
@@ -141,11 +141,11 @@ class Rules:
             "next_seq": next_seq,
             "saved": saved,
             "kept": kept,
-            "KeptList": KeptList,
+            "KeptList": VersionedList,
             "result_alias": result_alias,
             "nodes": self.nodes,
             "rules": self,
-            "Again": Again,
+            "DeclaredFactory": DeclaredFactory,
         }
         return compile_function(text, "record", scope, f"record {self.row.name}")
 
@@ -171,7 +171,7 @@ class Rules:
         ]
 
 
-class Again:
+class DeclaredFactory:
     """What makes a node again, on other results and operands of the same kinds and shapes.
 
     cls: the node's class. wanted: which operands have edges.

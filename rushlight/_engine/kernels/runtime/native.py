@@ -18,7 +18,8 @@ from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.runtime import cache, packed
 from rushlight._engine.kernels.runtime.abi import STAGES
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the writers of code load when there is something to compile
+    # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
 # The runtime, loops that kernels share: the modules that write it, and its functions. What few programs need
@@ -51,6 +52,7 @@ atexit.register(_lock.acquire)
 
 
 def _module() -> Module:
+    # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
     host = target.host()
