@@ -123,6 +123,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         held = id(found) in self.places
         if held:  # what an op that writes to a parameter or buffer gives
             self.frames[-1].known[id(found)] = value
+            value.example = example(found)
             return found
         if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
             traced = found.as_subclass(TracedTensor)
@@ -382,6 +383,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             return tuple(self.results(f, v) for f, v in zip(found, kept, strict=True))
         if args and isinstance(args[0], TracedTensor) and found is args[0].__dict__.get("_plain"):
             self.values[id(args[0])] = value  # an op that wrote to it
+            value.example = example(found)
             return args[0]
         return self.results(found, value)
 
