@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.core.size import Size
+from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
 from rushlight.jit.compiler.indexing import Indexing
@@ -367,7 +368,8 @@ class Calls(Indexing):
         """A call of a Python object."""
         if known is len and isinstance(args[0], Value) and args[0].type.kind == "Class":
             owner = args[0].type.cls
-            if owner.is_module:
+            own = getattr(owner.python, "__len__", None)
+            if owner.is_module and (own is None or is_ours(own)):
                 return self.constant(node, len(self.names.children(args[0], node, self)))
             if owner.method("__len__") is not None:
                 return self.call(self.member(args[0], owner, "__len__", node), [], {}, node)

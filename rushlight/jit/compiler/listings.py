@@ -24,8 +24,8 @@ class Listing:
             pairs = list(self._all(compiler, node))
             named = self.name.startswith("named_")
             return Items([Items([compiler.constant(node, n), v]) if named else v for n, v in pairs])
-        modules = compiler.names.children(self.value, node, compiler)
-        keys = [compiler.constant(node, n) for n, k in self.value.type.cls.kinds.items() if k == "module"]
+        found = compiler.names.entries(self.value, node, compiler)
+        keys, modules = [compiler.constant(node, name) for name in found], list(found.values())
         return Items(
             {"keys": keys, "values": modules}.get(self.name)
             or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]

@@ -202,13 +202,22 @@ class Names:
         )
 
     def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
-        """The modules in a container, in order."""
+        """The modules in a container, in order; of a container of parameters, these."""
+        return list(self.entries(value, node, compiler).values())
+
+    def entries(self, value: Value, node: Any, compiler: Any) -> dict[str, Any]:
+        """The same, by their names."""
         owner = value.type.cls
-        return [
-            compiler.member(value, owner, name, node)
-            for name, kind in owner.kinds.items()
-            if kind == "module"
-        ]
+        kind = "parameter" if _is_of(owner, (torch.nn.ParameterList, torch.nn.ParameterDict)) else "module"
+        return {
+            name: compiler.member(value, owner, name, node)
+            for name, found in owner.kinds.items()
+            if found == kind
+        }
+
+    def by_name(self, owner: ClassType) -> bool:
+        """Whether it is a module whose children are found by their names."""
+        return owner.is_module and _is_of(owner, (torch.nn.ModuleDict, torch.nn.ParameterDict))
 
     def outside(self, value: Value, owner: ClassType, name: str, node: Any, compiler: Any) -> Any:
         """An attribute of a module or class that is none of its fields, constants and methods."""
@@ -278,6 +287,10 @@ def _no_type(message: str, node: Any, compiler: Any) -> Exception:
         return ValueError(f"{message} at {compiler.source.show(node)}")
     error: Exception = compiler.error(node, message)
     return error
+
+
+def _is_of(owner: ClassType, classes: tuple[type, ...]) -> bool:
+    return isinstance(owner.python, type) and issubclass(owner.python, classes)
 
 
 class _Bound:
