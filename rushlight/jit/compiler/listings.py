@@ -7,6 +7,7 @@ from typing import Any
 
 from rushlight.jit.compiler.values import Items
 from rushlight.jit.program.ir import Value
+from rushlight.jit.program.types import ClassType
 
 LISTINGS = frozenset(
     f"{named}{what}" for named in ("", "named_") for what in ("children", "modules", "parameters", "buffers")
@@ -49,3 +50,8 @@ class Listing:
             if found == "module" and kind != "children":
                 child = compiler.member(value, owner, name, node)
                 yield from self._inside(child, f"{path}{name}.", kind, compiler, node)
+
+
+def is_of(owner: ClassType, classes: tuple[type, ...]) -> bool:
+    """Whether a module's Python class is one of these."""
+    return isinstance(owner.python, type) and issubclass(owner.python, classes)

@@ -32,7 +32,7 @@ from rushlight.jit.program.types import INT, NONE, TENSOR, Type
 from rushlight.jit.state import paused, tracing
 from rushlight.jit.tracing.traced import TracedInt, TracedTensor, _plain
 from rushlight.overrides import TorchFunctionMode
-from rushlight.sparse.tensor import SparseTensor
+from rushlight.sparse.tensor import PARTS, SparseTensor, make
 
 _PACKAGE = str(Path(torch.__file__).parent)
 
@@ -194,6 +194,21 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         self.alive.append(found)
         self.values[id(found)] = value
         return value
+
+    def sparsified(self, name: str, args: Any, kwargs: dict[str, Any], found: SparseTensor) -> Any:
+        """A sparse tensor that an op made; what it holds are results, too."""
+        values = [self.value(a) for a in args]
+        named = {k: self.value(v) for k, v in kwargs.items()}
+        value = self.compiler.call_builtin(f"aten::{name}", values, named, _AT)
+        readers = PARTS[found.layout] if len(found.parts) == 3 else ("_indices", "_values")
+        parts = tuple(
+            self.results(part, self.compiler.call_builtin(f"aten::{reader}", [value], {}, _AT))
+            for part, reader in zip(found.parts, readers, strict=True)
+        )
+        made = make(parts, found.shape, found.coalesced, found.layout)
+        self.values[id(made)] = value
+        self.alive.append(made)
+        return made
 
     def array(self, found: Any) -> Value:
         """NumPy's numbers and arrays, with which an op of several steps computes: constants."""
