@@ -537,27 +537,21 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
     for i, (name, p) in enumerate(formal.items()):
         if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
-        own = i == 0 and owner is not None
-        t = (
-            Type("Class", cls=owner)
-            if own
-            else from_python(notes[name], _class_type)
-            if name in notes
-            else ANY
-            if unused
-            else TENSOR
-        )
+        if i == 0 and owner is not None:
+            t = Type("Class", cls=owner)
+        elif name in notes:
+            t = from_python(notes[name], _class_type)
+        else:
+            t = ANY if unused else TENSOR
         made.arguments.append(
             (name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default)
         )
     made.returns = from_python(notes["return"], _class_type) if "return" in notes else TENSOR
     params = [made.block.param(t, name) for name, t, _ in made.arguments]
     if function._torchscript_modifier == "unused":
-        text = [
-            made.block.add("prim::Constant", (), [of_value("")], value=m).output
-            for m in (function._torchscript_message,)
-        ]
-        made.block.add("prim::RaiseException", text, schema=schemas.named("prim::RaiseException")[0])
+        message = function._torchscript_message
+        text = made.block.add("prim::Constant", (), [of_value("")], value=message).output
+        made.block.add("prim::RaiseException", [text], schema=schemas.named("prim::RaiseException")[0])
         result = made.block.add("prim::Uninitialized", (), [made.returns]).output
     else:
         result = made.block.add("prim::PythonOp", params, [made.returns], python=function).output
