@@ -160,11 +160,11 @@ def _late_imports(tree: ast.Module) -> set[int]:
 
 def _is_explained(lines: list[str], index: int) -> bool:
     """Whether a comment stands on a line, or above it with nothing but other imports in between."""
-    while lines[index].lstrip().startswith(("from ", "import ", "if TYPE_CHECKING")):
+    while index >= 0 and lines[index].lstrip().startswith(("from ", "import ", "if TYPE_CHECKING")):
         if "#" in lines[index]:
             return True
         index -= 1
-    return lines[index].lstrip().startswith("#")
+    return index >= 0 and lines[index].lstrip().startswith("#")
 
 
 def main() -> int:

@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
+from rushlight._dynamo.registry import list_backends as list_backends, resolve
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.trace.compiled import Compiled
 from rushlight._engine.trace.eager_backends import Eager
@@ -18,16 +19,11 @@ from rushlight.nn import Module
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _REPLAYED = ("reduce-overhead", "max-autotune")
-BACKENDS = ("inductor", "eager", "aot_eager")
 _Given = TypeVar("_Given", bound=Callable[..., Any])
 _all: WeakSet[Any] = WeakSet()
 
 
 _DEFAULT: list[Any] = ["inductor"]
-
-
-class InvalidBackend(RuntimeError):
-    """`backend=` names none that is here."""
 
 
 # What comes back is called, and looked into, as what was given.
@@ -124,7 +120,7 @@ def compile(
 
 
 def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
-    chosen = backend or _DEFAULT[0]
+    chosen = resolve(backend or _DEFAULT[0])
     if callable(chosen):
         runner: Any = import_module("rushlight._dynamo.backends").Handed(function, chosen, fullgraph)
     else:
@@ -137,6 +133,7 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
         return runner(*args, **kwargs)
 
     setattr(compiled, "_runner", runner)
+    setattr(compiled, "_torchdynamo_orig_callable", function)
     return compiled
 
 
@@ -149,11 +146,7 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
     for key in (options or {}).keys() - {"memory_budget"}:
         raise RuntimeError(f"Unexpected optimization option {key}: expected memory_budget")
-    if backend is not None and not callable(backend) and backend not in BACKENDS:
-        raise InvalidBackend(
-            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for "
-            f"available backends: {', '.join(BACKENDS)}."
-        )
+    resolve(backend)
 
 
 # --- torch.compiler -------------------------------------------------------------------------------
@@ -198,11 +191,6 @@ def set_default_backend(backend: Any) -> None:
 def get_default_backend() -> Any:
     """What compile() takes where it is given no `backend`."""
     return _DEFAULT[0]
-
-
-def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """The names that `backend=` takes."""
-    return list(BACKENDS)
 
 
 def cudagraph_mark_step_begin() -> None:

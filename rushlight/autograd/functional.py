@@ -162,7 +162,11 @@ class _Point:
 
 
 def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(inputs), v times its Jacobian); v may be left away where func gives one number."""
+    """(func(inputs), v times its Jacobian); v may be left away where func gives one number.
+
+    inputs: a tensor or a tuple; v like the results. create_graph: the answers can be differentiated. strict:
+    RuntimeError where a result does not depend on an input, which else counts as zeros.
+    """
     with torch.enable_grad():
         point = _Point(func, inputs, "vjp", strict, create_graph)
         vs = _like(v, point.outs, "vjp", "user-provided function returns", point.many_outs, create_graph)
@@ -173,7 +177,11 @@ def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 
 
 def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(inputs), its Jacobian times v); v may be left away where the input is one number."""
+    """(func(inputs), its Jacobian times v); v may be left away where the input is one number.
+
+    By two backward passes; func.jvp takes one forward pass. v like the inputs; create_graph and strict as of
+    vjp.
+    """
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "jvp")
         vs = _like(
@@ -317,7 +325,10 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a function with one number as its result; for a tuple of inputs, a tuple of tuples."""
+    """The Hessian of a function with one number as its result: input shape + input shape.
+
+    For a tuple of inputs, a tuple of tuples. Options as of jacobian.
+    """
     ins, many = _tuple(inputs, "inputs", "hessian"), isinstance(inputs, tuple)
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')

@@ -28,7 +28,7 @@ def freed() -> RuntimeError:
     )
 
 
-def _any_tensor(saved: tuple[Any, ...]) -> bool:
+def any_tensor(saved: tuple[Any, ...]) -> bool:
     """Whether the node of a formula or index, (names, items, ...), keeps more than numbers like `alpha`."""
     for number, item in enumerate(saved[1]):
         # A plain number has the version -1; PyTorch makes a tensor of one that is called "other".
@@ -107,7 +107,7 @@ class Node:
         saved = self.saved
         if saved.__class__ is tuple:
             # Formulas and x[i] keep tensors in the second place.
-            if saved and (len(saved) == 1 or (saved[1] and _any_tensor(saved))):
+            if saved and (len(saved) == 1 or (saved[1] and any_tensor(saved))):
                 self.saved = None
         elif saved is not None and saved.tensors():
             self.saved = None
@@ -127,7 +127,10 @@ class Node:
         return type(self).__name__
 
     def settle(self) -> Node:
-        """This node, its class named as PyTorch names the overload that it was."""
+        """This node for a program: its class named as PyTorch names the overload that it was, with names for
+        what it saved.
+        """
+        show_saved(self.__class__)
         return self
 
     @property
@@ -166,13 +169,6 @@ class Node:
 
         return on_node(self, hook, "pre")
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_saved_", "_raw_saved_")):
-            from rushlight._engine.autograd.saved_values import look_up  # it imports this file
-
-            return look_up(self, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __dir__(self) -> list[str]:
         from rushlight._engine.autograd.saved_values import names_of  # it imports this file
 
@@ -180,6 +176,23 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+def show_saved(cls: Any) -> None:
+    """Let a program read what such nodes saved, as `node._saved_NAME`.
+
+    Not before it has one of them: the slots of a class with a `__getattr__` are found in many times the time.
+    """
+    if not hasattr(cls, "__getattr__"):
+        cls.__getattr__ = _saved_value
+
+
+def _saved_value(self: Node, name: str) -> Any:
+    if name.startswith(("_saved_", "_raw_saved_")):
+        from rushlight._engine.autograd.saved_values import look_up  # it imports this file
+
+        return look_up(self, name)
+    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 class _Traces:
@@ -235,6 +248,10 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         """PyTorch's name."""
         return "torch::autograd::AccumulateGrad"
+
+    def settle(self) -> AccumulateGrad:
+        """This node, which saved nothing."""
+        return self
 
     @property
     def variable(self) -> Any:

@@ -100,8 +100,7 @@ class _BatchNorm(_NormBase):
         """Normalise each channel: (N, C, *) -> the same shape and dtype.
 
         In training by the batch's mean and biased variance, with which the running statistics are updated
-        (the
-        variance unbiased there); else by the running statistics, or the batch's where none are kept.
+        (the variance unbiased there); else by the running statistics, or the batch's where none are kept.
         ValueError for an input of other dims than the class takes.
         """
         self._check_input_dim(input)

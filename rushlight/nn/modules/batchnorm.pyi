@@ -62,8 +62,7 @@ class _BatchNorm(_NormBase):
         """Normalise each channel: (N, C, *) -> the same shape and dtype.
 
         In training by the batch's mean and biased variance, with which the running statistics are updated
-        (the
-        variance unbiased there); else by the running statistics, or the batch's where none are kept.
+        (the variance unbiased there); else by the running statistics, or the batch's where none are kept.
         ValueError for an input of other dims than the class takes.
         """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...

@@ -26,7 +26,8 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names as names
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
-from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_result, place
+from rushlight._engine.dispatch.nodes.formula_nodes import apply, place, release
+from rushlight._engine.dispatch.nodes.formula_rules import Names, named
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.off_cpu import Launch, backend_of, brought
 from rushlight._engine.dispatch.runners.meta import refuse_devices
@@ -64,6 +65,8 @@ def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, befor
 
 
 Array = np.ndarray[Any, Any]
+# What the classes of formulas' nodes share.
+_NODE = {"__slots__": (), "apply": apply, "release": release}
 # From this many elements on a kernel is split over threads.
 BIG = 65536
 
@@ -81,7 +84,7 @@ class Entry:
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
-        self.plans: dict[int, tuple[tuple[str, ...], tuple[int, ...]]] = {}
+        self.plans: dict[int, Names] = {}
         self.fn: Callable[..., Any] = kernel.fn
         self.kind = result
         self.large: Callable[..., Any] = kernel.large
@@ -147,7 +150,7 @@ class Formula:
         called = label if isinstance(label, str) else backward_name(name)
         _all.add(self)
         self.nodes = {
-            flag: type(called, (Node,), {"__slots__": (), "apply": apply, "formula": self, "complex_": flag})
+            flag: type(called, (Node,), {**_NODE, "formula": self, "complex_": flag})
             for flag in (False, True)
         }
 
@@ -351,12 +354,9 @@ class Formula:
         node.hooks = None
         plan = entry.plans.get(wanted)
         if plan is None:
-            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
-        node.saved = (
-            plan[0],
-            [keep(values[i]) if i >= 0 else keep_result(t) for i in plan[1]],
-            None if same else [place(v, shape) for v in values],
-        )
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, values)
+        kept = plan.kept(t, *values) if plan else ()
+        node.saved = plan, kept, None if same else [place(v, shape) for v in values]
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
@@ -379,22 +379,21 @@ class Formula:
         node.hooks = None
         plan = entry.plans.get(wanted)
         if plan is None:
-            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, (a, b))
         same = a._k is t._k and a._l.shape == shape and (g is None or b._l.shape == shape)
-        node.saved = (
-            plan[0],
-            [keep((a, b)[i]) if i >= 0 else keep_result(t) for i in plan[1]] if plan[1] else (),
-            None if same else [place(v, shape) for v in (a, b)],
-        )
+        kept = plan.kept(t, a, b) if plan else ()
+        node.saved = plan, kept, None if same else [place(v, shape) for v in (a, b)]
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
                 TRACES.how = NodeFactory(self, entry, node), t, (a, b)
             TRACES.record(node)
 
-    def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    def _plan(self, edges: tuple[Any, ...], complex_: bool, values: Sequence[Any]) -> Names:
         names = self.saves(edges, complex_)
-        return names, tuple(-1 if n == "result" else self.operands.index(n) for n in names)
+        places = [-1 if n == "result" else self.operands.index(n) for n in names]
+        variants = [None if e is None else self.variant(i, complex_, names) for i, e in enumerate(edges)]
+        return named(names, places, [v.__class__ in NUMBERS for v in values], variants)
 
     def saves(self, edges: tuple[Any, ...], complex_: bool) -> tuple[str, ...]:
         """Names that the wanted gradients mention."""

@@ -128,16 +128,22 @@ def _attended(write: Any, causal: bool, scale: float, *operands: Array) -> Stage
 def convolution(scratch: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
     """kernels/products/convolution.py's product."""
     plan = None if convolve.divided(which, a, b) else convolve.planned(which, a, b, *how)
-    if plan is None or plan.strides != out.strides or a.dtype != out.dtype:
+    lying = plan is not None and (out.flags.c_contiguous if plan.relaid else plan.strides == out.strides)
+    if plan is None or not lying or a.dtype != out.dtype:
         return None
     wide, filled = _widened(scratch, a, plan.pads)
     packed = scratch.empty((plan.size,), np.uint8)
-    first = scratch.empty(out.swapaxes(0, 1).shape, out.dtype) if plan.turned else out
+    first = seen = out
+    if plan.turned:
+        first = scratch.empty(out.swapaxes(0, 1).shape, out.dtype)
+        seen = first.swapaxes(0, 1)
+    elif plan.relaid:
+        first = seen = np.moveaxis(scratch.empty(np.moveaxis(out, 1, -1).shape, out.dtype), -1, 1)
     return joined(
         [
             *filled,
             _stages(plan.call, plan.threads(), b, packed, wide, first, owner=plan),
-            *([copy(out, first.swapaxes(0, 1))] if plan.turned else []),
+            *([] if seen is out else [copy(out, seen)]),
         ]
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
 from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.linalg.matmul import is_low_precision
@@ -213,11 +214,30 @@ def interpolate(
 
 def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
     """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
+    whole = all([n * o <= _LARGE for n, o in zip(x.shape[2:], out, strict=True)])
+    if whole and _blends(x, mode) and has_channels_last(x.shape, x.stride()):
+        return _last_resized(x, out, scales, align, mode, smooth)
     # The last dim comes first, as in PyTorch: bytes are rounded after each, and lines are made once.
     found = x
     for i in reversed(range(x.ndim - 2)):
         found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
     return in_format(found, x)
+
+
+def _blends(x: Any, mode: str) -> bool:
+    """Whether elements are blends, and computed in their own dtype."""
+    return mode not in ("nearest", "nearest-exact") and x.dtype.name in ("float32", "float64")
+
+
+def _last_resized(x: Any, out: Any, scales: Any, *how: Any) -> Any:
+    """`resized` of channels last as they lie: (N, *before, size, *behind, C) by a matrix (out, size)."""
+    (n, c, *space), dims = x.shape, x.ndim - 2
+    found = x.permute(0, *range(2, dims + 2), 1)
+    for i in reversed(range(dims)):
+        weights = _matrix(space[i], out[i], scales[i], *how).T.astype(x._l.dtype)
+        lines = found.reshape(n * math.prod(space[:i]), space[i], math.prod(out[i + 1 :]) * c)
+        found = tensor_of(np.ascontiguousarray(weights)).matmul(lines)
+    return found.reshape(n, *out, c).permute(0, dims + 1, *range(1, dims + 1))
 
 
 def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
