@@ -6,6 +6,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import _dynamo as dynamo
+from rushlight._dynamo import registry
 from rushlight._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs
 from rushlight._dynamo.utils import clone_inputs, same
 
@@ -40,7 +41,8 @@ def test_optimize_that_is_disabled():
     assert dynamo.run(f) is f
 
 
-def test_registered_backends():
+def test_registered_backends(monkeypatch):
+    monkeypatch.setattr(registry, "_registered", {})
     calls = []
 
     @dynamo.register_backend(name="counts_here")
