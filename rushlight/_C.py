@@ -54,6 +54,11 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     return where, dtype, bool(kwargs.get("non_blocking", False)), order
 
 
+def _set_grad_enabled(enabled: bool) -> None:
+    """Record what is computed from now on, or not."""
+    import_module("rushlight._engine.autograd.grad_mode").LOCAL.enabled = enabled
+
+
 def is_grad_enabled() -> bool:
     """Whether ops on tensors that require gradients are recorded in this thread."""
     return LOCAL.enabled

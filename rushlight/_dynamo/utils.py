@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rushlight import Tensor, allclose
+from rushlight._dynamo import config
 from rushlight.nn import ParameterList
 
 # Kept for programs that read or clear it; compile() counts by rushlight.explain.
@@ -71,6 +72,11 @@ def _cloned(value: Any) -> Any:
 def is_parameter_freezing() -> bool:
     """Whether compile() takes parameters for constants: never."""
     return False
+
+
+def ifdynstaticdefault(count1: Any, count2: Any) -> Any:
+    """count1 where sizes are static by default (torch._dynamo.config), else count2."""
+    return count1 if config.assume_static_by_default else count2
 
 
 def istype(obj: object, allowed_types: Any) -> bool:

@@ -521,11 +521,19 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
             t = notes.get(name) or of_value(value, _class_of)
             if name in notes or not (isinstance(value, (list, dict)) and not value):
                 _field(owner, name, t, "attribute")
-        except TypeError:
-            plain = isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value)
-            (owner.extras if plain else owner.failed).__setitem__(
-                name, value if plain else type(value).__name__
-            )
+        except TypeError as error:
+            if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value):
+                owner.extras[name] = value
+            else:
+                owner.failed[name] = type(value).__name__, _why_no_type(value, error)
+
+
+def _why_no_type(value: Any, error: TypeError) -> str:
+    """Why an attribute has no type."""
+    if isinstance(value, (list, tuple)) and any(isinstance(part, Module) for part in value):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return f" Could not infer type of {kind} element: Cannot infer concrete type of torch.nn.Module."
+    return f" {str(error).rstrip('.')}."
 
 
 def _class_of(cls: type) -> Type:

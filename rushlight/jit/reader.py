@@ -21,6 +21,7 @@ from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.execute import runner
 from rushlight.jit.program.ir import Function
 from rushlight.jit.program.types import ATOMS, ClassType, Type, from_ast
+from rushlight.jit.upgraders import older
 from rushlight.nn.parameter import Parameter
 
 
@@ -79,6 +80,9 @@ class _FileNames(Names):
             return self.archive.named(path)
         if path.startswith("CONSTANTS.c"):
             return compiler.constant(node, self.archive.constants[int(name[1:])])
+        before = older(name, self.archive.version) if path == f"torch.{name}" else None
+        if before is not None:
+            return Known(before)
         kind = {"torch": "aten", "ops.aten": "aten", "ops.prim": "prim"}.get(path.rpartition(".")[0])
         if kind is None or not schemas.named(f"{kind}::{name}"):
             raise compiler.error(node, f"Unknown builtin op: {kind}::{name}")
@@ -187,6 +191,7 @@ class Archive:
         self._found: dict[str, Any] = {}
         self.names = _FileNames(self)
         self.constants: tuple[Any, ...] = ()
+        self.version = 0  # of the ops that its code calls
 
     def load(self) -> Any:
         """The module or function of the file."""
@@ -196,6 +201,9 @@ class Archive:
                 "is no "
                 "TorchScript archive: torch.load reads what torch.save writes"
             )
+        for name in (".data/version", "version"):
+            if self._reader.has(name):
+                self.version = int(self._reader.read(name).strip() or 0)
         self.constants = self._unpickle("constants")
         root = self._unpickle("data")
         if not isinstance(root, _Object):

@@ -201,3 +201,32 @@ def test_what_cannot_be_meant_says_so() -> None:
         inferred("1")
     with pytest.raises(RuntimeError, match="print doesn't accept any keyword arguments"):
         torch.jit.CompilationUnit("def f(x):\n    print(x, flush=True)\n    return x\n")
+
+
+class Containers(nn.Module):
+    """Goes through containers by name and by place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict({"twice": Double(), "square": Square()})
+        self.weights = nn.ParameterList([nn.Parameter(torch.full((2,), float(i))) for i in range(3)])
+        self.named = nn.ParameterDict({"a": nn.Parameter(torch.ones(2) * 5)})
+
+    def forward(self, x: Tensor):  # type: ignore[no-untyped-def]
+        names: list[str] = []
+        for name in self.layers:
+            names.append(name)
+        for i, weight in enumerate(self.weights):
+            x = x + weight * i
+        x = self.layers["square"](x) + self.named["a"] + self.weights[-1]
+        if "twice" in self.layers and "third" not in self.layers:
+            x = self.layers["twice"](x)
+        return x, names, len(self.layers)
+
+
+def test_containers_by_name_and_place() -> None:
+    module = Containers()
+    (a, names, count), (b, scripted_names, scripted_count) = (
+        f(torch.ones(2)) for f in (module, torch.jit.script(module))
+    )
+    assert torch.equal(a, b) and names == scripted_names and count == scripted_count == 2

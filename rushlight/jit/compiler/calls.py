@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.core.size import Size
+from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
 from rushlight.jit.compiler.indexing import Indexing
@@ -367,7 +368,8 @@ class Calls(Indexing):
         """A call of a Python object."""
         if known is len and isinstance(args[0], Value) and args[0].type.kind == "Class":
             owner = args[0].type.cls
-            if owner.is_module:
+            own = getattr(owner.python, "__len__", None)
+            if owner.is_module and (own is None or is_ours(own)):
                 return self.constant(node, len(self.names.children(args[0], node, self)))
             if owner.method("__len__") is not None:
                 return self.call(self.member(args[0], owner, "__len__", node), [], {}, node)
@@ -501,11 +503,29 @@ class Calls(Indexing):
         """f(f, ...): a call of the first argument with the others, as a node of this kind."""
         args = [x for a in node.args[1:] for x in self.spread(a)]
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
-        found = self.value(self.call(self.sugar(node.args[0]), args, kwargs, node), node)
+        function = self.sugar(node.args[0])
+        if isinstance(function, Known):
+            function = self.names.compiled(function.object, node, self)
+        if isinstance(function, Builtin):
+            function = self.function_of(function, args, node)
+        found = self.value(self.call(function, args, kwargs, node), node)
         if found.node is None or found.node.kind not in ("prim::CallFunction", "prim::CallMethod"):
             raise self.error(node, f"{kind[6:]}() expects a function or a method of a module")
         found.node.kind, found.type = kind, Type(wrapper, (found.type,))
         return found
+
+    def function_of(self, op: Builtin, args: list[Any], node: Any) -> Function:
+        """A function of these arguments that calls an op."""
+        given = [self.value(a, node) for a in args]
+        made = Function(f"__torch__.{op.kind.rpartition(':')[2]}", [], None, finished=True)
+        outer, self.block = self.block, made.block
+        params = [made.block.param(v.type, f"x{i}") for i, v in enumerate(given)]
+        result = self.value(self.call_builtin(op.kind, [*op.args, *params], {}, node), node)
+        made.block.finish([result])
+        self.block = outer
+        made.arguments = [(v.hint, v.type, schemas.REQUIRED) for v in params]
+        made.returns = result.type
+        return made
 
     def call_awaitable(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit._awaitable(f, ...): run when the result is asked for."""

@@ -359,6 +359,10 @@ class Expressions:
         op, right = node.ops[0], self.expr(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             left, right = right, left
+            if left.type.kind == "Class" and self.names.by_name(left.type.cls):
+                named = right.node.attrs.get("value") if right.node is not None else None
+                there = named in self.names.entries(left, node, self)
+                return self.constant(node, there is isinstance(op, ast.In))
             if left.type.kind == "Class":
                 inside = self.call_method(Method(left, left.type.cls, "__contains__"), [right], {}, node)
                 turned = isinstance(op, ast.NotIn)

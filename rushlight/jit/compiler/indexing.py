@@ -33,6 +33,8 @@ class Indexing(Expressions):
         if isinstance(base, Items):
             return self.item_of(base, index, node)
         value = self.value(base, node)
+        if value.type.kind == "Class" and self.names.by_name(value.type.cls):
+            return self.named_item(value, index, node)
         if value.type.kind == "Class" and value.type.cls.is_module:
             return self.item_of(Items(self.names.children(value, node, self)), index, node)
         if value.type == TENSOR:
@@ -49,6 +51,20 @@ class Indexing(Expressions):
             raise self.error(node, f"'{value.type}' object is not subscriptable")
         kind = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
         return self.call_builtin(kind, [value, self.expr(index)], {}, node)
+
+    def named_item(self, value: Value, index: Any, node: Any) -> Any:
+        """A module or parameter of a container by its name, which stands there."""
+        if not isinstance(index, ast.Constant):
+            raise self.error(
+                node,
+                "Unable to extract string literal index. ModuleDict indexing is only supported with string "
+                "literals. For example, 'i = \"a\"; self.layers[i](x)' will fail because i is not a literal. "
+                "Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): out = v(inp)'",
+            )
+        entries = self.names.entries(value, node, self)
+        if index.value not in entries:
+            raise self.error(node, f"Key Error, {index.value}")
+        return entries[index.value]
 
     def place(self, index: Any, node: Any) -> int:
         """The index of a module in a container: a number that stands there."""

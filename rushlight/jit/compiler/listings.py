@@ -7,6 +7,7 @@ from typing import Any
 
 from rushlight.jit.compiler.values import Items
 from rushlight.jit.program.ir import Value
+from rushlight.jit.program.types import ClassType
 
 LISTINGS = frozenset(
     f"{named}{what}" for named in ("", "named_") for what in ("children", "modules", "parameters", "buffers")
@@ -24,8 +25,8 @@ class Listing:
             pairs = list(self._all(compiler, node))
             named = self.name.startswith("named_")
             return Items([Items([compiler.constant(node, n), v]) if named else v for n, v in pairs])
-        modules = compiler.names.children(self.value, node, compiler)
-        keys = [compiler.constant(node, n) for n, k in self.value.type.cls.kinds.items() if k == "module"]
+        found = compiler.names.entries(self.value, node, compiler)
+        keys, modules = [compiler.constant(node, name) for name in found], list(found.values())
         return Items(
             {"keys": keys, "values": modules}.get(self.name)
             or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]
@@ -49,3 +50,8 @@ class Listing:
             if found == "module" and kind != "children":
                 child = compiler.member(value, owner, name, node)
                 yield from self._inside(child, f"{path}{name}.", kind, compiler, node)
+
+
+def is_of(owner: ClassType, classes: tuple[type, ...]) -> bool:
+    """Whether a module's Python class is one of these."""
+    return isinstance(owner.python, type) and issubclass(owner.python, classes)

@@ -74,7 +74,10 @@ class Loops(Conditions):
                 return getattr(self, f"over_{name}")(node)
         found = self.sugar(node)
         if isinstance(found, Value) and found.type.kind == "Class" and found.type.cls.is_module:
-            return self.names.children(found, node, self)
+            entries = self.names.entries(found, node, self)
+            if self.names.by_name(found.type.cls):
+                return [self.constant(node, name) for name in entries]
+            return list(entries.values())
         if isinstance(found, Items):
             return found.items
         if isinstance(found, Known) and isinstance(found.object, EnumType):

@@ -24,7 +24,7 @@ import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack, interfaces
-from rushlight.jit.compiler.listings import LISTINGS, Listing
+from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
 from rushlight.jit.compiler.signatures import comment, is_any, numbers
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Known, Overloaded
@@ -202,13 +202,22 @@ class Names:
         )
 
     def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
-        """The modules in a container, in order."""
+        """The modules in a container, in order; of a container of parameters, these."""
+        return list(self.entries(value, node, compiler).values())
+
+    def entries(self, value: Value, node: Any, compiler: Any) -> dict[str, Any]:
+        """The same, by their names."""
         owner = value.type.cls
-        return [
-            compiler.member(value, owner, name, node)
-            for name, kind in owner.kinds.items()
-            if kind == "module"
-        ]
+        kind = "parameter" if is_of(owner, (torch.nn.ParameterList, torch.nn.ParameterDict)) else "module"
+        return {
+            name: compiler.member(value, owner, name, node)
+            for name, found in owner.kinds.items()
+            if found == kind
+        }
+
+    def by_name(self, owner: ClassType) -> bool:
+        """Whether it is a module whose children are found by their names."""
+        return owner.is_module and is_of(owner, (torch.nn.ModuleDict, torch.nn.ParameterDict))
 
     def outside(self, value: Value, owner: ClassType, name: str, node: Any, compiler: Any) -> Any:
         """An attribute of a module or class that is none of its fields, constants and methods."""
@@ -222,13 +231,13 @@ class Names:
         if (name in ("items", "keys", "values") or name in LISTINGS) and owner.is_module:
             return Known(Listing(name, value))
         if name in owner.failed:
+            what, why = owner.failed[name]
             raise compiler.error(
                 node,
-                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute "
-                f"'{name}' "
-                f"(This attribute exists on the Python module, but we failed to "
-                f"convert Python "
-                f"type: '{owner.failed[name]}' to a TorchScript type.)",
+                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' (This attribute "
+                f"exists on the Python module, but we failed to convert Python type: '{what}' to a "
+                f"TorchScript type.{why} Its type was inferred; try adding a type annotation for the "
+                "attribute.)",
             )
         if owner.is_module and not owner.is_interface:
             raise compiler.error(

@@ -81,7 +81,8 @@ class ClassType:
 
     fields: types of attributes, in order; kinds: "parameter", "buffer", "module" or "attribute".
     methods: compiled ones; compile: makes one by its name when it is first called.
-    extras: attributes that are functions; failed: those without a type, and what they are in Python.
+    extras: attributes that are functions; failed: those without a type: what they are in Python,
+    and why.
     """
 
     qualname: str
@@ -94,7 +95,7 @@ class ClassType:
     python: Any = None
     is_interface: bool = False
     extras: dict[str, Any] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, tuple[str, str]] = field(default_factory=dict)
     pre_hooks: tuple[Any, ...] = ()  # Python functions that run before and after forward
     hooks: tuple[Any, ...] = ()
     form: Any = None  # the Python class of scripted modules of this type
@@ -154,6 +155,8 @@ def subtype(a: Type, b: Type) -> bool:
         )
     if b == NUMBER:
         return a in (INT, FLOAT, COMPLEX)
+    if a.kind == b.kind and b.kind in ("Future", "Await"):
+        return not b.args or all(map(subtype, a.args, b.args))
     if b.kind == "Tuple" and a.kind == "Tuple":
         return len(a.args) == len(b.args) and all(map(subtype, a.args, b.args)) and b.cls in (None, a.cls)
     if b.kind == "Class" and a.kind == "Class" and b.cls.is_interface:

@@ -459,3 +459,13 @@ def wait(future: Any) -> Any:
 @plain("prim::awaitable_nowait")
 def nowait(value: Any) -> Any:
     return rt._awaitable_nowait(value)
+
+
+@of_tensors("_indices")
+def indices(x: Any) -> Any:
+    return x._indices()
+
+
+@of_tensors("_values")
+def held(x: Any) -> Any:
+    return x._values()
