@@ -62,7 +62,11 @@ def _level(what: str) -> Any:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
-    """`tensor` with a tangent of its shape: ops on it give results with tangents."""
+    """`tensor` with a tangent of its shape and dtype: ops on it give results with tangents. Inside a level
+    alone.
+
+    RuntimeError outside every level, and where shapes differ; ValueError for integers.
+    """
     # few programs differentiate forwards
     from rushlight.func.derivatives import make
 

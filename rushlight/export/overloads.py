@@ -488,7 +488,8 @@ def aten_name(row: Row) -> str:
         return known[0][1].removesuffix("_")
     call = function(row)
     prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
-    return _ATEN.get(row.name) or prefix.get(call.__module__, "") + call.__qualname__
+    above = prefix.get(call.__module__, "")
+    return _ATEN.get(row.name) or above + call.__qualname__.removeprefix(above)
 
 
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:

@@ -118,7 +118,10 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     pos_weight multiplies the terms of positive targets, weight all. ValueError where the shapes differ.
     """
 def celu(input: Tensor, alpha: int | float | complex = 1.0, inplace: bool = False) -> Tensor:
-    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+
+    Any shape.
+    """
 def celu_(input: Tensor, alpha: int | float | complex = 1.0) -> Tensor:
     """In-place version of celu."""
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -188,7 +191,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
 def elu(input: Tensor, alpha: int | float | complex = 1.0, inplace: bool = False) -> Tensor:
-    """x above 0, else alpha (exp(x) - 1)."""
+    """x above 0, else alpha (exp(x) - 1).
+
+    Any shape.
+    """
 def elu_(input: Tensor, alpha: int | float | complex = 1.0) -> Tensor:
     """In-place version of elu."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
@@ -207,52 +213,55 @@ def fold(input: Tensor, output_size: int | Sequence[int | None] | None, kernel_s
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, H, W) or (C, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of (N, C, D, H, W) or (C, D, H, W) (with its place, int64, if return_indices).
 
-    output_size, or output_ratio in (0, 1) times the input's, says how many (ValueError without either).
+    output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).
     """
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | int | float | complex, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
 def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
-    """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415)."""
+    """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415).
+
+    Any shape.
+    """
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along dim times the sigmoid of the second (arXiv:1612.08083)."""
 def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
@@ -270,17 +279,29 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """softmax of logits plus Gumbel noise; hard: one-hot, with the soft one's gradient."""
 def hardshrink(input: Tensor, lambd: int | float | complex = 0.5) -> Tensor:
-    """x, 0 where |x| <= lambd."""
+    """x, 0 where |x| <= lambd.
+
+    Any shape.
+    """
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """clamp(x / 6 + 1 / 2, 0, 1)."""
+    """clamp(x / 6 + 1 / 2, 0, 1).
+
+    Any shape.
+    """
 def hardsigmoid_(input: Tensor) -> Tensor:
     """In-place version of hardsigmoid."""
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * hardsigmoid(x)."""
+    """x * hardsigmoid(x).
+
+    Any shape.
+    """
 def hardswish_(input: Tensor) -> Tensor:
     """In-place version of hardswish."""
 def hardtanh(input: Tensor, min_val: int | float | complex = -1.0, max_val: int | float | complex = 1.0, inplace: bool = False) -> Tensor:
-    """input clamped to [min_val, max_val]."""
+    """input clamped to [min_val, max_val].
+
+    Any shape.
+    """
 def hardtanh_(input: Tensor, min_val: int | float | complex = -1.0, max_val: int | float | complex = 1.0) -> Tensor:
     """In-place version of hardtanh."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
@@ -320,11 +341,17 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
     differ.
     """
 def leaky_relu(input: Tensor, negative_slope: int | float | complex = 0.01, inplace: bool = False) -> Tensor:
-    """x, times negative_slope below 0."""
+    """x, times negative_slope below 0.
+
+    Any shape.
+    """
 def leaky_relu_(input: Tensor, negative_slope: int | float | complex = 0.01) -> Tensor:
     """In-place version of leaky_relu."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
+    """input @ weight.T + bias: (*, in) with a weight (out, in) and a bias (out,) or None gives (*, out).
+
+    RuntimeError for other sizes, or two dtypes.
+    """
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha * mean of x ** 2 over `size` neighbouring channels) ** beta."""
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
@@ -451,7 +478,10 @@ def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int
     output_size chooses among the sizes that pooling makes this one of; ValueError for others.
     """
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)).
+
+    Any shape.
+    """
 def mish_(input: Tensor) -> Tensor:
     """In-place version of mish."""
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
@@ -494,9 +524,15 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x above 0, else weight * x, with one weight, or one a channel (arXiv:1502.01852)."""
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(input, 0), nan kept; its gradient at 0 is 0."""
+    """max(input, 0), nan kept; its gradient at 0 is 0.
+
+    Any shape.
+    """
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """input clamped to [0, 6]."""
+    """input clamped to [0, 6].
+
+    Any shape.
+    """
 def relu6_(input: Tensor) -> Tensor:
     """In-place version of relu6."""
 def relu_(input: Tensor) -> Tensor:
@@ -516,11 +552,17 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     theirs. RuntimeError for other shapes.
     """
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
+    """elu scaled so that unit variance is kept (arXiv:1706.02515).
+
+    Any shape.
+    """
 def selu_(input: Tensor) -> Tensor:
     """In-place version of selu."""
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    Any shape.
+    """
 def silu_(input: Tensor) -> Tensor:
     """In-place version of silu."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
@@ -541,15 +583,30 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     dtype: what the input is converted to. Without dim: 0 for 0, 1 or 3 dims, else 1, with a warning.
     """
 def softplus(input: Tensor, beta: int | float | complex = 1, threshold: int | float | complex = 20) -> Tensor:
-    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
+    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold.
+
+    Any shape.
+    """
 def softshrink(input: Tensor, lambd: int | float | complex = 0.5) -> Tensor:
-    """x moved towards 0 by lambd."""
+    """x moved towards 0 by lambd.
+
+    Any shape.
+    """
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Any shape. Integers give the default floating dtype.
+    """
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x); near 0 by the continued fraction of tanh, without the difference."""
+    """x - tanh(x); near 0 by the continued fraction of tanh, without the difference.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def threshold(input: Tensor, threshold: int | float | complex, value: int | float | complex, inplace: bool = False) -> Tensor:
-    """x above threshold, else value."""
+    """x above threshold, else value.
+
+    Any shape.
+    """
 def threshold_(input: Tensor, threshold: int | float | complex, value: int | float | complex) -> Tensor:
     """In-place version of threshold."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:

@@ -155,7 +155,8 @@ for _name in (*completion.names("Tensor"), "_follow_"):
 
 # The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
 # `_a` is asked for values, `_m` for the memory as it lies, `_l` for sizes and strides alone.
-Tensor._m = Tensor._l = Tensor.__dict__["_a"]
+ARRAY = Tensor.__dict__["_a"]
+Tensor._m = Tensor._l = ARRAY
 
 _new = object.__new__
 
@@ -171,23 +172,47 @@ def _unfilled(self: Any, name: str) -> Any:
 
 # Whether there may be tensors with an empty slot for as long as the process lives.
 _lasting: list[bool] = []
+_ASKING = ("_a", "_m", "_l")
 
 
 def expect_unfilled(lasting: bool = True) -> None:
     """From now on there are tensors whose `_a` is empty (lazy_views.py); lasting: until the end.
 
-    Not before: a class with a `__getattr__` finds its instances' slots in many times the time.
+    Not before: what answers for an empty slot makes others slower to read. A class with a `__getattr__` finds
+    each of its instances' slots in many times the time; properties of machine code, only the array.
     """
     if lasting and not _lasting:
         _lasting.append(True)
-    if "__getattr__" not in Tensor.__dict__:
+    if "__getattr__" in Tensor.__dict__ or Tensor.__dict__["_a"] is not ARRAY:
+        return
+    found = None if lasting else _properties()
+    if found is None:
         setattr(Tensor, "__getattr__", own(_unfilled))
+    else:
+        for name, asking in zip(_ASKING, found, strict=True):
+            setattr(Tensor, name, asking)
+
+
+@cache
+def _properties() -> list[Any] | None:
+    """What stands for the slot meanwhile under each of its names; None where Python has to."""
+    from rushlight._engine.tensors import slots  # few programs need it
+
+    if not slots.usable([(wrap(np.zeros(1)), Tensor, ("_a",))]):
+        return None
+    answer = own(_unfilled)
+    return [slots.asking(Tensor, ARRAY, name, answer) for name in _ASKING]
 
 
 def expect_filled() -> None:
     """Whoever expected tensors whose `_a` is empty for a while has filled them all."""
-    if not _lasting and "__getattr__" in Tensor.__dict__:
+    if _lasting:
+        return
+    if "__getattr__" in Tensor.__dict__:
         delattr(Tensor, "__getattr__")
+    if Tensor.__dict__["_a"] is not ARRAY:
+        for name in _ASKING:
+            setattr(Tensor, name, ARRAY)
 
 
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
@@ -227,4 +252,4 @@ def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> T
     return other
 
 
-__all__ = ["WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]
+__all__ = ["ARRAY", "WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]

@@ -118,6 +118,7 @@ class Conditions(Calls):
         place, kinds = node.args
         value = self.expr(place)
         bare = {"list": "List", "dict": "Dict", "tuple": "Tuple"}
+        open_kinds = (*bare.values(), "Await", "Future")
         names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
         types = [
             Type(bare[ast.unparse(n)]) if ast.unparse(n) in bare else self.names.annotation(n, self)
@@ -126,7 +127,7 @@ class Conditions(Calls):
 
         def fits(t: Type) -> bool:
             return any(
-                subtype(t, w) or (not w.args and w.kind in bare.values() and w.kind == t.kind) for w in types
+                subtype(t, w) or (not w.args and w.kind in open_kinds and w.kind == t.kind) for w in types
             )
 
         parts = _alternatives(value.type)

@@ -233,9 +233,15 @@ class Expressions:
         if isinstance(base, (Known, Space)):
             return self.names.member(base, name, node, self)
         value = self.value(base, node)
+        if value.type.kind == "Await":  # what it has is its result's
+            value = self.call_builtin("prim::awaitable_wait", [value], {}, node)
+        if value.type.kind == "Class":
+            return self.member(value, value.type.cls, name, node)
+        return self.value_attribute(value, name, node)
+
+    def value_attribute(self, value: Value, name: str, node: Any) -> Any:
+        """What value.name stands for, of a tensor, tuple, list, number or text."""
         t = value.type
-        if t.kind == "Class":
-            return self.member(value, t.cls, name, node)
         if t.kind == "Tuple" and t.cls is not None and name in t.cls._fields:
             return self.tuple_item(value, t.cls._fields.index(name), node)
         if t.kind == "Enum" and name in ("name", "value"):
@@ -253,7 +259,7 @@ class Expressions:
             return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
         if t == TENSOR and name == "type":
             return Builtin("aten::to", (value,))
-        if schemas.named(f"aten::{name}"):
+        if any(t == TENSOR or _of_self(schema, t) for schema in schemas.named(f"aten::{name}")):
             return Builtin(f"aten::{name}", (value,))
         if schemas.named(f"prim::{name}") and t.kind == "Device":
             return self.call_builtin(f"prim::{name}", [value], {}, node)
@@ -353,6 +359,10 @@ class Expressions:
         op, right = node.ops[0], self.expr(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             left, right = right, left
+            if left.type.kind == "Class" and self.names.by_name(left.type.cls):
+                named = right.node.attrs.get("value") if right.node is not None else None
+                there = named in self.names.entries(left, node, self)
+                return self.constant(node, there is isinstance(op, ast.In))
             if left.type.kind == "Class":
                 inside = self.call_method(Method(left, left.type.cls, "__contains__"), [right], {}, node)
                 turned = isinstance(op, ast.NotIn)
@@ -469,3 +479,9 @@ class Expressions:
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
         """Of Conditions, below."""
         raise NotImplementedError
+
+
+def _of_self(schema: schemas.Schema, t: Type) -> bool:
+    """Whether an op is a method of values of a type."""
+    own = next((p for p in schema.parameters if p.name == "self"), None)
+    return own is not None and schemas.bind(own.type, t, {}) is not None

@@ -11,7 +11,7 @@ from rushlight.jit.compiler import exits
 from rushlight.jit.compiler.conditions import Conditions
 from rushlight.jit.compiler.expressions import OPEN
 from rushlight.jit.compiler.values import Items, Known, Missing
-from rushlight.jit.frontend import UnsupportedNodeError
+from rushlight.jit.frontend import NotSupportedError, UnsupportedNodeError
 from rushlight.jit.program.ir import Block, Node, Value
 from rushlight.jit.program.types import INT, STR, TENSOR, Type, list_of, subtype
 
@@ -31,7 +31,9 @@ class Loops(Conditions):
     def do_For(self, node: ast.For) -> None:
         """for: a prim::Loop over a number or a list; unrolled over tuples and modules. An error for else."""
         if node.orelse:
-            raise self.error(node, "else branches of for loops aren't supported")
+            raise NotSupportedError(self.source, node, "else branches of for loops aren't supported")
+        if isinstance(node.iter, ast.Tuple):
+            raise self.error(node, "List of iterables is not supported currently")
         found = self.iterable(node.iter)
         if isinstance(found, list):
             for item in found:
@@ -72,7 +74,10 @@ class Loops(Conditions):
                 return getattr(self, f"over_{name}")(node)
         found = self.sugar(node)
         if isinstance(found, Value) and found.type.kind == "Class" and found.type.cls.is_module:
-            return self.names.children(found, node, self)
+            entries = self.names.entries(found, node, self)
+            if self.names.by_name(found.type.cls):
+                return [self.constant(node, name) for name in entries]
+            return list(entries.values())
         if isinstance(found, Items):
             return found.items
         if isinstance(found, Known) and isinstance(found.object, EnumType):

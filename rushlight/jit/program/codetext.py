@@ -40,14 +40,24 @@ class CodeWriter(Writer):
         "uninitialized",
         "unchecked_cast",
         "fork",
+        "awaitable",
+        "awaitable_wait",
+        "awaitable_nowait",
         "device",
     )
 
     def __init__(self, function: Function, tensor: Callable[[Any], str] | None = None) -> None:
         super().__init__(function)
-        self.tensor = tensor or (lambda value: "CONSTANTS.c0")
+        self.tensor = tensor or self.numbered
+        self.constants: list[Any] = []  # those that have no spelling
         if function.owner is not None and function.block.params:
             self.spelled[function.block.params[0]] = "self"
+
+    def numbered(self, value: Any) -> str:
+        """The name of a constant that has no spelling."""
+        if not any(known is value for known in self.constants):
+            self.constants.append(value)
+        return f"CONSTANTS.c{next(i for i, known in enumerate(self.constants) if known is value)}"
 
     def name(self, value: Any) -> str:
         """The name of a value; `self` stays."""
@@ -156,7 +166,15 @@ class CodeWriter(Writer):
         """`fork(function, args)`."""
         method = node.attrs.get("name")
         called = f"({self.ref(node.inputs[0])}).{method}" if method else node.attrs["function"].qualname
-        return f"fork({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
+        return f"{node.kind[6:]}({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
+
+    at_awaitable = at_fork
+
+    def at_awaitable_wait(self, node: Node) -> str:
+        """awaitable_wait(x), awaitable_nowait(x)."""
+        return f"{node.kind[6:]}({self.ref(node.inputs[0])})"
+
+    at_awaitable_nowait = at_awaitable_wait
 
 
 def _is_default(value: Any, p: Any) -> bool:
@@ -191,6 +209,12 @@ def function_text(
     return "".join(indent + line + "\n" for line in (head + body).splitlines()) if indent else head + body
 
 
+def declaration_text(function: Function) -> str:
+    """A method of an interface, as an archive has it."""
+    shown = ",\n      ".join(f"{name}: {t}" for name, t, _ in function.arguments)
+    return f"  def {function.name}({shown}) -> {function.returns}:\n    pass"
+
+
 def _written(default: Any, t: Type) -> Any:
     inner = t.args[0] if t.kind == "Optional" else t
     if inner.kind == "List" and isinstance(default, tuple):
@@ -198,4 +222,4 @@ def _written(default: Any, t: Type) -> Any:
     return float(default) if inner.kind == "float" and isinstance(default, int) else default
 
 
-__all__ = ["CodeWriter", "function_text"]
+__all__ = ["CodeWriter", "declaration_text", "function_text"]

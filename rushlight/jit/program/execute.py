@@ -17,6 +17,7 @@ import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.export import overloads, spellings
+from rushlight.jit.compiler.interfaces import incompatible
 from rushlight.jit.program import runtime
 from rushlight.jit.program.failures import PLACES, failed
 from rushlight.jit.program.ir import Function, Node, Value
@@ -75,7 +76,26 @@ class PythonWriter(Writer):
         function = node.attrs["function"]
         return f"{self.bind(runner(function), function.name)}({', '.join(map(self.ref, node.inputs))})"
 
-    at_CallMethod = at_fork = at_CallFunction
+    at_fork = at_CallFunction
+
+    def at_CallMethod(self, node: Node) -> str:
+        """A method: of an object of which only an interface is known, its own."""
+        owner = node.inputs[0].type.cls
+        if owner is None or not owner.is_interface:
+            return self.at_CallFunction(node)
+        called = f"{self.bind(method_of, 'method_of')}({self.ref(node.inputs[0])}, {node.attrs['name']!r})"
+        return f"{called}({', '.join(map(self.ref, node.inputs))})"
+
+    def at_ModuleContainerIndex(self, node: Node) -> str:
+        """A module of a container, by a key that is known when it runs."""
+        container, index = map(self.ref, node.inputs)
+        return f"rt.child({container}, {index})"
+
+    def at_awaitable(self, node: Node) -> str:
+        """A call that is put off."""
+        function = node.attrs["function"]
+        parts = [self.bind(runner(function), function.name), *map(self.ref, node.inputs)]
+        return f"rt._awaitable({', '.join(parts)})"
 
     def at_PythonOp(self, node: Node) -> str:
         """A call of the Python function that torch.jit.ignore left."""
@@ -224,6 +244,11 @@ def runner(function: Function) -> Callable[..., Any]:
     return function.run
 
 
+def method_of(found: Any, name: str) -> Callable[..., Any]:
+    """The method of an object of which only an interface is known."""
+    return runner(found._type.method(name))
+
+
 # --- calls from outside -------------------------------------------------------------------------
 
 _EXACT = {"Tensor": "torch.Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
@@ -282,16 +307,23 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = [value] * function.repeated[name]
         if not accepts(value, t):
             shown = type(value).__name__
-            missing = lacking(value, t)
+            own: Any = getattr(value, "_type", None)
+            interface = own is not None and t.kind == "Class" and t.cls.is_interface
+            missing = incompatible(own, t.cls) if interface else lacking(value, t)
             if missing:
                 raise RuntimeError(
                     f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
                 )
+            inferred = name in function.inferred
+            told = (
+                f"\nInferred '{name}' to be of type 'Tensor' because it was not annotated with an explicit "
+            )
+            told = f"{told}type."
             raise RuntimeError(
-                f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
-                f"instead "
-                f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
-                f"{declared}"
+                f"{function.name}() Expected a value of type '{t}{' (inferred)' * inferred}' for argument "
+                f"'{name}' but instead found type '{shown}'.{told * inferred}\nPosition: {place}\n"
+                f"Value: {value!r}\nDeclaration: {declared}\nCast error details: Unable to cast {value} to "
+                f"{t}"
             )
         taken.append(runtime.handed(value, t))
     return tuple(taken)
@@ -333,10 +365,13 @@ def accepts(value: Any, t: Type) -> bool:
         )
     if kind == "Enum":
         return isinstance(value, t.cls)
+    if kind == "Class" and t.cls.is_interface:
+        own = getattr(value, "_type", None)
+        return own is not None and not incompatible(own, t.cls)
     if kind == "Class":
         if getattr(value, "_type", None) is t.cls or isinstance(value, t.cls.python or ()):
             return t.cls.is_module or not lacking(value, t)
-        return bool(t.cls.is_interface)
+        return False
     plain: dict[str, Any] = {
         "Tensor": torch.Tensor,
         "int": (int, torch.dtype),
@@ -350,5 +385,6 @@ def accepts(value: Any, t: Type) -> bool:
         "Any": object,
         "Generator": object,
         "Future": object,
+        "Await": runtime._Await,
     }
     return isinstance(value, plain[kind]) and not (kind in ("int", "float") and isinstance(value, bool))

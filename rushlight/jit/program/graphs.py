@@ -31,6 +31,8 @@ class Type:
         """The type itself, where it has no parts."""
         return cls()
 
+    getInferred = get
+
     def kind(self) -> str:
         """TensorType, ListType, ..."""
         return _kind(self._type)
@@ -452,6 +454,10 @@ class Block(_View):
         """The node that reads what it gives."""
         return Node(self._graph, self._of.ending)
 
+    def paramNode(self) -> Node:
+        """The node that gives its parameters."""
+        return Node(self._graph, ir.Node("prim::Param", [], outputs=self._of.params, block=self._of))
+
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind."""
         return next(iter(self.findAllNodes(kind, recurse)), None)
@@ -493,8 +499,9 @@ class Graph(Block):
         return list(self._written().spelled).index(value)
 
     def changed(self, function: ir.Function) -> None:
-        """Show this program from now on."""
-        self._function, self._of, self._writer = function, function.block, None
+        """The program is this one from now on, for all who call it."""
+        self._function.block, self._function.run = function.block, None
+        self._of, self._writer = function.block, None
 
     def block(self) -> Block:
         """Itself, as a block."""
@@ -506,7 +513,7 @@ class Graph(Block):
 
     def param_node(self) -> Node:
         """The node that gives its parameters."""
-        return Node(self, ir.Node("prim::Param", [], outputs=self._of.params, block=self._of))
+        return self.paramNode()
 
     def copy(self) -> Graph:
         """Another graph of the same program."""
@@ -522,6 +529,14 @@ class Graph(Block):
         """The text, with or without the lines that nodes come from."""
         lines = str(self).split("\n")
         return "\n".join(line if print_source_ranges else line.partition(" # ")[0] for line in lines)
+
+
+def graph_of(function: ir.Function) -> Graph:
+    """The graph of a program: the same object each time, so that passes over it change the program."""
+    if function.graph is None:
+        function.graph = Graph(function)
+    found: Graph = function.graph
+    return found
 
 
 class TracingState:

@@ -182,7 +182,9 @@ class Sequential(_Modules):
                 self.add_module(str(position), module)
 
     def forward(self, input: Any) -> Any:
-        """The input, passed through every child in turn; without children, the input itself."""
+        """The input, passed through every child in turn; without children, the input itself. One argument
+        only.
+        """
         for module in self._modules.values():
             input = module(input)
         return input

@@ -105,7 +105,9 @@ class Sequential(_Modules):
     def __mul__(self, other: int) -> Sequential: ...
     def __rmul__(self, other: int) -> Sequential: ...
     def forward(self, input: Tensor) -> Tensor:
-        """The input, passed through every child in turn; without children, the input itself."""
+        """The input, passed through every child in turn; without children, the input itself. One argument
+        only.
+        """
     def insert(self, index: int, module: Module) -> Self:
         """Put a module before the one at `index`."""
 class _DictLike(Module):

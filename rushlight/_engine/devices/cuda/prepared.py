@@ -57,13 +57,11 @@ def _aliases(arrays: Sequence[DeviceArray]) -> tuple[Any, ...]:
     if len({id(a.handle) for a in arrays}) == len(arrays):
         return ()
     first: dict[int, tuple[int, int]] = {}
-    return tuple(
-        [
-            (k, a.address - address)
-            for i, a in enumerate(arrays)
-            for k, address in [first.setdefault(id(a.handle), (i, a.address))]
-        ]
-    )
+    found = []
+    for i, a in enumerate(arrays):
+        k, address = first.setdefault(id(a.handle), (i, a.address))
+        found.append((k, a.address - address))
+    return tuple(found)
 
 
 Place = tuple[int, int]  # (number of the memory: operands, then workspaces; bytes from its beginning)

@@ -24,7 +24,7 @@ class _Columns:
     """The parts of rl_columns share what the descriptor and the call say."""
 
     def __init__(self, f: Function) -> None:
-        self.f = f
+        self.function = f
         f.module.declare("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self.main, self.merge, self.final = (f.load("ptr", "%desc", SLOT * k) for k in range(3))
         self.vectors, self.scalars, self.outputs, first = (
@@ -50,26 +50,26 @@ class _Columns:
 
     def accumulator(self, o: str, stage: int) -> str:
         """The memory of an output's first (0) or second (1) stage."""
-        f = self.f
+        f = self.function
         number = f.i64("add", f.i64("shl", o, 1), stage)
         return f.at(self.scratch, f.i64("mul", number, self.width))
 
     def operand(self, k: str, base: str, step: str) -> None:
         """Set operand k of the next strip."""
-        f = self.f
+        f = self.function
         f.store("ptr", base, slot(f, self.bases, k))
         f.store("i64", step, slot(f, self.steps, k))
 
     def strip(self, descriptor: str) -> None:
         """Run a strip over all columns."""
-        self.f.emit(
+        self.function.emit(
             f"call void @rl_strip(ptr {descriptor}, ptr {self.frame}, ptr {self.bases}, "
             f"ptr {self.steps}, i64 {self.n})"
         )
 
     def rows(self, outer: str, first: str, count: str, descriptor: str) -> None:
         """Add rows to the first stage."""
-        f = self.f
+        f = self.function
         with f.loop(count) as r:
             i = f.i64("add", first, r)
             with f.loop(self.scalars) as s:
@@ -103,7 +103,7 @@ class _Columns:
 
     def _there(self, outer: str, i: str, number: str, position: str) -> str:
         """Where row i of an argument is; position -1 says that it has no rows."""
-        f = self.f
+        f = self.function
         step = f.var(0)
         with f.when(f.i64("icmp sge", position, 0)):
             step.set(f.load("i64", slot(f, self.core, position)))
@@ -111,7 +111,7 @@ class _Columns:
 
     def fold(self) -> None:
         """Add the first stage to the second and empty it."""
-        f = self.f
+        f = self.function
         with f.loop(self.outputs) as o:
             size = f.load("i64", slot(f, self.outward, f.i64("mul", o, 3)), SLOT)
             for group, stage in enumerate((0, 1, 0, 1)):
@@ -121,7 +121,7 @@ class _Columns:
 
     def finish(self, outer: str) -> None:
         """Write the results."""
-        f = self.f
+        f = self.function
         with f.loop(self.outputs) as o:
             entry = slot(f, self.outward, f.i64("mul", o, 3))
             number, position = f.load("i64", entry), f.load("i64", entry, 2 * SLOT)

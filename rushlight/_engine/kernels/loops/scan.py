@@ -59,12 +59,11 @@ def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> t
         jobs = [[low * step, low * step, min(_ROWS, count - low), n] for low in range(0, count, _ROWS)]
     else:
         step = inner * item
-        jobs = [
-            [start, start, min(scancode.STRIP, inner - low), n]
-            for block in range(prod(shape[:d]))
-            for low in range(0, inner, scancode.STRIP)
-            for start in (block * n * step + low * item,)
-        ]
+        jobs = []
+        for block in range(prod(shape[:d])):
+            for low in range(0, inner, scancode.STRIP):
+                start = block * n * step + low * item
+                jobs.append([start, start, min(scancode.STRIP, inner - low), n])
     return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 
