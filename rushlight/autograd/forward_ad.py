@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rushlight._engine.autograd.grad_mode import _Mode
 from rushlight._engine.tensors.tensor import Tensor
 
-if TYPE_CHECKING:
-    from rushlight._engine.transforms.tangents import Forward  # what few programs need
+if TYPE_CHECKING:  # what few programs need
+    from rushlight._engine.transforms.tangents import Forward
 
 __all__ = [
     "UnpackedDualTensor",
@@ -31,6 +31,7 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Begin a level of dual numbers; RuntimeError inside another one."""
+    # few programs differentiate forwards
     from rushlight._engine.transforms.tangents import Forward
 
     if _levels:
@@ -64,7 +65,12 @@ def _level(what: str) -> Any:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
-    """`tensor` with a tangent of its shape: ops on it give results with tangents."""
+    """`tensor` with a tangent of its shape and dtype: ops on it give results with tangents. Inside a level
+    alone.
+
+    RuntimeError outside every level, and where shapes differ; ValueError for integers.
+    """
+    # few programs differentiate forwards
     from rushlight.func.derivatives import make
 
     return make(tensor, tangent, _level("create a dual Tensor for forward AD"))
@@ -84,6 +90,7 @@ def _is_fwd_grad_enabled() -> bool:
 
 
 def _forward() -> type[Forward]:
+    # few programs differentiate forwards
     from rushlight._engine.transforms.tangents import Forward
 
     return Forward

@@ -71,6 +71,7 @@ class Distribution:
 
     @property
     def mean(self) -> Tensor:
+        """The expected value."""
         raise absent(self, "mean")
 
     @property
@@ -80,6 +81,7 @@ class Distribution:
 
     @property
     def variance(self) -> Tensor:
+        """The expected squared distance from the mean."""
         raise absent(self, "variance")
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -112,10 +114,12 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
+        """The shape of the parameters, broadcast: one distribution for each place."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
+        """The shape of one value; () for numbers."""
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
@@ -176,6 +180,7 @@ class Distribution:
 
     @property
     def stddev(self) -> Tensor:
+        """The square root of the variance: batch_shape + event_shape."""
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -193,6 +198,7 @@ class Distribution:
         return self.sample((n,))
 
     def perplexity(self) -> Tensor:
+        """exp(entropy): batch_shape."""
         return torch.exp(self.entropy())
 
     def __repr__(self) -> str:

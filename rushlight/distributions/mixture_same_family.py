@@ -51,10 +51,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mixture_distribution(self) -> Categorical:
+        """The Categorical that chooses the component."""
         return self._mixture_distribution
 
     @property
     def component_distribution(self) -> Distribution:
+        """The K components, along the last batch dim."""
         return self._component_distribution
 
     # What all components allow.
@@ -73,6 +75,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Tensor:
+        """The components' means, weighed by their probabilities."""
         return self._mixed(self._component_distribution.mean)
 
     @property

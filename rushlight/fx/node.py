@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rushlight.fx import names
 from rushlight.fx.immutable_collections import immutable_dict, immutable_list
 
-if TYPE_CHECKING:
-    from rushlight.fx.graph import Graph  # a graph makes nodes
+if TYPE_CHECKING:  # a graph makes nodes
+    from rushlight.fx.graph import Graph
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 # Functions that nodes stay for, though nobody reads them.
@@ -201,6 +201,7 @@ class Node:
 
         root: the module that holds called modules; arg_types, kwarg_types: where several overloads fit.
         """
+        # it loads PyTorch's schemas
         from rushlight.fx import operator_schemas
 
         by_keyword = normalize_to_only_use_kwargs

@@ -28,10 +28,12 @@ class Half(TransformedDistribution):
 
     @property
     def scale(self) -> Tensor:
+        """The base distribution's."""
         return self.base_dist.scale
 
     @property
     def mode(self) -> Tensor:
+        """0."""
         return torch.zeros_like(self.scale)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -40,12 +42,15 @@ class Half(TransformedDistribution):
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
+        """2 F(x) - 1 of the base's F."""
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
     def icdf(self, prob: Tensor) -> Tensor:
+        """The base's at (p + 1) / 2."""
         return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Tensor:
+        """The base's, less log 2."""
         return self.base_dist.entropy() - math.log(2)
 
 
@@ -58,10 +63,12 @@ class HalfNormal(Half):
 
     @property
     def mean(self) -> Tensor:
+        """scale sqrt(2 / pi)."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def variance(self) -> Tensor:
+        """scale^2 (1 - 2 / pi)."""
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
@@ -74,10 +81,12 @@ class HalfCauchy(Half):
 
     @property
     def mean(self) -> Tensor:
+        """inf."""
         return self._all(math.inf, self.scale)
 
     @property
     def variance(self) -> Tensor:
+        """The Cauchy distribution's: inf."""
         return self.base_dist.variance
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -104,17 +113,21 @@ class LogNormal(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
+        """exp(loc + scale^2 / 2)."""
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
     def mode(self) -> Tensor:
+        """exp(loc - scale^2)."""
         return (self.loc - self.scale.square()).exp()
 
     @property
     def variance(self) -> Tensor:
+        """(exp(scale^2) - 1) exp(2 loc + scale^2)."""
         return self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp()
 
     def entropy(self) -> Tensor:
+        """The normal's, plus loc."""
         return self.base_dist.entropy() + self.loc
 
 

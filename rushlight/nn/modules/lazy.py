@@ -75,8 +75,8 @@ class LazyLayer(LazyModuleMixin):
     """
 
     _finds: str  # the argument's name
-    weight: UninitializedParameter
-    bias: UninitializedParameter | None
+    weight: Any  # as the layer's own, once it has a shape
+    bias: Any
 
     def _unsized(self, bias: bool, device: Any, dtype: Any) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -90,6 +90,7 @@ class LazyLayer(LazyModuleMixin):
         raise NotImplementedError(f"{type(self).__name__} does not say which shapes its parameters have")
 
     def reset_parameters(self) -> None:
+        """Draw the weights, once there are any: before the first input it does nothing."""
         if not self.has_uninitialized_params() and getattr(self, self._finds) != 0:
             getattr(super(), "reset_parameters")()
 

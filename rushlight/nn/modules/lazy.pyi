@@ -1,7 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Modules whose parameters get their shapes at the first call."""
 from rushlight import Tensor
-from rushlight.nn.parameter import UninitializedParameter
 from typing import Any
 
 class LazyLayer(LazyModuleMixin):
@@ -10,11 +9,12 @@ class LazyLayer(LazyModuleMixin):
     Subclasses have `_find(input)`, what it is then, and `_shapes()`, those of parameters and buffers by name.
     """
 
-    bias: UninitializedParameter | None
-    weight: UninitializedParameter
+    bias: Any
+    weight: Any
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first input."""
-    def reset_parameters(self) -> None: ...
+    def reset_parameters(self) -> None:
+        """Draw the weights, once there are any: before the first input it does nothing."""
 class LazyModuleMixin:
     """Put before a Module class: `class LazyLinear(LazyModuleMixin, Linear)`.
 

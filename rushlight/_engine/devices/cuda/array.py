@@ -15,9 +15,9 @@ import numpy as np
 from rushlight._engine.core.accelerator import platform
 from rushlight._engine.core.layout import contiguous_strides
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a device makes its arrays
     from rushlight._engine.devices.cuda.allocator import Handle
-    from rushlight._engine.devices.cuda.device import Device  # a device makes its arrays
+    from rushlight._engine.devices.cuda.device import Device
 
 _Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
 Ints = tuple[int, ...]

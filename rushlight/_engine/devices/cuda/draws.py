@@ -82,6 +82,7 @@ def _made(
     """
     made: DeviceArray = backend.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
     if backend.kernels and draw.__class__ is Recipe and draw.words is not None and made.size:
+        # a circle: drawing.py imports this file
         from rushlight._engine.devices.cuda.served import drawing
 
         try:

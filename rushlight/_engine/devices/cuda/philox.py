@@ -16,8 +16,8 @@ import numpy as np
 
 from rushlight._engine.core.device import device
 
-if TYPE_CHECKING:
-    from rushlight._engine.devices.cuda.device import Device  # each device makes its generator
+if TYPE_CHECKING:  # each device makes its generator
+    from rushlight._engine.devices.cuda.device import Device
 
 Array = np.ndarray[Any, Any]
 _MASK = np.uint64(0xFFFFFFFF)

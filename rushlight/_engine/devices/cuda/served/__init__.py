@@ -49,6 +49,7 @@ def names() -> set[str]:
 
 def call(backend: Device, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Any:
     """A function of NumPy's on the device's arrays."""
+    # a circle: the families import this package
     from rushlight._engine.devices.cuda.served import functions
 
     served = functions.FUNCTIONS.get(function)
@@ -61,6 +62,7 @@ def call(backend: Device, function: Callable[..., Any], args: Sequence[Any], nam
 
 def write(backend: Device, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> None:
     """A function of NumPy's that writes into an array of the device."""
+    # a circle: the families import this package
     from rushlight._engine.devices.cuda.served import functions
 
     if function is np.ndarray.__setitem__:
@@ -74,6 +76,7 @@ def write(backend: Device, function: Callable[..., Any], args: Sequence[Any], na
     elif function is np.copyto:
         assign(backend, args[0], args[1], **named)
     elif function is advanced_indexing.write:
+        # a circle: the families import this package
         from rushlight._engine.devices.cuda.served import selecting
 
         selecting.write(backend, *args, **named)
@@ -92,7 +95,7 @@ def assign(backend: Device, target: Any, value: Any, casting: str = "same_kind",
         if host.size == 1:
             value = host.reshape(()).astype(target.dtype)
         else:
-            room = backend.empty(host.shape, target.dtype, poison=False)
-            backend.copy(room, host.astype(target.dtype), False, False)
-            value = room
+            buffer = backend.empty(host.shape, target.dtype, poison=False)
+            backend.copy(buffer, host.astype(target.dtype), False, False)
+            value = buffer
     launches.convert(backend, target, value)
