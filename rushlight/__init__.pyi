@@ -1364,7 +1364,7 @@ class Tensor(metaclass=_TensorMeta):
         """In-place version of igammac."""
     def index_add(input, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with alpha * source's slices added to the slices at `index` (int vector) along dim. A copy;
-        IndexError outside.
+        RuntimeError outside.
         """
     def index_add_(input, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of index_add."""
@@ -3185,7 +3185,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary part, as a view."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input with alpha * source's slices added to the slices at `index` (int vector) along dim. A copy;
-    IndexError outside.
+    RuntimeError outside.
     """
 def index_add_(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of index_add."""
