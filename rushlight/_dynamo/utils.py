@@ -37,6 +37,8 @@ def same(
             and all(same(ref[key], res[key], tol=tol, equal_nan=equal_nan) for key in ref)
         )
     if isinstance(ref, Tensor):
+        if type(res) in (bool, int, float):
+            res = as_tensor(res).expand_as(ref)
         return isinstance(res, Tensor) and _same_tensors(ref, res, tol, equal_nan)
     if isinstance(ref, np.ndarray) or isinstance(res, np.ndarray):
         return same(*map(_tensor_of, (ref, res)), tol=tol, equal_nan=equal_nan)
