@@ -12,8 +12,8 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -87,6 +87,28 @@ class Trace:
         """Let `other` have the same memory, if that is still to come."""
         region = self.region
         return region is not None and other.__class__ is Tensor and region.also(t, other)
+
+
+class _Away:
+    """While what runs is run as if a region were not there."""
+
+    def __init__(self, region: Region) -> None:
+        self.region, self.at = region, -1
+
+    def __enter__(self) -> None:
+        region, modes = self.region, STACK.modes
+        if region in modes:
+            self.at = modes.index(region)
+            del modes[self.at]
+        TAPE.remove(region.recorder)
+        MODES.remove(region)
+
+    def __exit__(self, *error: object) -> None:
+        region = self.region
+        TAPE.append(region.recorder)
+        MODES.append(region)
+        if self.at >= 0:
+            STACK.modes.insert(self.at, region)
 
 
 class Region(Learning, Writes):
@@ -244,31 +266,15 @@ class Region(Learning, Writes):
         self.events += 1
         self.unwatch()
         self.settle()
-        with self._away():
+        with _Away(self):
             return call(*args, **kwargs)
 
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
         self.events += 1
         self.unwatch()
-        with self._away():
+        with _Away(self):
             return call(*args)
-
-    @contextmanager
-    def _away(self) -> Iterator[None]:
-        modes = STACK.modes
-        at = modes.index(self) if self in modes else -1
-        if at >= 0:
-            del modes[at]
-        TAPE.remove(self.recorder)
-        MODES.remove(self)
-        try:
-            yield
-        finally:
-            TAPE.append(self.recorder)
-            MODES.append(self)
-            if at >= 0:
-                modes.insert(at, self)
 
     # --- operands --------------------------------------------------------------------------------------
 
@@ -607,10 +613,13 @@ class Region(Learning, Writes):
         alive, self.alive = self.alive, []
         self.met()
         shells: dict[int, tuple[Tensor, int]] = {}
+        count = node.count
         for ref in alive:
             t = ref()
-            if t is not None and not filled(t) and t._hidden.place < node.count:
-                shells[id(t)] = t, t._hidden.place
+            if t is not None and not filled(t):
+                place = t._hidden.place
+                if place < count:
+                    shells[id(t)] = t, place
         found = list(shells.values())
         try:
             if shells or node.effects:
@@ -644,7 +653,7 @@ class Region(Learning, Writes):
             program = node.programs[order] = self.program(node, Path(node), order)
         if node.effects or not live:
             return
-        with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
+        with _Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
@@ -659,11 +668,13 @@ class Region(Learning, Writes):
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-        with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
+        with _Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in shells:
-            spec = program.path.specs[place]
-            a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else found[place]
+            a = found[place]
+            if self.real:
+                spec = program.path.specs[place]
+                a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else a
             t._a = a
             del t._hidden
 
