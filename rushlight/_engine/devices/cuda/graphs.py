@@ -139,6 +139,8 @@ class Capture:
         # Numbers that each replay has of its own: (where they are, what gives them).
         self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
         self.spoilt = False
+        # Of a compiled call: pointwise work that is put off, to be fused with what follows (kernels/fusing.py).
+        self.fuses, self.group = False, None
         self.live = False  # whether a compiled call is captured: each replay looks up options anew
         if not device.simulated:
             device.enter()
@@ -166,7 +168,10 @@ class Capture:
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
         device, handle, count = self.device, 0, len(self.works)
-        device.capture = None
+        try:
+            device.flush()
+        finally:
+            device.capture = None
         if not device.simulated:
             driver = device.driver
             device.enter()

@@ -126,7 +126,7 @@ class DeviceProgram:
         tape = Tape(True)
         try:
             with graph(self.graph), recording(cast(Any, tape)):
-                device.capture.live = True
+                device.capture.live = device.capture.fuses = True
                 self.output = self.function(*self.call[0], **self.call[1])
             why = tape.why or self._backward()
         except (RuntimeError, NotImplementedError) as error:
@@ -157,6 +157,7 @@ class DeviceProgram:
         ]
         self.backward = backward = CUDAGraph()
         with graph(backward, pool=self.graph.pool()):
+            self.device.capture.fuses = True
             self.grads = grad(self.tracked, self.reached, self.seeds, retain_graph=True, allow_unused=True)
         return ""
 

@@ -245,6 +245,7 @@ class Products:
     def _queue(self, plan: Plan, addresses: Sequence[int]) -> None:
         """Queue a product on the current stream: addresses of b, a, the result, and of a bias if any."""
         two, one, made, *bias = addresses
+        self.device.flush()
         if bias:
             self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
         stream = self.device.stream
