@@ -29,6 +29,7 @@ _MODULES = (
     "windows",
     "selecting",
     "fourier",
+    "attention",
 )
 _rows: dict[str, Callable[..., Any]] = {}
 
