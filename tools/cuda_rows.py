@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 import rushlight as torch  # noqa: E402 - from this tree
 from rushlight._engine.devices.cuda import draws, served as by_kernels  # noqa: E402
 from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
+    attention,
     device_math,
     lines,
     many,
@@ -216,6 +217,10 @@ def _families() -> Iterator[tuple[str, str]]:
         meaning = drawing._meaning(kind, kind == "keep", "int64" if kind == "integers" else "float32", False)
         values = frozenset(n for n, _ in meaning.inputs) - {"e"}
         yield f"Philox: {kind}", writing.pointwise(meaning, 1, 1, values, (("e", 0),))[0]
+    for kind in ("forward", "to_query", "to_keys"):
+        for of, width in (("bfloat16", 64), ("bfloat16", 128), ("float16", 64), ("float16", 128), ("float32", 64)):
+            text = attention.attention(kind, of, width, True, of != "float32", "nvptx")[0]
+            yield f"attention {kind}, {of} of {width}", text
     yield from _steps()
 
 
@@ -231,7 +236,11 @@ def _steps() -> Iterator[tuple[str, str]]:
     yield "AdamW step", writing.pointwise(meaning, 0, 4, frozenset(scalars))[0]
     yield (
         "AdamW step of 16 tensors",
-        many.updates(meaning, scalars, tuple(kernel.targets), 16, "nvptx")[0],
+        many.updates(meaning, scalars, tuple(kernel.targets), 16, False, "nvptx")[0],
+    )
+    yield (
+        "AdamW step of 16 tensors, captured",
+        many.updates(meaning, scalars, tuple(kernel.targets), 16, True, "nvptx")[0],
     )
 
 

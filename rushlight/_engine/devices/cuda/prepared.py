@@ -148,6 +148,7 @@ class Prepared:
         device = self.device
         device.alive()
         device.enter()
+        device.flush()  # in a capture, what was put off comes first
         self.calls += 1
         if self.calls == 2 and not device.platform.blocking:
             self._hurry()
