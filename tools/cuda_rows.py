@@ -218,7 +218,13 @@ def _families() -> Iterator[tuple[str, str]]:
         values = frozenset(n for n, _ in meaning.inputs) - {"e"}
         yield f"Philox: {kind}", writing.pointwise(meaning, 1, 1, values, (("e", 0),))[0]
     for kind in ("forward", "to_query", "to_keys"):
-        for of, width in (("bfloat16", 64), ("bfloat16", 128), ("float16", 64), ("float16", 128), ("float32", 64)):
+        for of, width in (
+            ("bfloat16", 64),
+            ("bfloat16", 128),
+            ("float16", 64),
+            ("float16", 128),
+            ("float32", 64),
+        ):
             text = attention.attention(kind, of, width, True, of != "float32", "nvptx")[0]
             yield f"attention {kind}, {of} of {width}", text
     yield from _steps()

@@ -1,8 +1,8 @@
 """What an eager op costs the host, where the driver answers at once: python -m benchmarks.gpu.host [NAME ...]
 
-The imitated driver of tests/cuda, but launches and products are functions of machine code that do nothing: what
-is left is what Python does. Prints microseconds of processor time, the least of many rounds, and those of the
-same op on the CPU.
+The imitated driver of tests/cuda, but launches and products are functions of machine code that do nothing:
+what is left is what Python does. Prints microseconds of processor time, the least of many rounds, and those
+of the same op on the CPU.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def main() -> None:
 
     device, host = cases(torch, "cuda"), cases(torch, "cpu")
     for name in sys.argv[1:] or device:
-        print(f"{name:22s} {microseconds(device[name]):7.2f}  cpu {microseconds(host[name]):7.2f}", flush=True)
+        print(
+            f"{name:22s} {microseconds(device[name]):7.2f}  cpu {microseconds(host[name]):7.2f}", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -256,7 +256,15 @@ def _elsewhere(
         if make is not None:
             keep(plans, key, make)
 
-    own_scope = {**scope, "general": general, "PLANS": plans, "learn": learn, "placed": _backend, "TAPE": TAPE, "MODES": interpreters.MODES}
+    own_scope = {
+        **scope,
+        "general": general,
+        "PLANS": plans,
+        "learn": learn,
+        "placed": _backend,
+        "TAPE": TAPE,
+        "MODES": interpreters.MODES,
+    }
     return compile_function(text, row.name, own_scope, f"{row.name} on a device")
 
 

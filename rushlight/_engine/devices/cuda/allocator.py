@@ -273,7 +273,8 @@ class Allocator:
         self._all = self.stats["all"]
         self.retries = self.ooms = self.driver_allocations = self.driver_frees = self.sync_all = 0
         self.waiting: list[tuple[Block, list[Any]]] = []
-        # Freed since the allocator last looked, in their order: whoever asks for memory or figures frees them.
+        # Freed since the allocator last looked, in their order: whoever asks for memory or figures frees
+        # them.
         self.pending: deque[Block] = deque()
         # Blocks that came back and went out again, with nothing else between: see `_returns`.
         self.cycles: dict[Block, Cycle] = {}

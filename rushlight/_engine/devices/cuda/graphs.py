@@ -139,8 +139,9 @@ class Capture:
         # Numbers that each replay has of its own: (where they are, what gives them).
         self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
         self.spoilt = False
-        # Of a compiled call: pointwise work that is put off, to be fused with what follows (kernels/fusing.py).
-        self.fuses, self.group = False, None
+        # Of a compiled call: pointwise work that is put off, to be fused with what follows
+        # (kernels/fusing.py).
+        self.fuses, self.groups = False, None
         self.live = False  # whether a compiled call is captured: each replay looks up options anew
         if not device.simulated:
             device.enter()

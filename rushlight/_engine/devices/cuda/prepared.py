@@ -164,9 +164,7 @@ class Prepared:
         results = [
             r
             if r is None
-            else quick.Made(
-                r.place if r.place[0] >= 0 or r.same >= 0 else (-1, 0), r.form, r.view, r.same
-            )
+            else quick.Made(r.place if r.place[0] >= 0 or r.same >= 0 else (-1, 0), r.form, r.view, r.same)
             for r in self.results
         ]
         of = [True] * self.operands

@@ -1,7 +1,8 @@
 """What a kind of call came to, as a generated function: allocations, launches and results, written out.
 
-The function is for arrays of known geometries (`Form`). Where the device is not as it was (a graph is captured,
-a kernel has failed, another device's context is this thread's) it goes by `slow`, the way that was learnt from.
+The function is for arrays of known geometries (`Form`). Where the device is not as it was (a graph is
+captured, a kernel has failed, another device's context is this thread's) it goes by `slow`, the way that
+was learnt from.
 """
 
 from __future__ import annotations
@@ -138,9 +139,9 @@ def function(
 ) -> Callable[..., Any]:
     """The function of such calls.
 
-    operands: for each whether it is an array; others are NumPy's numbers, whose bits follow a launch's numbers.
-    rooms: bytes of the memory that is taken.  form: the class of what is given: DeviceArray for the one result,
-    list, tuple, or NoneType.
+    operands: for each whether it is an array; others are NumPy's numbers, whose bits follow a launch's
+    numbers. rooms: bytes of the memory that is taken.  form: the class of what is given: DeviceArray for
+    the one result, list, tuple, or NoneType.
     """
     text = _Text(device, operands)
     count = len(text.arrays)

@@ -214,7 +214,6 @@ def by_keyword(row: Row, body: Run) -> Run:
 
 def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
     """The runner where an operand is on the meta device, or on another than the CPU."""
-
     known: dict[Any, Any] = {}
     forget(known)
 
@@ -252,7 +251,8 @@ def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
     return _by_forms(row, rules is not None, scope)
 
 
-# Arrays at multiples of 256 bytes, none in another's memory, of geometries that are known: `learn` had their like.
+# Arrays at multiples of 256 bytes, none in another's memory, of geometries that are known: `learn` had
+# their like.
 _BY_FORMS = """
 def run({names}):
     if TAPE:

@@ -218,7 +218,13 @@ class Formula:
         )
         there = [isinstance(v, Tensor) and v._k.backend is not None for v in values]
         return Entry(
-            kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None, copied, there
+            kernel,
+            out,
+            dt.opmath(compute).np,
+            complex_,
+            nodes[complex_] if self.smooth else None,
+            copied,
+            there,
         )
 
     def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:

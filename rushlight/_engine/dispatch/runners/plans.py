@@ -258,7 +258,9 @@ class _Away:
 
     def __init__(self, row: Row, run: Run, values: Sequence[Any], ready: Run) -> None:
         self.run, self.ready = run, ready
-        self.given = [None if p.is_tensor or p.is_list else v for p, v in zip(row.params, values, strict=True)]
+        self.given = [
+            None if p.is_tensor or p.is_list else v for p, v in zip(row.params, values, strict=True)
+        ]
         self.places = [i for i, p in enumerate(row.params) if p.is_tensor or p.is_list]
 
     def __call__(self, *operands: Any) -> Any:

@@ -358,7 +358,9 @@ class _Once:
             )
             out = wrap(of.backend.run_reduction(found, way, a, how))
             ready = of.backend.ready_reduction(found, a, how)
-            return out, None if ready is None else Ready(ready, lambda a: of.backend.run_reduction(found, way, a, how))
+            return out, None if ready is None else Ready(
+                ready, lambda a: of.backend.run_reduction(found, way, a, how)
+            )
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
             TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))

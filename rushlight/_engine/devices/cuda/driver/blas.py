@@ -239,13 +239,13 @@ class Products:
         recording = self.device.recording
         if recording is not None:
             recording.product(partial(self._queue, plan), given)
+        self.device.flush_before([*given[:2], *given[3:]], [made])
         self._queue(plan, [a.address for a in given])
         return made
 
     def _queue(self, plan: Plan, addresses: Sequence[int]) -> None:
         """Queue a product on the current stream: addresses of b, a, the result, and of a bias if any."""
         two, one, made, *bias = addresses
-        self.device.flush()
         if bias:
             self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
         stream = self.device.stream

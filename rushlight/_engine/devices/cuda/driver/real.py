@@ -201,13 +201,14 @@ class Real(Rows):
 
     def flush(self) -> None:
         capture = self.capture
-        group = None if capture is None else capture.group
-        if group is not None:
-            capture.group, capture.fuses = None, False
-            try:
-                group.launch(self)
-            finally:
-                capture.fuses = True
+        if capture is not None and capture.groups is not None:
+            capture.groups.all()
+
+    def flush_before(self, read: Sequence[DeviceArray], written: Sequence[DeviceArray]) -> None:
+        """Queue what was put off, if other work that reads and writes these arrays must come after it."""
+        capture = self.capture
+        if capture is not None and capture.groups is not None:
+            capture.groups.before(read, written)
 
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work, which a grid's threads stride over."""
@@ -229,7 +230,10 @@ class Real(Rows):
     ) -> None:
         self.alive()
         self.enter()
-        self.flush()
+        if written or not results:
+            self.flush()
+        else:
+            self.flush_before(operands, results)
         function = self.modules.loaded.get(source)
         if function is None:
             with self.uncaptured():

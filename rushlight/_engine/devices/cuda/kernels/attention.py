@@ -1,12 +1,13 @@
 """The text of attention's kernels, forward and backward, whose scores never lie in memory (arXiv:2205.14135).
 
-By tensor cores (float16, bfloat16): a warp has 16 rows and goes through the other side 16 rows at a time; products
-are of 16x16 by 16x8 matrices, which a warp's threads hold in parts (`Thread.mma` says how). Plainly (float32): a
-warp has one row. Softmax is taken as the rows come: a running maximum, by which what was summed is scaled.
+By tensor cores (float16, bfloat16): a warp has 16 rows and goes through the other side 16 rows at a time;
+products are of 16x16 by 16x8 matrices, which a warp's threads hold in parts (`Thread.mma` says how).
+Plainly (float32): a warp has one row. Softmax is taken as the rows come: a running maximum, by which what
+was summed is scaled.
 
-All kernels have the parameters: pointers; `count` heads in all, `heads` of a batch, `rows` of queries, `keys`,
-the scale's bits, and for each array its strides in bytes from batch to batch, head to head and row to row. A
-grid's blocks stride over the tiles of rows of all heads; a block has whole warps.
+All kernels have the parameters: pointers; `count` heads in all, `heads` of a batch, `rows` of queries,
+`keys`, the scale's bits, and for each array its strides in bytes from batch to batch, head to head and row
+to row. A grid's blocks stride over the tiles of rows of all heads; a block has whole warps.
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ class _Kernel:
         """`a` where an i1 is set, else a constant."""
         return self.number(self.f.op(f"select i1 {condition}, float {one(self.f, a)}, float {b}"))
 
-    def both(self, a: Lane, b: Lane, distances: Sequence[int], how: Callable[[Lane, Lane], Lane]) -> list[Lane]:
+    def both(
+        self, a: Lane, b: Lane, distances: Sequence[int], how: Callable[[Lane, Lane], Lane]
+    ) -> list[Lane]:
         """Each of two values, combined with those of the threads at distances."""
         found = []
         for x in (a, b):
@@ -118,9 +121,7 @@ class _Kernel:
     def valid(self, row: str, column: str) -> str:
         """An i1: whether a query looks at a key, and both are there."""
         f = self.f
-        found = f.op(
-            f"and i1 {f.i64('icmp slt', row, '%rows')}, {f.i64('icmp slt', column, '%keys')}"
-        )
+        found = f.op(f"and i1 {f.i64('icmp slt', row, '%rows')}, {f.i64('icmp slt', column, '%keys')}")
         return f.op(f"and i1 {found}, {f.i64('icmp sle', column, row)}") if self.causal else found
 
 
@@ -140,9 +141,7 @@ class _Tiles:
         batch, inner = f.i64("udiv", head, "%heads"), f.i64("urem", head, "%heads")
         bases = {}
         for name in k.arrays:
-            offset = f.i64(
-                "add", f.i64("mul", batch, f"%{name}_batch"), f.i64("mul", inner, f"%{name}_head")
-            )
+            offset = f.i64("add", f.i64("mul", batch, f"%{name}_batch"), f.i64("mul", inner, f"%{name}_head"))
             bases[name] = f.at(f"%{name}", offset)
         return bases, first
 
@@ -175,8 +174,8 @@ class _Cores(_Kernel):
         return [self.word(rows[i & 1], self.pair, 16 * step + 8 * (i >> 1)) for i in range(4)]
 
     def across(self, base: str, name: str, first: str, last: str) -> list[str]:
-        """Where rows number `group` and `group + 8` from `first` on begin: this thread's of a left operand, or
-        of two right operands whose columns are rows.
+        """Where rows number `group` and `group + 8` from `first` on begin: this thread's of a left operand,
+        or of two right operands whose columns are rows.
         """
         f = self.f
         return [
@@ -189,7 +188,8 @@ class _Cores(_Kernel):
         f = self.f
         places = (0, 1, 8, 9)
         return [
-            self.row(base, name, f.i64("add", first, f.i64("add", self.pair, place)), last) for place in places
+            self.row(base, name, f.i64("add", first, f.i64("add", self.pair, place)), last)
+            for place in places
         ]
 
     def products(self, left: Callable[[int], list[str]], rows: list[str]) -> list[list[Lane]]:
@@ -333,7 +333,9 @@ def _to_query(k: _Cores) -> None:
             scores = k.products(lambda s: k.left(rows, s), k.across(bases["k"], "k", at, last_key))
             found = [
                 [
-                    k.chosen(k.valid(places[i >> 1], k.column(at, t, i)), k.exp(x * k.scale - lse[i >> 1]), "0.0")
+                    k.chosen(
+                        k.valid(places[i >> 1], k.column(at, t, i)), k.exp(x * k.scale - lse[i >> 1]), "0.0"
+                    )
                     for i, x in enumerate(tile_)
                 ]
                 for t, tile_ in enumerate(scores)
@@ -353,7 +355,9 @@ def _to_query(k: _Cores) -> None:
         for half in (0, 1):
             mine = f.op(f"and i1 {f.i64('icmp slt', places[half], '%rows')}, {f.i64('icmp eq', k.part, 0)}")
             with f.when(mine):
-                store(f, delta[half], f.at(bases["delta"], f.i64("mul", places[half], "%delta_row")), "float32")
+                store(
+                    f, delta[half], f.at(bases["delta"], f.i64("mul", places[half], "%delta_row")), "float32"
+                )
         totals = k.zeros()
         with strided(f, "0", str(ROWS), end) as at:
             p, to_p = weights(at)
@@ -366,6 +370,10 @@ def _to_query(k: _Cores) -> None:
         k.keep(found, bases["to_q"], "to_q", first, "%rows")
 
 
+# Heads that are wider have the sums for keys and for values in two loops: both need too many registers.
+_TOGETHER = 64
+
+
 def _to_keys(k: _Cores) -> None:
     f = k.f
     tall = f.i64("lshr", k.threads, 1)
@@ -374,39 +382,53 @@ def _to_keys(k: _Cores) -> None:
         first = f.i64("add", tile, f.i64("mul", k.warp, ROWS))
         keys, values = (k.rows_of(bases[n], n, first, last_key) for n in ("k", "v"))
         places = k.places(first)
-        to_key, to_value = k.zeros(), k.zeros()
         begin = tile if k.causal else "0"
-        with strided(f, begin, str(ROWS), "%rows") as at:
+
+        def of_columns(at: str, name: str) -> list[list[Lane]]:
+            """A number of each of this thread's queries."""
+            return [
+                [_number_of_row(k, bases[name], name, k.column(at, t, i), last_row) for i in (0, 1)]
+                for t in (0, 1)
+            ]
+
+        def weights(at: str) -> list[list[Lane]]:
+            """The weights of 16 queries, turned."""
             scores = k.products(lambda s: k.left(keys, s), k.across(bases["q"], "q", at, last_row))
-            columns = [[k.column(at, t, i) for i in (0, 1)] for t in (0, 1)]
-
-            def of_columns(name: str, columns: list[list[str]] = columns) -> list[list[Lane]]:
-                return [[_number_of_row(k, bases[name], name, c, last_row) for c in pair] for pair in columns]
-
-            lse = of_columns("lse")
-            p = [
+            lse = of_columns(at, "lse")
+            return [
                 [
                     k.chosen(
-                        k.valid(columns[t][i & 1], places[i >> 1]), k.exp(x * k.scale - lse[t][i & 1]), "0.0"
+                        k.valid(k.column(at, t, i), places[i >> 1]),
+                        k.exp(x * k.scale - lse[t][i & 1]),
+                        "0.0",
                     )
                     for i, x in enumerate(tile_)
                 ]
                 for t, tile_ in enumerate(scores)
             ]
-            k.add_up(to_value, k.as_left(p), k.down(bases["g"], "g", at, last_row))
+
+        def add_values(at: str, p: list[list[Lane]], totals: list[list[Variable]]) -> None:
+            k.add_up(totals, k.as_left(p), k.down(bases["g"], "g", at, last_row))
+
+        def add_keys(at: str, p: list[list[Lane]], totals: list[list[Variable]]) -> None:
             to_p = k.products(lambda s: k.left(values, s), k.across(bases["g"], "g", at, last_row))
-            delta = of_columns("delta")
+            delta = of_columns(at, "delta")
             to_scores = [
-                [
-                    x * (y - delta[t][i & 1]) * k.scale
-                    for i, (x, y) in enumerate(zip(a, b, strict=True))
-                ]
+                [x * (y - delta[t][i & 1]) * k.scale for i, (x, y) in enumerate(zip(a, b, strict=True))]
                 for t, (a, b) in enumerate(zip(p, to_p, strict=True))
             ]
-            k.add_up(to_key, k.as_left(to_scores), k.down(bases["q"], "q", at, last_row))
-        for totals, name in ((to_key, "to_k"), (to_value, "to_v")):
-            found = [[k.number(t.get()) for t in each] for each in totals]
-            k.keep(found, bases[name], name, first, "%keys")
+            k.add_up(totals, k.as_left(to_scores), k.down(bases["q"], "q", at, last_row))
+
+        both = ((add_values, "to_v"), (add_keys, "to_k"))
+        for parts in [both] if k.width <= _TOGETHER else [both[:1], both[1:]]:
+            totals = [k.zeros() for _ in parts]
+            with strided(f, begin, str(ROWS), "%rows") as at:
+                p = weights(at)
+                for (add, _), each in zip(parts, totals, strict=True):
+                    add(at, p, each)
+            for (_, name), each in zip(parts, totals, strict=True):
+                found = [[k.number(t.get()) for t in total] for total in each]
+                k.keep(found, bases[name], name, first, "%keys")
 
 
 # --- plainly ----------------------------------------------------------------------------------------

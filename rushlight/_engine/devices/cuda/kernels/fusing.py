@@ -1,23 +1,27 @@
 """Pointwise work of a captured call that is put off and fused: chains between other work become one kernel.
 
-While compile() captures a call, a pointwise kernel is not launched but added to a `Group`, as expressions of what
-the group reads. Whatever else is queued comes after the group: it is launched before (`Real.flush`). Of what the
-group computes, only arrays that somebody still holds are written.
+While compile() captures a call, a pointwise kernel is not launched but added to a `Group`, as expressions
+of what the group reads. There is a group for each shape, and none depends on another: work that reads what
+a group writes, or writes what it reads, comes after it (`Groups.before`). Of what a group computes, only
+arrays that somebody still holds are written.
 """
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.kernels import complexes, launches
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import Expr, m, substitute, symbol, toposort
 
+# The most groups at a time.
+MOST_GROUPS = 4
 # The most arrays that a kernel reads and writes, and the most operations it does for an element.
 MOST_READ, MOST_WRITTEN, MOST_NODES = 20, 12, 96
 
@@ -53,11 +57,18 @@ class Group:
     """Work that is put off: results of one shape, each a function of the elements at its place."""
 
     def __init__(self, shape: tuple[int, ...], work: str) -> None:
-        self.shape, self.work = shape, work
+        self.shape, self.size, self.work = shape, math.prod(shape), work
         self.read: list[tuple[str, str, Any]] = []  # (name, dtype, an array or a number)
         self.names: dict[Any, Expr] = {}
         self.stored: list[_Stored] = []
         self.count = 0
+
+    def fits(self, shape: tuple[int, ...], work: str, arrays: Sequence[Any]) -> bool:
+        """Whether work of a shape goes element by element with the group's."""
+        if work != self.work:
+            return False
+        flat = all([a.__class__ is not DeviceArray or not a.ndim or _whole(a, self.size) for a in arrays])
+        return shape == self.shape or (math.prod(shape) == self.size and flat)
 
     def takes(self, arrays: Sequence[Any], results: Sequence[DeviceArray]) -> bool:
         """Whether work on these may join: nothing reads or writes what the group writes in another order."""
@@ -67,15 +78,22 @@ class Group:
             if a.__class__ is not DeviceArray:
                 continue
             met = [s for s in self.stored if s.meets(a)]
-            if met and (len(met) > 1 or not met[0].is_of(a) or not _whole(a, self.shape)):
+            if met and (len(met) > 1 or not met[0].is_of(a) or not _whole(a, self.size)):
                 return False
         for r in results:
             if any([s.meets(r) and not s.is_of(r) for s in self.stored]):
                 return False
             given = [a for _, _, a in self.read if a.__class__ is DeviceArray]
-            if any([_meet(a, r) and not (_whole(a, self.shape) and a.address == r.address) for a in given]):
+            if any([_meet(a, r) and not (_whole(a, self.size) and a.address == r.address) for a in given]):
                 return False
         return True
+
+    def meets(self, read: Sequence[DeviceArray], written: Sequence[DeviceArray]) -> bool:
+        """Whether other work that reads and writes these must come after the group."""
+        given = [a for _, _, a in self.read if a.__class__ is DeviceArray]
+        return any([s.meets(a) for s in self.stored for a in (*read, *written)]) or any(
+            [_meet(a, w) for a in given for w in written]
+        )
 
     def add(self, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray]) -> bool:
         """Put work off; False where the kernel would become too large."""
@@ -85,7 +103,9 @@ class Group:
         roots = [substitute(e, mapping) for e in meaning.outputs]
         if len(toposort([*roots, *[s.expression for s in self.stored]])) > MOST_NODES and self.stored:
             return False
-        made = [_Stored(_as_read(e, of), r) for e, of, r in zip(roots, meaning.out_dtypes, results, strict=True)]
+        made = [
+            _Stored(_as_read(e, of), r) for e, of, r in zip(roots, meaning.out_dtypes, results, strict=True)
+        ]
         self.stored = [s for s in self.stored if not any([s.is_of(r) for r in results])] + made
         self.count += 1
         return True
@@ -99,6 +119,9 @@ class Group:
         return self._input((a.address, a.form), a, of)
 
     def _input(self, key: Any, a: Any, of: str) -> Expr:
+        if a.__class__ is DeviceArray and a.shape != self.shape and a.ndim and _whole(a, self.size):
+            a = a.relaid(self.shape, row_strides(self.shape, a.itemsize))
+            key = a.address, a.form
         found = self.names.get(key) if key is not None else None
         if found is None:
             name = f"x{len(self.read)}"
@@ -125,7 +148,8 @@ class Group:
                 self.work,
             )
         )
-        launches.into(backend, meaning, [a for _, _, a in read], [a for _, a in held], "fused")
+        made = [a.relaid(self.shape, row_strides(self.shape, a.itemsize)) for _, a in held]
+        launches.into(backend, meaning, [a for _, _, a in read], made, "fused")
 
 
 @cache
@@ -134,8 +158,57 @@ def _kept(meaning: Meaning) -> Meaning:
     return meaning
 
 
-def _whole(a: DeviceArray, shape: tuple[int, ...]) -> bool:
-    return a.shape == shape and a.form.own.c_contiguous
+class Groups:
+    """What is put off in a capture."""
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+        self.each: list[Group] = []
+
+    def before(
+        self, read: Sequence[DeviceArray], written: Sequence[DeviceArray], but: Group | None = None
+    ) -> None:
+        """Launch the groups that must come before other work that reads and writes these arrays."""
+        for group in [g for g in self.each if g is not but and g.meets(read, written)]:
+            self._launch(group)
+
+    def all(self) -> None:
+        """Launch all groups."""
+        for group in list(self.each):
+            self._launch(group)
+
+    def _launch(self, group: Group) -> None:
+        self.each.remove(group)
+        capture = self.backend.capture
+        capture.fuses = False
+        try:
+            group.launch(self.backend)
+        finally:
+            capture.fuses = True
+
+    def put_off(self, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray]) -> bool:
+        """Whether work joins a group, or begins one."""
+        shape = results[0].shape
+        read = [a for a in arrays if a.__class__ is DeviceArray]
+        for group in self.each:
+            if group.fits(shape, meaning.work, arrays) and group.takes(arrays, results):
+                self.before(read, results, group)
+                if group.add(meaning, arrays, results):
+                    return True
+                break
+        self.before(read, results)
+        if len(self.each) == MOST_GROUPS:
+            self._launch(self.each[0])
+        made = Group(shape, meaning.work)
+        if not made.takes(arrays, results) or not made.add(meaning, arrays, results):
+            return False
+        self.each.append(made)
+        return True
+
+
+def _whole(a: DeviceArray, size: int) -> bool:
+    """Whether an array has so many elements, which lie row by row."""
+    return a.size == size and a.form.own.c_contiguous
 
 
 def _meet(a: DeviceArray, b: DeviceArray) -> bool:
@@ -150,21 +223,12 @@ def _as_read(expression: Expr, of: str) -> Expr:
     return m.cast(expression, arg=of)
 
 
-def put_off(
-    backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray]
-) -> bool:
+def put_off(backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray]) -> bool:
     """Whether pointwise work joins the group of the capture that is under way, or begins one."""
-    capture = backend.capture
-    shape = results[0].shape
-    if complexes.is_complex(meaning) or not all([r.handle is not None and _whole(r, shape) for r in results]):
+    capture, size = backend.capture, results[0].size
+    if complexes.is_complex(meaning) or not all([r.handle is not None and _whole(r, size) for r in results]):
         return False
-    group = capture.group
-    if group is None or group.shape != shape or group.work != meaning.work or not group.takes(arrays, results):
-        group = None
-    if group is None or not group.add(meaning, arrays, results):
-        backend.flush()
-        capture.group = group = Group(shape, meaning.work)
-        if not group.takes(arrays, results) or not group.add(meaning, arrays, results):
-            capture.group = None
-            return False
-    return True
+    if capture.groups is None:
+        capture.groups = Groups(backend)
+    found: bool = capture.groups.put_off(meaning, arrays, results)
+    return found

@@ -26,8 +26,8 @@ def updates(
     """(LLVM IR of @kernel, its barriers) of a meaning over `tensors` lists of arrays, each of one dense
     layout.
 
-    scalars: the inputs that are numbers, handed over by their bits; kept: they lie in an array of the device's,
-    the last pointer, which each replay of a graph fills.  targets: which inputs outputs overwrite.
+    scalars: the inputs that are numbers, handed over by their bits; kept: they lie in an array of the
+    device's, the last pointer, which each replay of a graph fills.  targets: which inputs outputs overwrite.
     Pointers: the arrays of each tensor. Numbers: blocks in all, for each tensor its elements and its first
     block, the bits. A grid's blocks stride over them.
     """

@@ -111,7 +111,14 @@ class Kernel:
                 raise ValueError(
                     f"a block of threads that wait for each other has whole warps, not {threads}"
                 )
-            sizes = (threads * _SLOTS, threads * _CONTEXT, threads * _STACK, threads * EXCHANGED, _SHARED, _CONTEXT)
+            sizes = (
+                threads * _SLOTS,
+                threads * _CONTEXT,
+                threads * _STACK,
+                threads * EXCHANGED,
+                _SHARED,
+                _CONTEXT,
+            )
             room = tuple(ctypes.create_string_buffer(size + 64) for size in sizes)
         places = [-(-ctypes.addressof(r) // 64) * 64 for r in room]
         torn = self._run(ctypes.addressof(arguments), blocks, threads, int(turned), *places)

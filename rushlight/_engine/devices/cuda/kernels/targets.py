@@ -55,9 +55,9 @@ class Thread(Function):
     def mma(self, dtype: str, left: Sequence[str], right: Sequence[str], totals: Sequence[str]) -> list[str]:
         """A warp's product of 16x16 by 16x8 matrices of float16 or bfloat16, added to floats.
 
-        With g = lane / 4 and t = lane % 4 a thread holds, as words of two neighbours: of the left operand rows g
-        and g + 8 at columns 2t, then these rows at columns 2t + 8; of the right one column g at rows 2t, and at
-        2t + 8; of the totals row g at columns 2t and 2t + 1, then row g + 8 there.
+        With g = lane / 4 and t = lane % 4 a thread holds, as words of two neighbours: of the left operand
+        rows g and g + 8 at columns 2t, then these rows at columns 2t + 8; of the right one column g at rows
+        2t, and at 2t + 8; of the totals row g at columns 2t and 2t + 1, then row g + 8 there.
         """
         raise NotImplementedError
 
@@ -134,7 +134,6 @@ class Nvptx(Thread):
             return self.op(f"bitcast i16 {self.op(f'trunc i32 {word} to i16')} to half")
         return word if kind == whole else self.op(f"trunc i32 {word} to {kind}")
 
-
     def mma(self, dtype: str, left: Sequence[str], right: Sequence[str], totals: Sequence[str]) -> list[str]:
         kind, name = "i32", "@llvm.nvvm.mma.m16n8k16.row.col.bf16"
         words = [*left, *right]
@@ -184,7 +183,6 @@ class Simulated(Thread):
         found = self.load(stored, lanes, self.i64("mul", self.i64("xor", me, distance), 8))
         self.barrier()
         return self.op(f"trunc i8 {found} to i1") if kind == "i1" else found
-
 
     def mma(self, dtype: str, left: Sequence[str], right: Sequence[str], totals: Sequence[str]) -> list[str]:
         name = f"@mma_{dtype}"

@@ -1,4 +1,6 @@
-"""Attention by fused kernels, forward and backward: without scores in memory, by tensor cores where they serve."""
+"""Attention by fused kernels, forward and backward: without scores in memory, by tensor cores where they
+serve.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,14 @@ def _in_heads(backend: Any, a: DeviceArray, cores: bool) -> tuple[DeviceArray, l
     return a, [*[0] * (2 - len(lead)), *lead, row]
 
 
-def _launch(backend: Any, kind: str, given: Sequence[DeviceArray], made: Sequence[DeviceArray], is_causal: bool, scale: float) -> None:  # fmt: skip
+def _launch(
+    backend: Any,
+    kind: str,
+    given: Sequence[DeviceArray],
+    made: Sequence[DeviceArray],
+    is_causal: bool,
+    scale: float,
+) -> None:
     """Queue a kernel: its arrays in order, those of numbers for each query without a last dim."""
     q, k = given[0], given[1]
     of, width = dt.from_numpy_dtype(q.dtype).name, q.shape[-1]
@@ -58,7 +67,9 @@ def _launch(backend: Any, kind: str, given: Sequence[DeviceArray], made: Sequenc
     placed, strides = list[DeviceArray](), list[int]()
     for a in given:
         numbers = a.ndim < q.ndim
-        a, steps = _in_heads(backend, a.relaid((*a.shape, 1), (*a.strides, a.itemsize)) if numbers else a, cores)
+        a, steps = _in_heads(
+            backend, a.relaid((*a.shape, 1), (*a.strides, a.itemsize)) if numbers else a, cores
+        )
         placed.append(a)
         strides += steps
     for a in made:
@@ -69,7 +80,10 @@ def _launch(backend: Any, kind: str, given: Sequence[DeviceArray], made: Sequenc
     count, heads = math.prod(lead), lead[-1] if lead else 1
     bits = int(np.float32(scale).view(np.uint32))
     source = Source(
-        attention.attention, (kind, of, width, bool(is_causal), cores), len(placed) + len(made), 5 + len(strides)
+        attention.attention,
+        (kind, of, width, bool(is_causal), cores),
+        len(placed) + len(made),
+        5 + len(strides),
     )
     side = keys if kind == "to_keys" else rows
     tall = THREADS // 32 * (attention.ROWS if cores else 1)
