@@ -307,8 +307,8 @@ def _forward(k: _Cores) -> None:
         k.keep(found, bases["out"], "out", first, "%rows")
         for half in (0, 1):
             row = f.i64("add", first, f.i64("add", k.group, 8 * half))
-            mine = f.op(f"and i1 {f.i64('icmp slt', row, '%rows')}, {f.i64('icmp eq', k.part, 0)}")
-            with f.when(mine):
+            first_ = f.op(f"and i1 {f.i64('icmp slt', row, '%rows')}, {f.i64('icmp eq', k.part, 0)}")
+            with f.when(first_):
                 place = f.at(bases["lse"], f.i64("mul", row, "%lse_row"))
                 store(f, k.number(high[half].get()) + k.log(whole[half]), place, "float32")
 

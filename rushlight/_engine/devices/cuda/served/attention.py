@@ -66,15 +66,15 @@ def _launch(
     cores = _cores(of, width)
     placed, strides = list[DeviceArray](), list[int]()
     for a in given:
-        numbers = a.ndim < q.ndim
+        single = a.ndim < q.ndim
         a, steps = _in_heads(
-            backend, a.relaid((*a.shape, 1), (*a.strides, a.itemsize)) if numbers else a, cores
+            backend, a.relaid((*a.shape, 1), (*a.strides, a.itemsize)) if single else a, cores
         )
         placed.append(a)
         strides += steps
     for a in made:
-        numbers = a.ndim < q.ndim
-        seen = a.relaid((*a.shape, 1), (*a.strides, a.itemsize)) if numbers else a
+        single = a.ndim < q.ndim
+        seen = a.relaid((*a.shape, 1), (*a.strides, a.itemsize)) if single else a
         strides += _in_heads(backend, seen, cores)[1]
     lead, (rows, keys) = q.shape[:-2], (q.shape[-2], k.shape[-2])
     count, heads = math.prod(lead), lead[-1] if lead else 1
