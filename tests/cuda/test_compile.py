@@ -299,3 +299,44 @@ def test_a_step_has_few_kernels(fake: FakeDriver | None) -> None:
     step(ids)
     eager = len(fake.launched) - before
     assert _launched(fake, torch.compile(step), ids) < 0.75 * eager
+
+
+CHANGES: dict[str, Any] = {
+    "weight decay": (torch.optim.AdamW, {"weight_decay": 0.1}, {"weight_decay": 0.3}),
+    "weight decay that begins": (torch.optim.Adam, {"weight_decay": 0.0}, {"weight_decay": 0.3}),
+    "betas": (torch.optim.AdamW, {}, {"betas": (0.5, 0.6)}),
+    "momentum": (torch.optim.SGD, {"momentum": 0.9}, {"momentum": 0.2}),
+    "nesterov": (torch.optim.SGD, {"momentum": 0.9}, {"nesterov": True}),
+    "maximize": (torch.optim.AdamW, {}, {"maximize": True}),
+    "alpha": (torch.optim.RMSprop, {}, {"alpha": 0.5, "eps": 1e-2}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_options_are_read_at_each_launch(name: str) -> None:
+    cls, options, change = CHANGES[name]
+
+    def step_of(model: Any) -> Any:
+        optimizer = cls(model.parameters(), 1e-2, **options)
+
+        def step(x: torch.Tensor) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss: torch.Tensor = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step, optimizer
+
+    here = nn.Linear(4, 3)
+    there = copy.deepcopy(here).cuda()
+    (eager, mine), (step, theirs) = step_of(here), step_of(there)
+    compiled = torch.compile(step)
+    for k in range(12):
+        if k == 6:
+            for optimizer in (mine, theirs):
+                optimizer.param_groups[0].update(change)
+        x = torch.randn(5, 4)
+        torch.testing.assert_close(compiled(x.cuda()).cpu(), eager(x), rtol=1e-5, atol=1e-5)
+        for p, q in zip(here.parameters(), there.parameters(), strict=True):
+            torch.testing.assert_close(q.cpu(), p, rtol=1e-5, atol=1e-5)

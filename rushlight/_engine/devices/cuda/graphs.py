@@ -142,6 +142,8 @@ class Capture:
         # Of a compiled call: pointwise work that is put off, to be fused with what follows
         # (kernels/fusing.py).
         self.fuses, self.groups = False, None
+        # Whether what the captured work takes for granted is so still.
+        self.same: list[Callable[[], bool]] = []
         self.live = False  # whether a compiled call is captured: each replay looks up options anew
         if not device.simulated:
             device.enter()
@@ -270,6 +272,10 @@ class CUDAGraph:
                 each()
 
         device._submit(work, "a graph's replay")
+
+    def holds(self) -> bool:
+        """Whether a replay does what the captured call would do now."""
+        return self._done is not None and all([same() for same in self._done.same])
 
     def reset(self) -> None:
         """Forget the graph; its memory may be handed out again."""

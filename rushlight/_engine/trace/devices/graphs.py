@@ -165,7 +165,7 @@ class DeviceProgram:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs."""
-        if not self._held_as_before():
+        if not self._held_as_before() or not self.graph.holds():
             return self._otherwise(tensors)
         for own, t in zip(self.inputs, tensors, strict=True):
             self.device.duplicate(own._a, t._a)
@@ -190,7 +190,9 @@ class DeviceProgram:
         return True
 
     def _otherwise(self, tensors: Sequence[Tensor]) -> Any:
-        """A call that finds gradients held in another way: captured again, or run as it is."""
+        """A call that finds gradients held in another way, or an optimizer's switches changed: captured again,
+        or run as it is.
+        """
         args, kwargs = self._called(tensors)
         if not self.refusal and self.captures < MOST_CAPTURES:
             self.refusal = self.capture(tensors, args, kwargs)
