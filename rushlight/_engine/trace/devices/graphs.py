@@ -190,8 +190,8 @@ class DeviceProgram:
         return True
 
     def _otherwise(self, tensors: Sequence[Tensor]) -> Any:
-        """A call that finds gradients held in another way, or an optimizer's switches changed: captured again,
-        or run as it is.
+        """A call that finds gradients held in another way, or an optimizer's switches changed: captured
+        again, or run as it is.
         """
         args, kwargs = self._called(tensors)
         if not self.refusal and self.captures < MOST_CAPTURES:
