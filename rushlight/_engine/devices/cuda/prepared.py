@@ -245,7 +245,7 @@ def ready(device: Any, name: Any, values: Sequence[Any]) -> Callable[..., Any] |
         return None
     if found.__class__ is not Prepared or any([a.address & _ALIGNED for a in arrays]):
         return None
-    return found.quick  # type: ignore[no-any-return]
+    return found.quick
 
 
 def _first(device: Any, function: Any, values: Sequence[Any], arrays: list[DeviceArray], kind: Any) -> Any:

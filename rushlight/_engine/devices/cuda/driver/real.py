@@ -129,6 +129,7 @@ class Real(Rows):
         self.failures = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
         self.failures.value = 0
         self._blas: Any = None
+        self._solver: Any = None
         # Host's memory that copies still read.
         self._flying: list[tuple[Any, Array]] = []
 
@@ -467,6 +468,16 @@ class Real(Rows):
             self.enter()
             self._blas = Products(self)
         return self._blas
+
+    @property
+    def solver(self) -> Any:
+        """The device's linear algebra. RuntimeError where cuSOLVER is not installed."""
+        if self._solver is None:
+            from rushlight._engine.devices.cuda.driver.solver import Solver
+
+            self.enter()
+            self._solver = Solver(self)
+        return self._solver
 
 
 def _freed(device: Real, address: int) -> None:

@@ -30,6 +30,7 @@ _MODULES = (
     "selecting",
     "fourier",
     "attention",
+    "solving",
 )
 _rows: dict[str, Callable[..., Any]] = {}
 
