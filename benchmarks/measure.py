@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import tomllib
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -104,6 +105,25 @@ def warm(worker: Worker, workload: str, seconds: float) -> int:
             count = max(count + 1, min(count * 8, int(count * seconds / max(spent, 1e-9))))
         before, spent = spent, worker.seconds(workload, count, settle=True)
     return max(count, int(count * seconds / spent))
+
+
+def both(stack: ExitStack, pythons: tuple[str, str]) -> tuple[Worker, Worker]:
+    """Rushlight's worker and PyTorch's, one thread each, by the processor's time; the stack ends them."""
+    ours, theirs = pythons
+    return (
+        stack.enter_context(Worker(ours, "rushlight", 1, cpu=True)),
+        stack.enter_context(Worker(theirs, "torch", 1, cpu=True)),
+    )
+
+
+def least(name: str, workers: tuple[Worker, Worker], rounds: int, seconds: float) -> list[float]:
+    """The least seconds of a call, ours and theirs, of rounds of about `seconds` in turn."""
+    counts = [warm(worker, name, seconds) for worker in workers]
+    times = [
+        [worker.seconds(name, count) / count for worker, count in zip(workers, counts, strict=True)]
+        for _ in range(rounds)
+    ]
+    return [min(each) for each in zip(*times, strict=True)]
 
 
 def compare(

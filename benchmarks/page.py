@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+
 from benchmarks.measure import ROOT
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -19,6 +23,26 @@ def replace_section(page: str, section: str) -> str:
     else:
         texts.append(section.rstrip("\n"))
     return "\n\n".join(text for text in texts if text) + "\n"
+
+
+def table_section(
+    heading: str, told: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[str]]
+) -> str:
+    """A section: its heading, the lines that say how it was measured, and a table."""
+    lines = [heading, "", *told, "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def parser(description: str | None, rounds: int) -> argparse.ArgumentParser:
+    """The options of a command that measures one section; `rounds` is the default of --rounds."""
+    made = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--torch-python", default=sys.executable)
+    made.add_argument("--rounds", type=int, default=rounds)
+    made.add_argument("--write", action="store_true")
+    return made
 
 
 def write_section(section: str) -> None:

@@ -22,8 +22,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from benchmarks.eager import mean
-from benchmarks.measure import ROOT, Worker, environment, warm
-from benchmarks.page import write_section
+from benchmarks.measure import ROOT, both, environment, least
+from benchmarks.page import parser, table_section, write_section
 from benchmarks.workloads import Workload
 
 HEADING = "## Small ops"
@@ -94,16 +94,6 @@ def _workload(title: str, text: str) -> Workload:
 SMALL = {f"small: {name}": _workload(name, text) for name, text in calls().items()}
 
 
-def hot(name: str, workers: tuple[Worker, Worker], rounds: int, seconds: float) -> list[float]:
-    """The least seconds of a call, ours and theirs."""
-    counts = [warm(worker, name, seconds) for worker in workers]
-    times = [
-        [worker.seconds(name, count) / count for worker, count in zip(workers, counts, strict=True)]
-        for _ in range(rounds)
-    ]
-    return [min(each) for each in zip(*times, strict=True)]
-
-
 def run_young(package: str, name: str) -> None:
     """The first call, and the mean of the next ones, in a process that does nothing else; printed."""
     from importlib import import_module
@@ -141,35 +131,26 @@ def young(name: str, pythons: tuple[str, str], rounds: int, cache: str) -> list[
 def section(results: dict[str, list[float]]) -> str:
     """The heading, how it was measured, and a row for each call."""
     ratios = [ours / theirs for ours, theirs, *_ in results.values()]
-    lines = [
-        HEADING,
-        "",
+    told = [
         f"`python -m benchmarks.small --write`: {len(results)} calls, one thread, the processor's",
         f"microseconds, the least of interleaved rounds, a load of {os.getloadavg()[0]:.1f}. Geometric mean",
         f"of the ratios {mean(ratios):.2f}; {sum(r > 1.5 for r in ratios)} are above 1.5.",
-        "",
-        "| call | Rushlight | PyTorch | ratio |",
-        "|---" * 4 + "|",
     ]
-    for name, (ours, theirs, *_) in results.items():
-        title = SMALL[name].title
-        lines.append(f"| {title} | {1e6 * ours:.2f} | {1e6 * theirs:.2f} | {ours / theirs:.2f} |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        (SMALL[name].title, f"{1e6 * ours:.2f}", f"{1e6 * theirs:.2f}", f"{ours / theirs:.2f}")
+        for name, (ours, theirs, *_) in results.items()
+    ]
+    return table_section(HEADING, told, ("call", "Rushlight", "PyTorch", "ratio"), rows)
 
 
 def main() -> None:
     """Measure, print, and write the section where asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--torch-python", default=sys.executable)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=0.01, help="about how long a round is")
-    parser.add_argument("--young", action="store_true")
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    options = parser(__doc__, rounds=9)
+    options.add_argument("--only", default="")
+    options.add_argument("--seconds", type=float, default=0.01, help="about how long a round is")
+    options.add_argument("--young", action="store_true")
+    options.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
+    asked = options.parse_args()
     if asked.run:
         run_young(*asked.run)
         return
@@ -177,16 +158,13 @@ def main() -> None:
     with ExitStack() as stack:
         cache = stack.enter_context(tempfile.TemporaryDirectory())
         pythons = (sys.executable, asked.torch_python)
-        workers: Any = [
-            stack.enter_context(Worker(python, package, 1, cpu=True))
-            for python, package in zip(pythons, ("rushlight", "torch"), strict=True)
-        ]
+        workers = both(stack, pythons)
         for name in SMALL:
             if re.search(asked.only, name):
                 found = results[name] = (
                     young(name, pythons, asked.rounds, cache)
                     if asked.young
-                    else hot(name, workers, asked.rounds, asked.seconds)
+                    else least(name, workers, asked.rounds, asked.seconds)
                 )
                 ours, theirs, *first = (f"{1e6 * each:9.2f} us" for each in found)
                 print(f"{name[7:]:24} {ours} {theirs} {found[0] / found[1]:6.2f}", *first, flush=True)

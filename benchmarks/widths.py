@@ -10,7 +10,6 @@ calls are those of `benchmarks/kernels.py` and CALLS below: of sizes between the
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -21,8 +20,8 @@ from typing import Any
 
 from benchmarks import kernels as kernels  # its workloads
 from benchmarks.eager import mean
-from benchmarks.measure import Worker, warm
-from benchmarks.page import write_section
+from benchmarks.measure import both, least
+from benchmarks.page import parser, table_section, write_section
 from benchmarks.workloads import WORKLOADS, Workload
 
 HEADING = "## Both instruction sets"
@@ -136,17 +135,9 @@ def ratios(chosen: list[str], pythons: tuple[str, str], given: dict[str, str], r
     os.environ.update(given)
     found = []
     with ExitStack() as stack:
-        workers = [
-            stack.enter_context(Worker(python, package, 1, cpu=True))
-            for python, package in zip(pythons, ("rushlight", "torch"), strict=True)
-        ]
+        workers = both(stack, pythons)
         for name in chosen:
-            counts = [warm(worker, name, 0.03) for worker in workers]
-            times = [
-                [worker.seconds(name, count) / count for worker, count in zip(workers, counts, strict=True)]
-                for _ in range(rounds)
-            ]
-            ours, theirs = (min(each) for each in zip(*times, strict=True))
+            ours, theirs = least(name, workers, rounds, 0.03)
             found.append(ours / theirs)
             print(f"{name:45} {1e6 * ours:10.1f} us {1e6 * theirs:10.1f} us {found[-1]:6.2f}", flush=True)
     for variable in given:
@@ -158,32 +149,23 @@ def section(titles: list[str], results: dict[str, list[float]]) -> str:
     """The heading, how it was measured, and a row for each call."""
     means = " and ".join(f"{mean(found):.2f} with {of}" for of, found in results.items())
     above = " and ".join(f"{sum(r > BAR for r in found)}" for found in results.values())
-    lines = [
-        HEADING,
-        "",
+    told = [
         f"`python -m benchmarks.widths --write`: {len(titles)} kernels, one thread, ratios of the",
         f"processor's time, the least of interleaved rounds, a load of {os.getloadavg()[0]:.1f}.",
         f"Geometric mean {means} (bar 0.6);",
         f"{above} are above {BAR}.",
-        "",
-        f"| call | {' | '.join(results)} |",
-        "|---" * (1 + len(results)) + "|",
     ]
-    for title, *row in zip(titles, *results.values(), strict=True):
-        lines.append(f"| {title} | {' | '.join(f'{r:.2f}' for r in row)} |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        (title, *(f"{r:.2f}" for r in row)) for title, *row in zip(titles, *results.values(), strict=True)
+    ]
+    return table_section(HEADING, told, ("call", *results), rows)
 
 
 def main() -> None:
     """Measure, print, and write the section where asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--torch-python", default=sys.executable)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--write", action="store_true")
-    asked = parser.parse_args()
+    options = parser(__doc__, rounds=7)
+    options.add_argument("--only", default="")
+    asked = options.parse_args()
     chosen = {name: title for name, title in names().items() if re.search(asked.only, title)}
     pythons = sys.executable, asked.torch_python
     results = {of: ratios(list(chosen), pythons, given, asked.rounds) for of, given in SETS.items()}

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.measure import ROOT, environment
-from benchmarks.page import write_section
+from benchmarks.page import parser, table_section, write_section
 
 HEADING = "## Young processes"
 CACHES = ("an empty cache", "a full cache")
@@ -161,34 +161,29 @@ def measured(name: str, torch_python: str, rounds: int) -> list[float]:
 
 def section(results: dict[str, list[float]], packed: bool, load: float) -> str:
     """The heading, how it was measured, and a row for each program."""
-    lines = [
-        HEADING,
-        "",
+    told = [
         "`python -m benchmarks.young --write`: programs from the start of the interpreter to their end, the",
         "processor's milliseconds, one thread; minima of rounds in turn, on a machine with a load of "
         f"{load:.0f}.",
         f"Kernels that come with a wheel (`tools/kernel_pack.py`) were {'there' if packed else 'not there'}.",
-        "",
-        f"| program | {CACHES[0]} | {CACHES[1]} | PyTorch | ratios |",
-        "|---" * 5 + "|",
     ]
-    for name, (empty, full, theirs) in results.items():
-        times = " | ".join(f"{1e3 * each:.0f}" for each in (empty, full, theirs))
-        what = (PROGRAMS[name].__doc__ or "").rstrip(".")
-        lines.append(f"| {what} | {times} | {empty / theirs:.2f}, {full / theirs:.2f} |")
-    return "\n".join(lines) + "\n"
+    columns = ("program", *CACHES, "PyTorch", "ratios")
+    rows = [
+        (
+            (PROGRAMS[name].__doc__ or "").rstrip("."),
+            *(f"{1e3 * each:.0f}" for each in (empty, full, theirs)),
+            f"{empty / theirs:.2f}, {full / theirs:.2f}",
+        )
+        for name, (empty, full, theirs) in results.items()
+    ]
+    return table_section(HEADING, told, columns, rows)
 
 
 def main() -> None:
     """Measure, print, and write the section where asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--torch-python", default=sys.executable)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    options = parser(__doc__, rounds=3)
+    options.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
+    asked = options.parse_args()
     if asked.run:
         run(*asked.run)
         return

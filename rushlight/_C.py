@@ -35,11 +35,14 @@ def __getattr__(name: str) -> Any:
         found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
         if found is not None:
             return found
+    if name in ("_Await", "_awaitable", "_awaitable_wait", "_awaitable_nowait"):
+        return getattr(import_module("rushlight.jit.awaiting"), name)
     if name in _GRAPHS or name.endswith("Type"):
         graphs = import_module("rushlight.jit.program.graphs")
         found = (graphs.CLASSES | graphs.TYPES).get(name)
         if found is not None:
             return found
+    # for the error alone
     from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)
@@ -49,6 +52,11 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The arguments of `to` as (device, dtype, non_blocking, memory_format)."""
     where, dtype, _, order = methods._to_arguments(args, dict(kwargs))
     return where, dtype, bool(kwargs.get("non_blocking", False)), order
+
+
+def _set_grad_enabled(enabled: bool) -> None:
+    """Record what is computed from now on, or not."""
+    import_module("rushlight._engine.autograd.grad_mode").LOCAL.enabled = enabled
 
 
 def is_grad_enabled() -> bool:
@@ -94,13 +102,17 @@ class _Autograd:
         if name == "SavedTensor":
             return import_module("rushlight._engine.autograd.saved_values").SavedTensor
         packing = import_module("rushlight._engine.autograd.saved_tensor_hooks")
-        if name == "_saved_tensors_hooks_is_enabled":
-            return packing.enabled
-        if name == "_push_saved_tensors_default_hooks":
-            return packing.push
-        if name == "_pop_saved_tensors_default_hooks":
-            return packing.pop
-        raise AttributeError(f"module 'torch._C._autograd' has no attribute '{name}'")
+        known = {
+            "_saved_tensors_hooks_is_enabled": "enabled",
+            "_saved_tensors_hooks_enable": "allow",
+            "_saved_tensors_hooks_disable": "refuse",
+            "_saved_tensors_hooks_get_disabled_error_message": "refusal",
+            "_push_saved_tensors_default_hooks": "push",
+            "_pop_saved_tensors_default_hooks": "pop",
+        }
+        if name not in known:
+            raise AttributeError(f"module 'torch._C._autograd' has no attribute '{name}'")
+        return getattr(packing, known[name])
 
 
 _autograd = _Autograd()

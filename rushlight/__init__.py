@@ -13,7 +13,7 @@ from math import e, inf, nan, pi
 from rushlight._engine.lazy import LazyPackage as _LazyPackage, homes as _homes
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # at run time a name is found at its first mention
     from typing import Any
 
     from rushlight._engine.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -718,29 +718,47 @@ class Tensor(metaclass=_TensorMeta):
     def _conj(input) -> Tensor:
         """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
     def _conj_physical(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The complex conjugate, written out."""
+        """The complex conjugate, written out.
+
+        Any shape.
+        """
     def _conj_physical_(input) -> Tensor:
         """In-place version of _conj_physical."""
     def _neg_view(input) -> Tensor:
         """The negative, as a view that is negated when it is read."""
     def abs(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The absolute value (of a complex number, its modulus)."""
+        """The absolute value (of a complex number, its modulus).
+
+        Any shape. Of complex numbers the result is real.
+        """
     def abs_(input) -> Tensor:
         """In-place version of abs."""
     def absolute(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The absolute value (of a complex number, its modulus)."""
+        """The absolute value (of a complex number, its modulus).
+
+        Any shape. Of complex numbers the result is real.
+        """
     def absolute_(input) -> Tensor:
         """In-place version of abs."""
     def acos(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The arc cosine."""
+        """The arc cosine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def acos_(input) -> Tensor:
         """In-place version of acos."""
     def acosh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The inverse hyperbolic cosine."""
+        """The inverse hyperbolic cosine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def acosh_(input) -> Tensor:
         """In-place version of acosh."""
     def add(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input + alpha * other."""
+        """input + alpha * other.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def add_(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of add."""
     def addbmm(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -748,15 +766,23 @@ class Tensor(metaclass=_TensorMeta):
     def addbmm_(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addbmm."""
     def addcdiv(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input + value * tensor1 / tensor2."""
+        """input + value * tensor1 / tensor2.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def addcdiv_(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addcdiv."""
     def addcmul(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input + value * tensor1 * tensor2."""
+        """input + value * tensor1 * tensor2.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def addcmul_(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addcmul."""
     def addmm(input, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2)."""
+        """beta * input + alpha * (mat1 @ mat2): (n, k) @ (k, m), to which input broadcasts. With beta 0, input is
+        not read.
+        """
     def addmm_(input, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addmm."""
     def addmv(input, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -770,45 +796,78 @@ class Tensor(metaclass=_TensorMeta):
     def adjoint(input) -> Tensor:
         """The last two dims swapped and conjugated."""
     def all(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether all elements are nonzero."""
+        """Whether all elements are nonzero.
+
+        dim: one or several, by default all; with keepdim they stay, with size 1. The result is bool.
+        """
     def allclose(input, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all elements are close."""
     def amax(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The largest element; nan if there is one."""
+        """The largest element; nan if there is one.
+
+        dim: one or several, by default all; with keepdim they stay, with size 1.
+        """
     def amin(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The smallest element; nan if there is one."""
+        """The smallest element; nan if there is one.
+
+        dim: one or several, by default all; with keepdim they stay, with size 1.
+        """
     def aminmax(input, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _aminmax_result:
         """(min, max) along dim, or over all elements."""
     def angle(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The angle of a complex number; of a real one 0 or pi (nan stays)."""
     def any(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether any element is nonzero."""
+        """Whether any element is nonzero.
+
+        dim: one or several, by default all; with keepdim they stay, with size 1. The result is bool.
+        """
     def arccos(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The arc cosine."""
+        """The arc cosine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def arccos_(input) -> Tensor:
         """In-place version of acos."""
     def arccosh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The inverse hyperbolic cosine."""
+        """The inverse hyperbolic cosine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def arccosh_(input) -> Tensor:
         """In-place version of acosh."""
     def arcsin(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The arc sine."""
+        """The arc sine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def arcsin_(input) -> Tensor:
         """In-place version of asin."""
     def arcsinh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The inverse hyperbolic sine."""
+        """The inverse hyperbolic sine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def arcsinh_(input) -> Tensor:
         """In-place version of asinh."""
     def arctan(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The arc tangent."""
+        """The arc tangent.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def arctan2(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The angle of the point (other, input)."""
+        """The angle of the point (other, input).
+
+        Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+        """
     def arctan2_(input, other: Tensor) -> Tensor:
         """In-place version of atan2."""
     def arctan_(input) -> Tensor:
         """In-place version of atan."""
     def arctanh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The inverse hyperbolic tangent."""
+        """The inverse hyperbolic tangent.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def arctanh_(input) -> Tensor:
         """In-place version of atanh."""
     def argmax(input, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -826,27 +885,42 @@ class Tensor(metaclass=_TensorMeta):
     def as_strided_scatter(input, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """input with the elements of its storage that as_strided shows replaced by src."""
     def asin(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The arc sine."""
+        """The arc sine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def asin_(input) -> Tensor:
         """In-place version of asin."""
     def asinh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The inverse hyperbolic sine."""
+        """The inverse hyperbolic sine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def asinh_(input) -> Tensor:
         """In-place version of asinh."""
     def atan(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The arc tangent."""
+        """The arc tangent.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def atan2(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The angle of the point (other, input)."""
+        """The angle of the point (other, input).
+
+        Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+        """
     def atan2_(input, other: Tensor) -> Tensor:
         """In-place version of atan2."""
     def atan_(input) -> Tensor:
         """In-place version of atan."""
     def atanh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The inverse hyperbolic tangent."""
+        """The inverse hyperbolic tangent.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def atanh_(input) -> Tensor:
         """In-place version of atanh."""
     def baddbmm(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """beta * input + alpha * (batch1 @ batch2)."""
+        """beta * input + alpha * (batch1 @ batch2): (b, n, k) @ (b, k, m), to which input broadcasts."""
     def baddbmm_(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of baddbmm."""
     def bernoulli(input, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -856,31 +930,51 @@ class Tensor(metaclass=_TensorMeta):
     def bincount(input, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
     def bitwise_and(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The bits set in both."""
+        """The bits set in both.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def bitwise_and_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_and."""
     def bitwise_left_shift(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input * 2 ** other."""
+        """input * 2 ** other.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def bitwise_left_shift_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_left_shift."""
     def bitwise_not(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The bits flipped; of a bool, its opposite."""
+        """The bits flipped; of a bool, its opposite.
+
+        Any shape.
+        """
     def bitwise_not_(input) -> Tensor:
         """In-place version of bitwise_not."""
     def bitwise_or(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The bits set in either."""
+        """The bits set in either.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def bitwise_or_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_or."""
     def bitwise_right_shift(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input / 2 ** other, floored."""
+        """input / 2 ** other, floored.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def bitwise_right_shift_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_right_shift."""
     def bitwise_xor(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The bits set in exactly one."""
+        """The bits set in exactly one.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def bitwise_xor_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_xor."""
     def bmm(input, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+        """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m); nothing broadcasts
+        (RuntimeError).
+        """
     @overload
     def broadcast_to(input, *size: _int) -> Tensor:
         """input expanded to a shape."""
@@ -890,7 +984,10 @@ class Tensor(metaclass=_TensorMeta):
     def cauchy_(input, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place version of cauchy."""
     def ceil(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The least integer not below."""
+        """The least integer not below.
+
+        Any shape.
+        """
     def ceil_(input) -> Tensor:
         """In-place version of ceil."""
     def cholesky(input, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -902,19 +999,31 @@ class Tensor(metaclass=_TensorMeta):
     def chunk(input, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
     def clamp(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input between min and max; where min > max, max."""
+        """input between min and max; where min > max, max.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def clamp_(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
         """In-place version of clamp."""
     def clamp_max(input, max: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input, at most max."""
+        """input, at most max.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def clamp_max_(input, max: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of clamp_max."""
     def clamp_min(input, min: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input, at least min."""
+        """input, at least min.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def clamp_min_(input, min: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of clamp_min."""
     def clip(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input between min and max; where min > max, max."""
+        """input between min and max; where min > max, max.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def clip_(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
         """In-place version of clamp."""
     def clone(input, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -928,17 +1037,26 @@ class Tensor(metaclass=_TensorMeta):
     def conj_physical_(input) -> Tensor:
         """In-place version of conj_physical."""
     def copysign(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The size of input with the sign of other."""
+        """The size of input with the sign of other.
+
+        Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+        """
     def copysign_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of copysign."""
     def corrcoef(input) -> Tensor:
         """The correlation of variables (rows): their covariance over their standard deviations."""
     def cos(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The cosine of radians."""
+        """The cosine of radians.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def cos_(input) -> Tensor:
         """In-place version of cos."""
     def cosh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The hyperbolic cosine."""
+        """The hyperbolic cosine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def cosh_(input) -> Tensor:
         """In-place version of cosh."""
     def count_nonzero(input, dim: _int | Sequence[_int] | None = None) -> Tensor:
@@ -963,7 +1081,10 @@ class Tensor(metaclass=_TensorMeta):
     def cumsum_(input, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
         """In-place version of cumsum."""
     def deg2rad(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Degrees as radians."""
+        """Degrees as radians.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def deg2rad_(input) -> Tensor:
         """In-place version of deg2rad."""
     def det(input) -> Tensor:
@@ -981,7 +1102,10 @@ class Tensor(metaclass=_TensorMeta):
     def diff(input, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The n-th differences of neighbours along dim, with tensors put before and behind first."""
     def digamma(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The derivative of lgamma."""
+        """The derivative of lgamma.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def digamma_(input) -> Tensor:
         """In-place version of digamma."""
     def dist(input, other: Tensor, p: _int | _float | _complex = 2) -> Tensor:
@@ -995,31 +1119,49 @@ class Tensor(metaclass=_TensorMeta):
     def divide_(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
         """In-place version of div."""
     def dot(input, tensor: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The sum of products of two vectors."""
+        """The sum of products of two vectors of one size and dtype: (n,) and (n,) -> ()."""
     def dsplit(input, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 2."""
     def eq(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input equals other."""
+        """Whether input equals other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def eq_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of eq."""
     def equal(input, other: Tensor) -> _bool:
         """Whether shapes and all elements are equal."""
     def erf(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The error function."""
+        """The error function.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def erf_(input) -> Tensor:
         """In-place version of erf."""
     def erfc(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """1 - erf(input)."""
+        """1 - erf(input).
+
+        Any shape. Integers give the default floating dtype.
+        """
     def erfc_(input) -> Tensor:
         """In-place version of erfc."""
     def erfinv(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The inverse of the error function."""
+        """The inverse of the error function.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def erfinv_(input) -> Tensor:
         """In-place version of erfinv."""
     def exp(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """e to the power of input."""
+        """e to the power of input.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def exp2(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """2 to the power of input."""
+        """2 to the power of input.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def exp2_(input) -> Tensor:
         """In-place version of exp2."""
     def exp_(input) -> Tensor:
@@ -1033,7 +1175,10 @@ class Tensor(metaclass=_TensorMeta):
     def expand_as(input, other: Tensor) -> Tensor:
         """expand(other.size())."""
     def expm1(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """exp(input) - 1, exact near 0."""
+        """exp(input) - 1, exact near 0.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def expm1_(input) -> Tensor:
         """In-place version of expm1."""
     def exponential_(input, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -1041,7 +1186,10 @@ class Tensor(metaclass=_TensorMeta):
     def fill_diagonal_(input, fill_value: _int | _float | _complex, wrap: _bool = False) -> Tensor:
         """A number written where all coordinates are equal; if `wrap`, to each block of a tall matrix."""
     def fix(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The integer part."""
+        """The integer part.
+
+        Any shape.
+        """
     def fix_(input) -> Tensor:
         """In-place version of trunc."""
     def flatten(input, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
@@ -1057,27 +1205,48 @@ class Tensor(metaclass=_TensorMeta):
     def flipud(input) -> Tensor:
         """The rows in reverse order."""
     def float_power(input, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input to the power of exponent, in double precision."""
+        """input to the power of exponent, in double precision.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def float_power_(input, exponent: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of float_power."""
     def floor(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The greatest integer not above."""
+        """The greatest integer not above.
+
+        Any shape.
+        """
     def floor_(input) -> Tensor:
         """In-place version of floor."""
     def floor_divide(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The quotient rounded towards minus infinity."""
+        """The quotient rounded towards minus infinity.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def floor_divide_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of floor_divide."""
     def fmax(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The larger of two; a nan gives way to a number."""
+        """The larger of two; a nan gives way to a number.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def fmin(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The smaller of two; a nan gives way to a number."""
+        """The smaller of two; a nan gives way to a number.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def fmod(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The remainder with the sign of the dividend, as C's fmod."""
+        """The remainder with the sign of the dividend, as C's fmod.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def fmod_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of fmod."""
     def frac(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input - trunc(input)."""
+        """input - trunc(input).
+
+        Any shape.
+        """
     def frac_(input) -> Tensor:
         """In-place version of frac."""
     def frexp(input, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
@@ -1085,11 +1254,17 @@ class Tensor(metaclass=_TensorMeta):
     def gather(input, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     def gcd(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The greatest common divisor."""
+        """The greatest common divisor.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def gcd_(input, other: Tensor) -> Tensor:
         """In-place version of gcd."""
     def ge(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is at least other."""
+        """Whether input is at least other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def ge_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ge."""
     def geometric_(input, p: _float, *, generator: Generator | None = None) -> Tensor:
@@ -1099,23 +1274,38 @@ class Tensor(metaclass=_TensorMeta):
     def ger(input, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """All products of two vectors: (n), (m) -> (n, m)."""
     def greater(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is above other."""
+        """Whether input is above other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def greater_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of gt."""
     def greater_equal(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is at least other."""
+        """Whether input is at least other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def greater_equal_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ge."""
     def gt(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is above other."""
+        """Whether input is above other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def gt_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of gt."""
     def hardshrink(input, lambd: _int | _float | _complex = 0.5) -> Tensor:
-        """x, 0 where |x| <= lambd."""
+        """x, 0 where |x| <= lambd.
+
+        Any shape.
+        """
     def hash_tensor(input, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The bits of all elements, as float64 or int64, combined by xor: uint64."""
     def heaviside(input, values: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """0 below 0, `values` at 0, 1 above."""
+        """0 below 0, `values` at 0, 1 above.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def heaviside_(input, values: Tensor) -> Tensor:
         """In-place version of heaviside."""
     def histc(input, bins: _int = 100, min: _int | _float | _complex = 0, max: _int | _float | _complex = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1131,19 +1321,31 @@ class Tensor(metaclass=_TensorMeta):
     def hsplit(input, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 1 (dim 0 of vectors)."""
     def hypot(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """sqrt(input ** 2 + other ** 2) without overflow."""
+        """sqrt(input ** 2 + other ** 2) without overflow.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def hypot_(input, other: Tensor) -> Tensor:
         """In-place version of hypot."""
     def i0(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The modified Bessel function of order 0."""
+        """The modified Bessel function of order 0.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def i0_(input) -> Tensor:
         """In-place version of i0."""
     def igamma(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The lower regularised incomplete gamma function P(input, other)."""
+        """The lower regularised incomplete gamma function P(input, other).
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def igamma_(input, other: Tensor) -> Tensor:
         """In-place version of igamma."""
     def igammac(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The upper regularised incomplete gamma function Q(input, other)."""
+        """The upper regularised incomplete gamma function Q(input, other).
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def igammac_(input, other: Tensor) -> Tensor:
         """In-place version of igammac."""
     def index_add(input, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1175,17 +1377,35 @@ class Tensor(metaclass=_TensorMeta):
     def isclose(input, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
     def isfinite(input) -> Tensor:
-        """Whether the element is neither infinite nor nan."""
+        """Whether the element is neither infinite nor nan.
+
+        Any shape. The result is bool.
+        """
     def isinf(input) -> Tensor:
-        """Whether the element is infinite."""
+        """Whether the element is infinite.
+
+        Any shape. The result is bool.
+        """
     def isnan(input) -> Tensor:
-        """Whether the element is nan."""
+        """Whether the element is nan.
+
+        Any shape. The result is bool.
+        """
     def isneginf(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether the element is -inf."""
+        """Whether the element is -inf.
+
+        Any shape. The result is bool.
+        """
     def isposinf(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether the element is +inf."""
+        """Whether the element is +inf.
+
+        Any shape. The result is bool.
+        """
     def isreal(input) -> Tensor:
-        """Whether the imaginary part is 0."""
+        """Whether the imaginary part is 0.
+
+        Any shape. The result is bool.
+        """
     def istft(input, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
         """The signal (..., time) of spectra (..., frequencies, frames), by least squares: the inverse of stft."""
     def kron(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1193,7 +1413,10 @@ class Tensor(metaclass=_TensorMeta):
     def kthvalue(input, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _kthvalue_result:
         """The k-th smallest element along dim (from 1), and where it is."""
     def lcm(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The least common multiple."""
+        """The least common multiple.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def lcm_(input, other: Tensor) -> Tensor:
         """In-place version of lcm."""
     def ldexp(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1201,37 +1424,64 @@ class Tensor(metaclass=_TensorMeta):
     def ldexp_(input, other: Tensor) -> Tensor:
         """In-place version of ldexp."""
     def le(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is at most other."""
+        """Whether input is at most other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def le_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of le."""
     def lerp(input, end: Tensor, weight: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input + weight * (end - input), exact at both ends."""
+        """input + weight * (end - input), exact at both ends.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def lerp_(input, end: Tensor, weight: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of lerp."""
     def less(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is below other."""
+        """Whether input is below other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def less_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of lt."""
     def less_equal(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is at most other."""
+        """Whether input is at most other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def less_equal_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of le."""
     def lgamma(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The logarithm of |gamma(input)|."""
+        """The logarithm of |gamma(input)|.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def lgamma_(input) -> Tensor:
         """In-place version of lgamma."""
     def log(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The natural logarithm."""
+        """The natural logarithm.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def log10(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The logarithm to base 10."""
+        """The logarithm to base 10.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def log10_(input) -> Tensor:
         """In-place version of log10."""
     def log1p(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """log(1 + input), exact near 0."""
+        """log(1 + input), exact near 0.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def log1p_(input) -> Tensor:
         """In-place version of log1p."""
     def log2(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The logarithm to base 2."""
+        """The logarithm to base 2.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def log2_(input) -> Tensor:
         """In-place version of log2."""
     def log_(input) -> Tensor:
@@ -1241,37 +1491,61 @@ class Tensor(metaclass=_TensorMeta):
     def log_softmax(input, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log(softmax(input)) along dim, without overflow."""
     def logaddexp(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """log(exp(input) + exp(other)) without overflow."""
+        """log(exp(input) + exp(other)) without overflow.
+
+        Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+        """
     def logaddexp2(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """log2(2 ** input + 2 ** other) without overflow."""
+        """log2(2 ** input + 2 ** other) without overflow.
+
+        Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+        """
     def logcumsumexp(input, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log of the running sums of exp(input) along dim, without overflow."""
     def logdet(input) -> Tensor:
-        """log det(A); nan for a negative determinant."""
+        """log det(A) (*) of square matrices (*, n, n); -inf of a singular one, nan for a negative determinant."""
     def logical_and(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether both are nonzero."""
+        """Whether both are nonzero.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def logical_and_(input, other: Tensor) -> Tensor:
         """In-place version of logical_and."""
     def logical_not(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is zero."""
+        """Whether input is zero.
+
+        Any shape. The result is bool.
+        """
     def logical_not_(input) -> Tensor:
         """In-place version of logical_not."""
     def logical_or(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether either is nonzero."""
+        """Whether either is nonzero.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def logical_or_(input, other: Tensor) -> Tensor:
         """In-place version of logical_or."""
     def logical_xor(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether exactly one is nonzero."""
+        """Whether exactly one is nonzero.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def logical_xor_(input, other: Tensor) -> Tensor:
         """In-place version of logical_xor."""
     def logit(input, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
+        """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps].
+
+        Any shape. Integers give the default floating dtype.
+        """
     def logit_(input, eps: _float | None = None) -> Tensor:
         """In-place version of logit."""
     def logsumexp(input, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log(sum(exp(input))) over dims, without overflow."""
     def lt(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input is below other."""
+        """Whether input is below other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def lt_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of lt."""
     def lu(A, pivot: _bool = True, get_infos: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Any:
@@ -1289,9 +1563,13 @@ class Tensor(metaclass=_TensorMeta):
     def masked_select(input, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements of input (broadcast with mask) where mask is true, as a vector."""
     def matmul(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+        """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
+
+        A vector counts as a row in front and as a column behind, and the dim disappears: two vectors give a
+        number. RuntimeError for 0 dims, sizes that do not fit, or two dtypes.
+        """
     def matrix_exp(input) -> Tensor:
-        """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+        """The matrix exponential of (*, n, n): Taylor's series of a scaled matrix, then repeated squaring."""
     def matrix_power(input, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.matrix_power in its older spelling."""
     @overload
@@ -1304,11 +1582,17 @@ class Tensor(metaclass=_TensorMeta):
     def max(input, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
         """The largest element, or (values, indices) along dim."""
     def maximum(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The larger of two; nan if either is."""
+        """The larger of two; nan if either is.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def maximum_(input, other: Tensor) -> Tensor:
         """In-place version of maximum."""
     def mean(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The arithmetic mean."""
+        """The arithmetic mean.
+
+        dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
+        """
     @overload
     def median(input, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
@@ -1325,11 +1609,16 @@ class Tensor(metaclass=_TensorMeta):
     def min(input, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
         """The smallest element, or (values, indices) along dim."""
     def minimum(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The smaller of two; nan if either is."""
+        """The smaller of two; nan if either is.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def minimum_(input, other: Tensor) -> Tensor:
         """In-place version of minimum."""
     def mm(input, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+        """The product of two matrices: (n, k) @ (k, m) -> (n, m); both of one dtype, nothing broadcasts
+        (RuntimeError).
+        """
     def mode(input, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _mode_result:
         """The most frequent element along dim (the smallest of several), and where it last is."""
     def moveaxis(input, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
@@ -1339,19 +1628,28 @@ class Tensor(metaclass=_TensorMeta):
     def msort(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements in order along the first dim."""
     def mul(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input * other."""
+        """input * other.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def mul_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of mul."""
     def multinomial(input, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """num_samples indices for each row of weights in input, drawn by them."""
     def multiply(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input * other."""
+        """input * other.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def multiply_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of mul."""
     def mv(input, vec: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Matrix times vector."""
+        """Matrix times vector: (n, m) and (m,) -> (n,); both of one dtype (RuntimeError)."""
     def mvlgamma(input, p: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension p."""
+        """The logarithm of the multivariate gamma function of dimension p.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def mvlgamma_(input, p: _int) -> Tensor:
         """In-place version of mvlgamma."""
     def nan_to_num(input, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1369,21 +1667,33 @@ class Tensor(metaclass=_TensorMeta):
     def nanquantile(input, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """quantile of what is not nan."""
     def nansum(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The sum of what is not nan."""
+        """The sum of what is not nan.
+
+        dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
+        """
     def narrow(input, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """`length` elements from `start` on, along dim."""
     def narrow_copy(input, dim: _int, start: _int, length: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """narrow, copied."""
     def ne(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input differs from other."""
+        """Whether input differs from other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def ne_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ne."""
     def neg(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """-input."""
+        """-input.
+
+        Any shape.
+        """
     def neg_(input) -> Tensor:
         """In-place version of neg."""
     def negative(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """-input."""
+        """-input.
+
+        Any shape.
+        """
     def negative_(input) -> Tensor:
         """In-place version of neg."""
     @overload
@@ -1409,7 +1719,10 @@ class Tensor(metaclass=_TensorMeta):
     def new_zeros(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Zeros of this tensor's dtype."""
     def nextafter(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The next floating-point number from input towards other."""
+        """The next floating-point number from input towards other.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def nextafter_(input, other: Tensor) -> Tensor:
         """In-place version of nextafter."""
     @overload
@@ -1428,7 +1741,10 @@ class Tensor(metaclass=_TensorMeta):
     def normal_(input, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place version of normal_fill."""
     def not_equal(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether input differs from other."""
+        """Whether input differs from other.
+
+        Shapes broadcast, and dtypes are promoted. The result is bool.
+        """
     def not_equal_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ne."""
     def orgqr(input, tau: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1446,13 +1762,19 @@ class Tensor(metaclass=_TensorMeta):
     def pinverse(input, rcond: _float = 1e-15) -> Tensor:
         """linalg.pinv in its older spelling."""
     def polygamma(input, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The n-th derivative of digamma."""
+        """The n-th derivative of digamma.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def polygamma_(input, n: _int) -> Tensor:
         """In-place version of _polygamma."""
     def positive(input) -> Tensor:
         """input itself."""
     def pow(input, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input to the power of exponent."""
+        """input to the power of exponent.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def pow_(input, exponent: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of pow."""
     def prelu(input, weight: Tensor) -> Tensor:
@@ -1468,7 +1790,10 @@ class Tensor(metaclass=_TensorMeta):
     def quantile(input, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The values below which fractions q of the elements lie; nan where one is nan."""
     def rad2deg(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Radians as degrees."""
+        """Radians as degrees.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def rad2deg_(input) -> Tensor:
         """In-place version of rad2deg."""
     def random_(input, from_: Any = None, to: Any = ..., *, generator: Generator | None = None) -> Tensor:
@@ -1476,15 +1801,24 @@ class Tensor(metaclass=_TensorMeta):
     def ravel(input) -> Tensor:
         """All dims as one."""
     def reciprocal(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """1 / input."""
+        """1 / input.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def reciprocal_(input) -> Tensor:
         """In-place version of reciprocal."""
     def relu(input, inplace: _bool = False) -> Tensor:
-        """max(input, 0), nan kept; its gradient at 0 is 0."""
+        """max(input, 0), nan kept; its gradient at 0 is 0.
+
+        Any shape.
+        """
     def relu_(input) -> Tensor:
         """In-place version of relu."""
     def remainder(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The remainder with the sign of the divisor, as Python's %."""
+        """The remainder with the sign of the divisor, as Python's %.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def remainder_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of remainder."""
     def renorm(input, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1520,15 +1854,24 @@ class Tensor(metaclass=_TensorMeta):
     def rot90(input, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
         """Turned k times by 90 degrees in the plane of two dims."""
     def round(input, *, decimals: _int | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The nearest integer, halves to even; `decimals` digits after the point."""
+        """The nearest integer, halves to even; `decimals` digits after the point.
+
+        Any shape.
+        """
     def round_(input, *, decimals: _int | None = None) -> Tensor:
         """In-place version of round."""
     def rsqrt(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """1 / sqrt(input)."""
+        """1 / sqrt(input).
+
+        Any shape. Integers give the default floating dtype.
+        """
     def rsqrt_(input) -> Tensor:
         """In-place version of rsqrt."""
     def rsub(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
-        """other - alpha * input."""
+        """other - alpha * input.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def scatter(input, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
 
@@ -1552,33 +1895,57 @@ class Tensor(metaclass=_TensorMeta):
     def select_scatter(input, src: Tensor, dim: _int, index: _int) -> Tensor:
         """input with input.select(dim, index) replaced by src."""
     def selu(input, inplace: _bool = False) -> Tensor:
-        """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
+        """elu scaled so that unit variance is kept (arXiv:1706.02515).
+
+        Any shape.
+        """
     def selu_(input) -> Tensor:
         """In-place version of selu."""
     def sgn(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The sign; of a complex number, input / |input|."""
+        """The sign; of a complex number, input / |input|.
+
+        Any shape.
+        """
     def sgn_(input) -> Tensor:
         """In-place version of sgn."""
     def sigmoid(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """1 / (1 + exp(-input))."""
+        """1 / (1 + exp(-input)).
+
+        Any shape. Integers give the default floating dtype.
+        """
     def sigmoid_(input) -> Tensor:
         """In-place version of sigmoid."""
     def sign(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """-1, 0 or 1."""
+        """-1, 0 or 1.
+
+        Any shape.
+        """
     def sign_(input) -> Tensor:
         """In-place version of sign."""
     def signbit(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Whether the sign bit is set (of -0.0 too)."""
+        """Whether the sign bit is set (of -0.0 too).
+
+        Any shape. The result is bool.
+        """
     def sin(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The sine of radians."""
+        """The sine of radians.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def sin_(input) -> Tensor:
         """In-place version of sin."""
     def sinc(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """sin(pi x) / (pi x), 1 at 0."""
+        """sin(pi x) / (pi x), 1 at 0.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def sinc_(input) -> Tensor:
         """In-place version of sinc."""
     def sinh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The hyperbolic sine."""
+        """The hyperbolic sine.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def sinh_(input) -> Tensor:
         """In-place version of sinh."""
     def slice_scatter(input, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1594,11 +1961,17 @@ class Tensor(metaclass=_TensorMeta):
     def split_with_sizes(input, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of the given sizes along dim, as views."""
     def sqrt(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The square root."""
+        """The square root.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def sqrt_(input) -> Tensor:
         """In-place version of sqrt."""
     def square(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input squared."""
+        """input squared.
+
+        Any shape.
+        """
     def square_(input) -> Tensor:
         """In-place version of square."""
     @overload
@@ -1624,15 +1997,24 @@ class Tensor(metaclass=_TensorMeta):
         normalized: spectra are divided by sqrt(n_fft).
         """
     def sub(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input - alpha * other."""
+        """input - alpha * other.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def sub_(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of sub."""
     def subtract(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input - alpha * other."""
+        """input - alpha * other.
+
+        Shapes broadcast, and dtypes are promoted.
+        """
     def subtract_(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of sub."""
     def sum(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The sum; integers are added up in int64."""
+        """The sum; integers are added up in int64.
+
+        dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
+        """
     @overload
     def sum_to_size(input, *size: _int) -> Tensor:
         """The sum over the dims in which a tensor of shape `size` would be broadcast to input's."""
@@ -1658,11 +2040,17 @@ class Tensor(metaclass=_TensorMeta):
     def take_along_dim(input, indices: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """gather with indices broadcast to input's other dims; dim None flattens input first."""
     def tan(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The tangent of radians."""
+        """The tangent of radians.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def tan_(input) -> Tensor:
         """In-place version of tan."""
     def tanh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The hyperbolic tangent."""
+        """The hyperbolic tangent.
+
+        Any shape. Integers give the default floating dtype.
+        """
     def tanh_(input) -> Tensor:
         """In-place version of tanh."""
     def tensor_split(input, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1696,7 +2084,10 @@ class Tensor(metaclass=_TensorMeta):
     def true_divide_(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
         """In-place version of div."""
     def trunc(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The integer part."""
+        """The integer part.
+
+        Any shape.
+        """
     def trunc_(input) -> Tensor:
         """In-place version of trunc."""
     def type_as(input, other: Tensor) -> Tensor:
@@ -1760,7 +2151,10 @@ class Tensor(metaclass=_TensorMeta):
     def where(input, condition: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
         """input where condition, else other."""
     def xlogy(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input * log(other), 0 where input is 0 (unless other is nan)."""
+        """input * log(other), 0 where input is 0 (unless other is nan).
+
+        Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+        """
     def xlogy_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of xlogy."""
 bfloat16: _dtype
@@ -1840,7 +2234,10 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: T
 def _conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
 def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The complex conjugate, written out."""
+    """The complex conjugate, written out.
+
+    Any shape.
+    """
 def _conj_physical_(input: Tensor) -> Tensor:
     """In-place version of _conj_physical."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -1875,27 +2272,42 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor |
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
     """input with values added at indices where mask."""
 def abs(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The absolute value (of a complex number, its modulus)."""
+    """The absolute value (of a complex number, its modulus).
+
+    Any shape. Of complex numbers the result is real.
+    """
 def abs_(input: Tensor) -> Tensor:
     """In-place version of abs."""
 def absolute(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The absolute value (of a complex number, its modulus)."""
+    """The absolute value (of a complex number, its modulus).
+
+    Any shape. Of complex numbers the result is real.
+    """
 def absolute_(input: Tensor) -> Tensor:
     """In-place version of abs."""
 def acos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The arc cosine."""
+    """The arc cosine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def acos_(input: Tensor) -> Tensor:
     """In-place version of acos."""
 def acosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverse hyperbolic cosine."""
+    """The inverse hyperbolic cosine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of acosh."""
 def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:
-    """The mean of windows that divide the last 1 dims into output_size parts."""
+    """The mean of windows that divide the space of (N, C, L) or (C, L) into output_size parts."""
 def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int], return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
+    """The maximum of windows that divide the space of (N, C, L) or (C, L) into output_size parts, and its place."""
 def add(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input + alpha * other."""
+    """input + alpha * other.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def add_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of add."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1903,15 +2315,23 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float
 def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of addbmm."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
     """In-place version of addcdiv."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
     """In-place version of addcmul."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2): (n, k) @ (k, m), to which input broadcasts. With beta 0, input is
+    not read.
+    """
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of addmm."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1927,7 +2347,10 @@ def adjoint(input: Tensor) -> Tensor:
 def alias_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensor, copied."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether all elements are nonzero."""
+    """Whether all elements are nonzero.
+
+    dim: one or several, by default all; with keepdim they stay, with size 1. The result is bool.
+    """
 def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether all elements are close."""
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
@@ -1935,15 +2358,24 @@ def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """alpha_dropout in place."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The largest element; nan if there is one."""
+    """The largest element; nan if there is one.
+
+    dim: one or several, by default all; with keepdim they stay, with size 1.
+    """
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The smallest element; nan if there is one."""
+    """The smallest element; nan if there is one.
+
+    dim: one or several, by default all; with keepdim they stay, with size 1.
+    """
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _aminmax_result:
     """(min, max) along dim, or over all elements."""
 def angle(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether any element is nonzero."""
+    """Whether any element is nonzero.
+
+    dim: one or several, by default all; with keepdim they stay, with size 1. The result is bool.
+    """
 @overload
 def arange(end: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
@@ -1951,31 +2383,52 @@ def arange(end: _int | _float | _complex, *, dtype: _dtype | None = None, layout
 def arange(start: _int | _float | _complex, end: _int | _float | _complex, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
 def arccos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The arc cosine."""
+    """The arc cosine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def arccos_(input: Tensor) -> Tensor:
     """In-place version of acos."""
 def arccosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverse hyperbolic cosine."""
+    """The inverse hyperbolic cosine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def arccosh_(input: Tensor) -> Tensor:
     """In-place version of acosh."""
 def arcsin(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The arc sine."""
+    """The arc sine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def arcsin_(input: Tensor) -> Tensor:
     """In-place version of asin."""
 def arcsinh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverse hyperbolic sine."""
+    """The inverse hyperbolic sine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def arcsinh_(input: Tensor) -> Tensor:
     """In-place version of asinh."""
 def arctan(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The arc tangent."""
+    """The arc tangent.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The angle of the point (other, input)."""
+    """The angle of the point (other, input).
+
+    Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+    """
 def arctan2_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of atan2."""
 def arctan_(input: Tensor) -> Tensor:
     """In-place version of atan."""
 def arctanh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverse hyperbolic tangent."""
+    """The inverse hyperbolic tangent.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def arctanh_(input: Tensor) -> Tensor:
     """In-place version of atanh."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1995,23 +2448,38 @@ def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | S
 def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """input with the elements of its storage that as_strided shows replaced by src."""
 def asin(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The arc sine."""
+    """The arc sine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def asin_(input: Tensor) -> Tensor:
     """In-place version of asin."""
 def asinh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverse hyperbolic sine."""
+    """The inverse hyperbolic sine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def asinh_(input: Tensor) -> Tensor:
     """In-place version of asinh."""
 def atan(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The arc tangent."""
+    """The arc tangent.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The angle of the point (other, input)."""
+    """The angle of the point (other, input).
+
+    Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+    """
 def atan2_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of atan2."""
 def atan_(input: Tensor) -> Tensor:
     """In-place version of atan."""
 def atanh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverse hyperbolic tangent."""
+    """The inverse hyperbolic tangent.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def atanh_(input: Tensor) -> Tensor:
     """In-place version of atanh."""
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
@@ -2021,9 +2489,13 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """With dims of size 1, 3 in all."""
 def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
-    """The mean of each window of the last 1 dims."""
+    """The mean of each window of (N, C, L) or (C, L).
+
+    stride: kernel_size unless given. count_include_pad: padding counts as zeros, else not at all.
+    Sizes and ceil_mode as of max_pool.
+    """
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """beta * input + alpha * (batch1 @ batch2)."""
+    """beta * input + alpha * (batch1 @ batch2): (b, n, k) @ (b, k, m), to which input broadcasts."""
 def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of baddbmm."""
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
@@ -2037,27 +2509,45 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """For each count and probability, the number of successes; both of one floating dtype."""
 def bitwise_and(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The bits set in both."""
+    """The bits set in both.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def bitwise_and_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of bitwise_and."""
 def bitwise_left_shift(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input * 2 ** other."""
+    """input * 2 ** other.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def bitwise_left_shift_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of bitwise_left_shift."""
 def bitwise_not(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The bits flipped; of a bool, its opposite."""
+    """The bits flipped; of a bool, its opposite.
+
+    Any shape.
+    """
 def bitwise_not_(input: Tensor) -> Tensor:
     """In-place version of bitwise_not."""
 def bitwise_or(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The bits set in either."""
+    """The bits set in either.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def bitwise_or_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of bitwise_or."""
 def bitwise_right_shift(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input / 2 ** other, floored."""
+    """input / 2 ** other, floored.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def bitwise_right_shift_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of bitwise_right_shift."""
 def bitwise_xor(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The bits set in exactly one."""
+    """The bits set in exactly one.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def bitwise_xor_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of bitwise_xor."""
 def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
@@ -2065,7 +2555,9 @@ def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtyp
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """The matrices along the diagonal of a matrix of zeros."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m); nothing broadcasts
+    (RuntimeError).
+    """
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Views of the tensors in the shape that all of them broadcast to."""
 @overload
@@ -2087,11 +2579,17 @@ def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tens
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The distances (..., P, R) between the vectors of x1 (..., P, M) and those of x2 (..., R, M)."""
 def ceil(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The least integer not below."""
+    """The least integer not below.
+
+    Any shape.
+    """
 def ceil_(input: Tensor) -> Tensor:
     """In-place version of ceil."""
 def celu(input: Tensor, alpha: _int | _float | _complex = 1.0, inplace: _bool = False) -> Tensor:
-    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+
+    Any shape.
+    """
 def celu_(input: Tensor, alpha: _int | _float | _complex = 1.0) -> Tensor:
     """In-place version of celu."""
 def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2107,19 +2605,31 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: 
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
 def clamp(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input between min and max; where min > max, max."""
+    """input between min and max; where min > max, max.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def clamp_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
     """In-place version of clamp."""
 def clamp_max(input: Tensor, max: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input, at most max."""
+    """input, at most max.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def clamp_max_(input: Tensor, max: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of clamp_max."""
 def clamp_min(input: Tensor, min: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input, at least min."""
+    """input, at least min.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def clamp_min_(input: Tensor, min: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of clamp_min."""
 def clip(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input between min and max; where min > max, max."""
+    """input between min and max; where min > max, max.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def clip_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
     """In-place version of clamp."""
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -2155,31 +2665,64 @@ def conj_physical_(input: Tensor) -> Tensor:
 def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _int | _float | _complex = 0) -> Tensor:
     """Elements of `value` around the dims; negative numbers cut off."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] | str = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 1-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 1-d convolution of (N, C, L) or (C, L) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 2-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 2-d convolution of (N, C, H, W) or (C, H, W) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
-    """The 3-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    """The 3-d convolution of (N, C, D, H, W) or (C, D, H, W) by weight (O, C / groups, *k): (N, O, *out).
+
+    bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size
+    becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.
+    """
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 1-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, L) or (C, L) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 2-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, H, W) or (C, H, W) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
-    """The 3-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+    """The transposed convolution of (N, C, D, H, W) or (C, D, H, W) by weight (C, O / groups, *k): (N, O, *out).
+
+    The gradient of a convolution by its input. A size becomes
+    (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    """
 def copysign(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The size of input with the sign of other."""
+    """The size of input with the sign of other.
+
+    Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+    """
 def copysign_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of copysign."""
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation of variables (rows): their covariance over their standard deviations."""
 def cos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The cosine of radians."""
+    """The cosine of radians.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def cos_(input: Tensor) -> Tensor:
     """In-place version of cos."""
 def cosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The hyperbolic cosine."""
+    """The hyperbolic cosine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of cosh."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
@@ -2214,7 +2757,10 @@ def cumsum_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _int | _float | _complex | None = None, dim: _int = -1) -> Tensor:
     """The integrals along dim from the first sample to each of the others."""
 def deg2rad(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Degrees as radians."""
+    """Degrees as radians.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of deg2rad."""
 def det(input: Tensor) -> Tensor:
@@ -2236,7 +2782,10 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The n-th differences of neighbours along dim, with tensors put before and behind first."""
 def digamma(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The derivative of lgamma."""
+    """The derivative of lgamma.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def digamma_(input: Tensor) -> Tensor:
     """In-place version of digamma."""
 def dist(input: Tensor, other: Tensor, p: _int | _float | _complex = 2) -> Tensor:
@@ -2250,7 +2799,7 @@ def divide(input: Tensor | _int | _float | _complex, other: Tensor | _int | _flo
 def divide_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of div."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The sum of products of two vectors."""
+    """The sum of products of two vectors of one size and dtype: (n,) and (n,) -> ()."""
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Each element zero with probability p, the others divided by 1 - p; input if not train."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
@@ -2264,7 +2813,12 @@ def dstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the third dim."""
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
+    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b); "..." stands for dims that broadcast.
+
+    Without "->", labels that come once stay, in alphabetical order. A label twice in one operand is its
+    diagonal. Operands also as a list, or in turn with lists of integers. RuntimeError for labels and sizes
+    that do not fit.
+    """
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
     """weight[indices]: the rows of a matrix. The row padding_idx gets no gradient."""
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -2286,27 +2840,45 @@ def empty_permuted(size: _int | Sequence[_int], physical_layout: _int | Sequence
 def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Uninitialised memory with the given strides."""
 def eq(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input equals other."""
+    """Whether input equals other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def eq_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of eq."""
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether shapes and all elements are equal."""
 def erf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The error function."""
+    """The error function.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def erf_(input: Tensor) -> Tensor:
     """In-place version of erf."""
 def erfc(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """1 - erf(input)."""
+    """1 - erf(input).
+
+    Any shape. Integers give the default floating dtype.
+    """
 def erfc_(input: Tensor) -> Tensor:
     """In-place version of erfc."""
 def erfinv(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverse of the error function."""
+    """The inverse of the error function.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def erfinv_(input: Tensor) -> Tensor:
     """In-place version of erfinv."""
 def exp(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """e to the power of input."""
+    """e to the power of input.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def exp2(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """2 to the power of input."""
+    """2 to the power of input.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def exp2_(input: Tensor) -> Tensor:
     """In-place version of exp2."""
 def exp_(input: Tensor) -> Tensor:
@@ -2318,7 +2890,10 @@ def expand_copy(input: Tensor, *size: _int, implicit: _bool = False, out: Tensor
 def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """expand, copied."""
 def expm1(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """exp(input) - 1, exact near 0."""
+    """exp(input) - 1, exact near 0.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of expm1."""
 def eye(n: _int, m: _int | None = None, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2334,7 +2909,10 @@ def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
 def fill(input: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     """One number (or 0-d tensor) in the shape and dtype of input."""
 def fix(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The integer part."""
+    """The integer part.
+
+    Any shape.
+    """
 def fix_(input: Tensor) -> Tensor:
     """In-place version of trunc."""
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
@@ -2350,27 +2928,48 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
 def float_power(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input to the power of exponent, in double precision."""
+    """input to the power of exponent, in double precision.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def float_power_(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of float_power."""
 def floor(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The greatest integer not above."""
+    """The greatest integer not above.
+
+    Any shape.
+    """
 def floor_(input: Tensor) -> Tensor:
     """In-place version of floor."""
 def floor_divide(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The quotient rounded towards minus infinity."""
+    """The quotient rounded towards minus infinity.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def floor_divide_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of floor_divide."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The larger of two; a nan gives way to a number."""
+    """The larger of two; a nan gives way to a number.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The smaller of two; a nan gives way to a number."""
+    """The smaller of two; a nan gives way to a number.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def fmod(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The remainder with the sign of the dividend, as C's fmod."""
+    """The remainder with the sign of the dividend, as C's fmod.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def fmod_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of fmod."""
 def frac(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input - trunc(input)."""
+    """input - trunc(input).
+
+    Any shape.
+    """
 def frac_(input: Tensor) -> Tensor:
     """In-place version of frac."""
 def frexp(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
@@ -2382,11 +2981,17 @@ def full_like(input: Tensor, fill_value: _int | _float | _complex, *, dtype: _dt
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The greatest common divisor."""
+    """The greatest common divisor.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of gcd."""
 def ge(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is at least other."""
+    """Whether input is at least other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def ge_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of ge."""
 def geqrf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _geqrf_result:
@@ -2400,11 +3005,17 @@ def gradient(input: Tensor, *, spacing: _int | _float | _complex | Sequence[_int
     edge_order: 1 or 2, the order of the estimates at the first and last sample.
     """
 def greater(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is above other."""
+    """Whether input is above other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def greater_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of gt."""
 def greater_equal(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is at least other."""
+    """Whether input is at least other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def greater_equal_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of ge."""
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
@@ -2420,7 +3031,10 @@ def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, 
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """h' after one step of GRU: (B, in) and (B, hidden)."""
 def gt(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is above other."""
+    """Whether input is above other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def gt_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of gt."""
 def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
@@ -2428,11 +3042,17 @@ def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 
 def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Half of one minus a cosine."""
 def hardshrink(input: Tensor, lambd: _int | _float | _complex = 0.5) -> Tensor:
-    """x, 0 where |x| <= lambd."""
+    """x, 0 where |x| <= lambd.
+
+    Any shape.
+    """
 def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The bits of all elements, as float64 or int64, combined by xor: uint64."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """0 below 0, `values` at 0, 1 above."""
+    """0 below 0, `values` at 0, 1 above.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def heaviside_(input: Tensor, values: Tensor) -> Tensor:
     """In-place version of heaviside."""
 def histc(input: Tensor, bins: _int = 100, min: _int | _float | _complex = 0, max: _int | _float | _complex = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2456,19 +3076,31 @@ def hstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim; of vectors, along the first."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """sqrt(input ** 2 + other ** 2) without overflow."""
+    """sqrt(input ** 2 + other ** 2) without overflow.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of hypot."""
 def i0(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The modified Bessel function of order 0."""
+    """The modified Bessel function of order 0.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def i0_(input: Tensor) -> Tensor:
     """In-place version of i0."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The lower regularised incomplete gamma function P(input, other)."""
+    """The lower regularised incomplete gamma function P(input, other).
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def igamma_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of igamma."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The upper regularised incomplete gamma function Q(input, other)."""
+    """The upper regularised incomplete gamma function Q(input, other).
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def igammac_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of igammac."""
 def imag(input: Tensor) -> Tensor:
@@ -2502,19 +3134,37 @@ def inverse(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> T
 def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
     """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
 def isfinite(input: Tensor) -> Tensor:
-    """Whether the element is neither infinite nor nan."""
+    """Whether the element is neither infinite nor nan.
+
+    Any shape. The result is bool.
+    """
 def isin(elements: Tensor | _int | _float | _complex, test_elements: Tensor | _int | _float | _complex, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Whether each element is among test_elements."""
 def isinf(input: Tensor) -> Tensor:
-    """Whether the element is infinite."""
+    """Whether the element is infinite.
+
+    Any shape. The result is bool.
+    """
 def isnan(input: Tensor) -> Tensor:
-    """Whether the element is nan."""
+    """Whether the element is nan.
+
+    Any shape. The result is bool.
+    """
 def isneginf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether the element is -inf."""
+    """Whether the element is -inf.
+
+    Any shape. The result is bool.
+    """
 def isposinf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether the element is +inf."""
+    """Whether the element is +inf.
+
+    Any shape. The result is bool.
+    """
 def isreal(input: Tensor) -> Tensor:
-    """Whether the imaginary part is 0."""
+    """Whether the imaginary part is 0.
+
+    Any shape. The result is bool.
+    """
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
     """The signal (..., time) of spectra (..., frequencies, frames), by least squares: the inverse of stft."""
 def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
@@ -2526,7 +3176,10 @@ def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, 
 def layer_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor:
     """nn.functional.layer_norm."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The least common multiple."""
+    """The least common multiple.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of lcm."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2534,39 +3187,66 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of ldexp."""
 def le(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is at most other."""
+    """Whether input is at most other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def le_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of le."""
 def lerp(input: Tensor, end: Tensor, weight: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input + weight * (end - input), exact at both ends."""
+    """input + weight * (end - input), exact at both ends.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def lerp_(input: Tensor, end: Tensor, weight: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of lerp."""
 def less(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is below other."""
+    """Whether input is below other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def less_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of lt."""
 def less_equal(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is at most other."""
+    """Whether input is at most other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def less_equal_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of le."""
 def lgamma(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The logarithm of |gamma(input)|."""
+    """The logarithm of |gamma(input)|.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def lgamma_(input: Tensor) -> Tensor:
     """In-place version of lgamma."""
 def linspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """`steps` values from start to end, both included; numbers or 0-d tensors."""
 def log(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def log10(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The logarithm to base 10."""
+    """The logarithm to base 10.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def log10_(input: Tensor) -> Tensor:
     """In-place version of log10."""
 def log1p(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """log(1 + input), exact near 0."""
+    """log(1 + input), exact near 0.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def log1p_(input: Tensor) -> Tensor:
     """In-place version of log1p."""
 def log2(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The logarithm to base 2."""
+    """The logarithm to base 2.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def log2_(input: Tensor) -> Tensor:
     """In-place version of log2."""
 def log_(input: Tensor) -> Tensor:
@@ -2574,31 +3254,52 @@ def log_(input: Tensor) -> Tensor:
 def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """log(softmax(input)) along dim, without overflow."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """log(exp(input) + exp(other)) without overflow."""
+    """log(exp(input) + exp(other)) without overflow.
+
+    Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+    """
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """log2(2 ** input + 2 ** other) without overflow."""
+    """log2(2 ** input + 2 ** other) without overflow.
+
+    Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+    """
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """log of the running sums of exp(input) along dim, without overflow."""
 def logdet(input: Tensor) -> Tensor:
-    """log det(A); nan for a negative determinant."""
+    """log det(A) (*) of square matrices (*, n, n); -inf of a singular one, nan for a negative determinant."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether both are nonzero."""
+    """Whether both are nonzero.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def logical_and_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of logical_and."""
 def logical_not(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is zero."""
+    """Whether input is zero.
+
+    Any shape. The result is bool.
+    """
 def logical_not_(input: Tensor) -> Tensor:
     """In-place version of logical_not."""
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether either is nonzero."""
+    """Whether either is nonzero.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def logical_or_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of logical_or."""
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether exactly one is nonzero."""
+    """Whether exactly one is nonzero.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of logical_xor."""
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
+    """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps].
+
+    Any shape. Integers give the default floating dtype.
+    """
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """In-place version of logit."""
 def logspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, base: _float = 10.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2610,7 +3311,10 @@ def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_bias
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """(h', c') after one step: (B, in) and ((B, hidden), (B, hidden)). See nn.LSTMCell."""
 def lt(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input is below other."""
+    """Whether input is below other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def lt_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of lt."""
 def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Any:
@@ -2632,9 +3336,13 @@ def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The elements of input (broadcast with mask) where mask is true, as a vector."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+    """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
+
+    A vector counts as a row in front and as a column behind, and the dim disappears: two vectors give a
+    number. RuntimeError for 0 dims, sizes that do not fit, or two dtypes.
+    """
 def matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+    """The matrix exponential of (*, n, n): Taylor's series of a scaled matrix, then repeated squaring."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """linalg.matrix_power in its older spelling."""
 @overload
@@ -2647,19 +3355,45 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None =
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
     """The largest element, or (values, indices) along dim."""
 def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, L) or (C, L); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
-    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, L) or (C, L); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, H, W) or (C, H, W); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
-    """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
+    """The maximum of each window of (N, C, D, H, W) or (C, D, H, W); and its place, int64, if return_indices.
+
+    stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size
+    becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a
+    last window that reaches over the end counts. RuntimeError where nothing is left.
+    """
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The larger of two; nan if either is."""
+    """The larger of two; nan if either is.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def maximum_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of maximum."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The arithmetic mean."""
+    """The arithmetic mean.
+
+    dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
+    """
 @overload
 def median(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
@@ -2681,11 +3415,16 @@ def min(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None =
 def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
     """The smallest element, or (values, indices) along dim."""
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The smaller of two; nan if either is."""
+    """The smaller of two; nan if either is.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def minimum_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of minimum."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+    """The product of two matrices: (n, k) @ (k, m) -> (n, m); both of one dtype, nothing broadcasts
+    (RuntimeError).
+    """
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _mode_result:
     """The most frequent element along dim (the smallest of several), and where it last is."""
 def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
@@ -2695,19 +3434,28 @@ def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Se
 def msort(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The elements in order along the first dim."""
 def mul(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input * other."""
+    """input * other.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def mul_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of mul."""
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """num_samples indices for each row of weights in input, drawn by them."""
 def multiply(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input * other."""
+    """input * other.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def multiply_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of mul."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Matrix times vector."""
+    """Matrix times vector: (n, m) and (m,) -> (n,); both of one dtype (RuntimeError)."""
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension p."""
+    """The logarithm of the multivariate gamma function of dimension p.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def mvlgamma_(input: Tensor, p: _int) -> Tensor:
     """In-place version of mvlgamma."""
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2725,7 +3473,10 @@ def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor |
 def nanquantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """quantile of what is not nan."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The sum of what is not nan."""
+    """The sum of what is not nan.
+
+    dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
+    """
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """`length` elements from `start` on, along dim."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2741,19 +3492,31 @@ def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 def native_layer_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
 def ne(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input differs from other."""
+    """Whether input differs from other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def ne_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of ne."""
 def neg(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """-input."""
+    """-input.
+
+    Any shape.
+    """
 def neg_(input: Tensor) -> Tensor:
     """In-place version of neg."""
 def negative(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """-input."""
+    """-input.
+
+    Any shape.
+    """
 def negative_(input: Tensor) -> Tensor:
     """In-place version of neg."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The next floating-point number from input towards other."""
+    """The next floating-point number from input towards other.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def nextafter_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of nextafter."""
 @overload
@@ -2772,7 +3535,10 @@ def norm(input: Tensor, p: _int | _float | _complex | str | None = 'fro', dim: _
 def normal(mean: Tensor | _int | _float | _complex, std: Tensor | _int | _float | _complex = 1.0, size: _int | Sequence[_int] | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Normals: normal(mean, std) with a tensor among them, or normal(mean, std, size)."""
 def not_equal(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether input differs from other."""
+    """Whether input differs from other.
+
+    Shapes broadcast, and dtypes are promoted. The result is bool.
+    """
 def not_equal_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of ne."""
 @overload
@@ -2818,11 +3584,17 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The n-th derivative of digamma."""
+    """The n-th derivative of digamma.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def positive(input: Tensor) -> Tensor:
     """input itself."""
 def pow(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input to the power of exponent."""
+    """input to the power of exponent.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def pow_(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of pow."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -2838,7 +3610,10 @@ def qr(input: Tensor, some: _bool = True, *, out: Tensor | Sequence[Tensor] | No
 def quantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The values below which fractions q of the elements lie; nan where one is nan."""
 def rad2deg(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Radians as degrees."""
+    """Radians as degrees.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of rad2deg."""
 @overload
@@ -2874,15 +3649,24 @@ def ravel(input: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor is returned as it is."""
 def reciprocal(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """1 / input."""
+    """1 / input.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def reciprocal_(input: Tensor) -> Tensor:
     """In-place version of reciprocal."""
 def relu(input: Tensor, inplace: _bool = False) -> Tensor:
-    """max(input, 0), nan kept; its gradient at 0 is 0."""
+    """max(input, 0), nan kept; its gradient at 0 is 0.
+
+    Any shape.
+    """
 def relu_(input: Tensor) -> Tensor:
     """In-place version of relu."""
 def remainder(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The remainder with the sign of the divisor, as Python's %."""
+    """The remainder with the sign of the divisor, as Python's %.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def remainder_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of remainder."""
 def renorm(input: Tensor, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2928,7 +3712,10 @@ def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_in
 def rot90(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
     """Turned k times by 90 degrees in the plane of two dims."""
 def round(input: Tensor, *, decimals: _int | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The nearest integer, halves to even; `decimals` digits after the point."""
+    """The nearest integer, halves to even; `decimals` digits after the point.
+
+    Any shape.
+    """
 def round_(input: Tensor, *, decimals: _int | None = None) -> Tensor:
     """In-place version of round."""
 @overload
@@ -2942,11 +3729,17 @@ def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.33333333333333
 def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
     """rrelu in place."""
 def rsqrt(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """1 / sqrt(input)."""
+    """1 / sqrt(input).
+
+    Any shape. Integers give the default floating dtype.
+    """
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of rsqrt."""
 def rsub(input: Tensor, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
-    """other - alpha * input."""
+    """other - alpha * input.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def scalar_tensor(s: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """One number as a 0-d tensor of the default dtype."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2978,33 +3771,57 @@ def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | Sequence
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """input with input.select(dim, index) replaced by src."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
-    """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
+    """elu scaled so that unit variance is kept (arXiv:1706.02515).
+
+    Any shape.
+    """
 def selu_(input: Tensor) -> Tensor:
     """In-place version of selu."""
 def sgn(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The sign; of a complex number, input / |input|."""
+    """The sign; of a complex number, input / |input|.
+
+    Any shape.
+    """
 def sgn_(input: Tensor) -> Tensor:
     """In-place version of sgn."""
 def sigmoid(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """1 / (1 + exp(-input))."""
+    """1 / (1 + exp(-input)).
+
+    Any shape. Integers give the default floating dtype.
+    """
 def sigmoid_(input: Tensor) -> Tensor:
     """In-place version of sigmoid."""
 def sign(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """-1, 0 or 1."""
+    """-1, 0 or 1.
+
+    Any shape.
+    """
 def sign_(input: Tensor) -> Tensor:
     """In-place version of sign."""
 def signbit(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Whether the sign bit is set (of -0.0 too)."""
+    """Whether the sign bit is set (of -0.0 too).
+
+    Any shape. The result is bool.
+    """
 def sin(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The sine of radians."""
+    """The sine of radians.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def sin_(input: Tensor) -> Tensor:
     """In-place version of sin."""
 def sinc(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """sin(pi x) / (pi x), 1 at 0."""
+    """sin(pi x) / (pi x), 1 at 0.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def sinc_(input: Tensor) -> Tensor:
     """In-place version of sinc."""
 def sinh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The hyperbolic sine."""
+    """The hyperbolic sine.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of sinh."""
 def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -3026,11 +3843,17 @@ def split_with_sizes(input: Tensor, split_sizes: _int | Sequence[_int], dim: _in
 def split_with_sizes_copy(input: Tensor, split_sizes: _int | Sequence[_int], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """split_with_sizes, copied."""
 def sqrt(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The square root."""
+    """The square root.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def sqrt_(input: Tensor) -> Tensor:
     """In-place version of sqrt."""
 def square(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input squared."""
+    """input squared.
+
+    Any shape.
+    """
 def square_(input: Tensor) -> Tensor:
     """In-place version of square."""
 @overload
@@ -3068,15 +3891,24 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length:
     normalized: spectra are divided by sqrt(n_fft).
     """
 def sub(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input - alpha * other."""
+    """input - alpha * other.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def sub_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of sub."""
 def subtract(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input - alpha * other."""
+    """input - alpha * other.
+
+    Shapes broadcast, and dtypes are promoted.
+    """
 def subtract_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of sub."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The sum; integers are added up in int64."""
+    """The sum; integers are added up in int64.
+
+    dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
+    """
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _svd_result:
     """(U, S, V) with input = U diag(S) V^H; zeros for U and V without compute_uv."""
 def svd_lowrank(A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -3100,11 +3932,17 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | Sequence[Tensor] | None 
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """gather with indices broadcast to input's other dims; dim None flattens input first."""
 def tan(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tangent of radians."""
+    """The tangent of radians.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def tan_(input: Tensor) -> Tensor:
     """In-place version of tan."""
 def tanh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Any shape. Integers give the default floating dtype.
+    """
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of tanh."""
 def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -3150,7 +3988,10 @@ def true_divide(input: Tensor | _int | _float | _complex, other: Tensor | _int |
 def true_divide_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of div."""
 def trunc(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The integer part."""
+    """The integer part.
+
+    Any shape.
+    """
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of trunc."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -3232,7 +4073,10 @@ def where(condition: Tensor, input: Tensor | _int | _float | _complex, other: Te
 def where(condition: Tensor, input: None = None, other: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input * log(other), 0 where input is 0 (unless other is nan)."""
+    """input * log(other), 0 where input is 0 (unless other is nan).
+
+    Shapes broadcast, and dtypes are promoted. Integers give the default floating dtype.
+    """
 def xlogy_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of xlogy."""
 @overload

@@ -28,7 +28,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.serialization.atomic import _sync_directory
-from rushlight._engine.serialization.background import Early, beside
+from rushlight._engine.serialization.background import WritebackFile, beside
 from rushlight._engine.serialization.json_state import Tensors, decode, encode
 from rushlight._engine.serialization.safetensors import _DTYPES
 
@@ -186,7 +186,7 @@ class Checkpoint:
 
 
 def _write(path: str, pieces: list[Any]) -> None:
-    with io.BufferedWriter(Early(path, "xb")) as file:
+    with io.BufferedWriter(WritebackFile(path, "xb")) as file:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import rushlight
 from rushlight._engine.core.settings import PREFIX, SETTINGS, settings
-from rushlight._engine.kernels.emit.target import Unfit
+from rushlight._engine.kernels.emit.target import UnsupportedProcessor
 from rushlight._engine.kernels.runtime import cache
 from rushlight.standin import status
 from rushlight.version import release
@@ -61,7 +61,7 @@ def _instructions() -> str:
     """The set of instructions that kernels use; what is wrong with the setting where it names none."""
     try:
         return str(rushlight.backends.cpu.get_cpu_capability())
-    except Unfit as error:
+    except UnsupportedProcessor as error:
         return str(error)
 
 

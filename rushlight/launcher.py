@@ -78,6 +78,7 @@ def stand_in(name: str, stamp: str, file: str) -> None:
     del sys.modules[name]
     _find_torch(distributions=False)
     sys.modules[name] = import_module(_ROOTS[name])
+    # for a stand-in alone
     from rushlight.version import __version__, release
 
     if stamp != f"{release} {__version__}":
@@ -85,6 +86,7 @@ def stand_in(name: str, stamp: str, file: str) -> None:
 
 
 def _renew(name: str, file: str) -> None:
+    # for a stand-in alone
     from rushlight.standin import renew
 
     try:
@@ -215,6 +217,7 @@ def main() -> None:
         print(import_module("rushlight.info").report(), end="")
         return
     if first in ("--install-as-torch", "--uninstall-as-torch", "--as-torch-status"):
+        # for a stand-in alone
         from rushlight.standin import main as stand_in_main
 
         sys.exit(stand_in_main(arguments))

@@ -8,7 +8,10 @@ from typing import Any, overload
 
 from rushlight._engine.core.errors import LinAlgError as LinAlgError
 def cholesky(input: Tensor, *, upper: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """L with input = L L^H (U with U^H U, upper=True); LinAlgError unless input is positive-definite."""
+    """L, lower triangular, with input = L L^H (U with U^H U, upper=True): (*, n, n).
+
+    One triangle of the input is read; LinAlgError unless every matrix is positive-definite.
+    """
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_cholesky_ex_result:
     """(L, info): linalg.cholesky that reports the first bad leading minor instead of raising."""
 def cond(input: Tensor, p: int | float | complex | str | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -16,21 +19,29 @@ def cond(input: Tensor, p: int | float | complex | str | None = None, *, out: Te
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The cross product of vectors of three elements along dim; other dims broadcast."""
 def det(A: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The determinants of square matrices."""
+    """The determinants (*) of square matrices (*, n, n)."""
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of the matrices in the last two dims."""
 def eig(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_eig_result:
-    """(eigenvalues, eigenvectors) of square matrices, complex, in no particular order."""
+    """(eigenvalues (*, n), eigenvectors in columns (*, n, n)) of square matrices, complex, in no particular
+    order.
+    """
 def eigh(input: Tensor, UPLO: str = 'L', *, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_eigh_result:
-    """(eigenvalues ascending, eigenvectors) of Hermitian matrices, of which one triangle is read."""
+    """(eigenvalues ascending (*, n), eigenvectors in columns (*, n, n)) of Hermitian matrices (*, n, n).
+
+    UPLO: which triangle is read, "L" or "U". Gradients of eigenvectors are finite for distinct eigenvalues
+    alone.
+    """
 def eigvals(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The eigenvalues of square matrices, complex, in no particular order."""
+    """The eigenvalues (*, n) of square matrices (*, n, n), complex, in no particular order."""
 def eigvalsh(input: Tensor, UPLO: str = 'L', *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The eigenvalues of Hermitian matrices, ascending."""
+    """The eigenvalues (*, n) of Hermitian matrices (*, n, n), ascending; one triangle is read."""
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The first columns of the product of the reflections that (input, tau) hold, as geqrf gives them."""
 def inv(A: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The inverses of square matrices; LinAlgError if one is singular."""
+    """The inverses of square matrices (*, n, n); LinAlgError if one is singular. Prefer solve(A, B) to inv(A)
+    @ B.
+    """
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_inv_ex_result:
     """(inverse, info): linalg.inv that reports singular matrices in info instead of raising."""
 def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_ldl_factor_result:
@@ -48,7 +59,10 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     and "gelss" everything; residuals exist for full rank and more rows than columns, and are empty else.
     """
 def lu(A: Tensor, *, pivot: bool = True, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_lu_result:
-    """(P, L, U) with A = P L U: a permutation, a unit lower and an upper triangular matrix."""
+    """(P, L, U) with A = P L U, of (*, m, n): a permutation, a unit lower and an upper triangular matrix.
+
+    pivot=False: no rows are swapped, P is empty; RuntimeError on the CPU, as in PyTorch.
+    """
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_lu_factor_result:
     """(LU, pivots): L below and U on and above the diagonal of one matrix, and the rows' swaps."""
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_lu_factor_ex_result:
@@ -56,9 +70,13 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """X with A X = B (X A = B, left=False; A^H, adjoint=True), from A's LU decomposition."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+    """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
+
+    A vector counts as a row in front and as a column behind, and the dim disappears: two vectors give a
+    number. RuntimeError for 0 dims, sizes that do not fit, or two dtypes.
+    """
 def matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+    """The matrix exponential of (*, n, n): Taylor's series of a scaled matrix, then repeated squaring."""
 def matrix_norm(input: Tensor, ord: Any = 'fro', dim: int | Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """ord: "fro", "nuc" (sum of singular values), 2, -2 (largest, smallest), 1, -1 (largest, smallest sum of
     a column's absolute values), inf, -inf (of a row's).
@@ -76,21 +94,40 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | Non
 def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """A vector norm over one dim, a matrix norm over two; ord=None is the 2-norm of all elements."""
 def pinv(input: Tensor, rcond: float | Tensor | None = None, hermitian: bool = False, *, atol: float | Tensor | None = None, rtol: float | Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The pseudoinverse; singular values up to max(atol, rtol * the largest) count as zero."""
+    """The pseudoinverse (*, n, m) of (*, m, n); singular values up to max(atol, rtol * the largest) count as
+    zero.
+
+    rtol: the dtype's eps times max(m, n) by default, 0 where atol is given. hermitian: by eigh.
+    """
 def qr(A: Tensor, mode: str = 'reduced', *, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_qr_result:
-    """(Q, R) with A = Q R; mode "reduced", "complete" or "r"."""
+    """(Q, R) with A = Q R, of (*, m, n): Q has orthonormal columns, R is upper triangular.
+
+    mode: "reduced" (Q (m, k), R (k, n), k = min(m, n)), "complete" (Q (m, m), R (m, n)), or "r", with an
+    empty Q.
+    """
 def slogdet(A: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_slogdet_result:
-    """(sign, logabsdet) with det(A) = sign * exp(logabsdet); sign has modulus 1, or is 0."""
+    """(sign, logabsdet), each (*), with det(A) = sign * exp(logabsdet); sign has modulus 1, or is 0 (with
+    -inf).
+    """
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """X with A X = B (X A = B, left=False) for square A; B may be a vector or a batch of them."""
+    """X with A X = B (X A = B, left=False): A (*, n, n), B (*, n, k), or (n,) or (*, n) as vectors; batch
+    dims broadcast.
+
+    LinAlgError if a matrix is singular; RuntimeError unless A is square, floating or complex, and of B's
+    dtype.
+    """
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_solve_ex_result:
     """(X, info): linalg.solve that reports singular matrices in info instead of raising."""
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read."""
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_svd_result:
-    """(U, S, Vh) with A = U diag(S) Vh, singular values descending; full_matrices: square U and Vh."""
+    """(U, S, Vh) with A = U diag(S) Vh, of (*, m, n): singular values S (*, min(m, n)), descending, real.
+
+    full_matrices: U (*, m, m) and Vh (*, n, n), else (*, m, k) and (*, k, n), k = min(m, n). driver is CUDA's
+    alone.
+    """
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The singular values, descending."""
+    """The singular values (*, min(m, n)) of (*, m, n), descending."""
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The inverse for tensordot(input, other, ind): the first `ind` dims against the others."""
 def tensorsolve(input: Tensor, other: Tensor, dims: int | Sequence[int] | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:

@@ -159,6 +159,7 @@ class TensorboardEventHandler:
         self._writer = writer
 
     def __call__(self, event: Event) -> None:
+        """Write the values of one of Stats' events; others are passed over."""
         if event.name != STAT_EVENT:
             return
         for name, value in event.data.items():

@@ -61,6 +61,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 def thread_safe_generator() -> Generator | None:
     """The generator of a DataLoader's worker thread, or None outside of one."""
+    # it loads the workers of loaders
     from rushlight.utils.data.worker import get_worker_info
 
     info = get_worker_info()

@@ -46,6 +46,7 @@ def version(name: str) -> str:
     """The version that a stand-in goes by: what the package's own __version__ says."""
     if name == "torch":
         return torch_version
+    # torchvision may not be wanted
     from rushlight_vision import __version__ as vision_version
 
     return vision_version

@@ -14,6 +14,7 @@ class TVTensor(torch.Tensor):
     least = 0  # dims; missing ones are added in front
 
     def __new__(cls, data: Any, *, dtype: Any = None, requires_grad: bool | None = None) -> Any:
+        """From a tensor, a picture of PIL, or what as_tensor takes; missing dims are added in front."""
         if is_image(data):
             from rushlight_vision.transforms.conversion import pil_to_tensor
 

@@ -25,6 +25,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from rushlight._engine.names.placeholders import prefixes
+
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "rushlight" / "_engine" / "names" / "placeholders.tsv"
 SKIPPED = re.compile(
@@ -136,20 +138,15 @@ def origin(mark: str, modules: dict[str, dict[str, str]]) -> str:
 
 def chosen(modules: dict[str, dict[str, str]], mentioned: set[str]) -> dict[str, dict[str, str]]:
     """Those of public modules and of mentioned ones, and mentioned names that no file shows."""
-    prefixes = {
-        ".".join(parts[:n])
-        for name in mentioned
-        for parts in [name.split(".")]
-        for n in range(1, len(parts) + 1)
-    }
+    wanted = {prefix for name in mentioned for prefix in prefixes(name)}
     kept = {
         module: {
             name: mark
             for name, mark in names.items()
-            if not name.startswith("_") or f"{module}.{name}" in prefixes
+            if not name.startswith("_") or f"{module}.{name}" in wanted
         }
         for module, names in modules.items()
-        if "._" not in module or module in prefixes
+        if "._" not in module or module in wanted
     }
     for full in sorted(mentioned):
         module, _, name = full.rpartition(".")

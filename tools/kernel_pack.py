@@ -82,7 +82,7 @@ def collect() -> None:
     native._code = noted
     try:
         target.sets()
-    except target.Unfit as error:
+    except target.UnsupportedProcessor as error:
         sys.exit(str(error))
     train()
     points()

@@ -1,7 +1,8 @@
 """The layer checker: a folder of the engine imports only itself and folders above it, in small circles.
 
-python tools/layers.py        prints every import that points the wrong way, and every circle of more than
-                              twelve files; exit 1 if any
+python tools/layers.py        prints every import that points the wrong way, every circle of more than
+                              twelve files, and every import inside a function, or for annotations alone,
+                              that does not say why it stands there; exit 1 if any
 """
 
 from __future__ import annotations
@@ -130,14 +131,50 @@ def _reached(edges: dict[str, set[str]], start: str) -> set[str]:
     return seen
 
 
+def unexplained(root: Path) -> list[str]:
+    """Imports of the package that are not at the top of their file, without a comment there or above them."""
+    found = []
+    for path in sorted((root / PACKAGE).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for line in sorted(_late_imports(ast.parse(text))):
+            if not _is_explained(lines, line - 1):
+                found.append(
+                    f"{path.relative_to(root)}:{line}: a late import that does not say why it is late"
+                )
+    return found
+
+
+def _late_imports(tree: ast.Module) -> set[int]:
+    """The lines of the package's imports inside functions, and of `if TYPE_CHECKING:`."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            found.add(node.lineno)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for part in ast.walk(node):
+                if isinstance(part, ast.ImportFrom) and (part.module or "").split(".")[0] == PACKAGE:
+                    found.add(part.lineno)
+    return found
+
+
+def _is_explained(lines: list[str], index: int) -> bool:
+    """Whether a comment stands on a line, or above it with nothing but other imports in between."""
+    while index >= 0 and lines[index].lstrip().startswith(("from ", "import ", "if TYPE_CHECKING")):
+        if "#" in lines[index]:
+            return True
+        index -= 1
+    return index >= 0 and lines[index].lstrip().startswith("#")
+
+
 def main() -> int:
     """Print the violations; the exit status says whether there are any."""
     root = Path(__file__).resolve().parent.parent
-    found = violations(root)
+    found = violations(root) + unexplained(root)
     for circle in circles(graph(root)):
         if len(circle) > LARGEST_CIRCLE:
             found.append(f"a circle of {len(circle)} files: {', '.join(circle)}")
-    print("\n".join(found) or "layers: every import points up")
+    print("\n".join(found) or "layers: every import points up, and late ones say why")
     return 1 if found else 0
 
 

@@ -21,6 +21,8 @@ The table is `tools/programs/table.toml`, a row for each program:
               other instructions of the processor, and numbers may be ten times as far from PyTorch's as
               those are
     timeout   seconds (240 where nothing is said)
+    environment   variables for both sides
+    without   packages that the program is to find missing, on both sides (what it says that it does without)
 
 A program is run by `tools/programs/seeded.py`: as `__main__`, from seeds that are set, and what its
 variables hold at the end is printed as sums, so that a program that prints nothing can be compared, too.
@@ -72,6 +74,8 @@ class Program:
     why: str = ""
     chaotic: str = ""
     timeout: float = 240
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    without: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def tests(self) -> bool:
@@ -111,15 +115,15 @@ OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ON
 
 
 def run(
-    program: Program, python: list[str], checkouts: Path, room: Path, more: dict[str, str] | None = None
+    program: Program, python: list[str], checkouts: Path, workdir: Path, more: dict[str, str] | None = None
 ) -> Outcome:
-    """Runs a program in a fresh room, with more variables of the environment."""
-    shutil.rmtree(room, ignore_errors=True)
+    """Runs a program in a fresh folder, with more variables of the environment."""
+    shutil.rmtree(workdir, ignore_errors=True)
     if program.checkout:
         source = checkouts / program.checkout.replace("/", "+")
-        shutil.copytree(source, room, ignore=shutil.ignore_patterns(".git"), symlinks=True)
+        shutil.copytree(source, workdir, ignore=shutil.ignore_patterns(".git"), symlinks=True)
     else:
-        room.mkdir(parents=True)
+        workdir.mkdir(parents=True)
     env = (
         os.environ
         | {
@@ -130,26 +134,28 @@ def run(
             "HF_HUB_OFFLINE": "1",
             "TQDM_DISABLE": "1",
             "WANDB_MODE": "disabled",
-            "PYTHONPATH": str(room),
-            "HOME": str(room.parent),
+            "PYTHONPATH": str(workdir),
+            "PROGRAM_WITHOUT": " ".join(program.without),
+            "HOME": str(workdir.parent),
         }
+        | program.environment
         | (more or {})
     )
     if program.prepare:
         first, *rest = program.prepare.split()
         subprocess.run(
             [*python, str(HERE / first), *rest],
-            cwd=room / program.folder,
+            cwd=workdir / program.folder,
             env=env,
             check=True,
             timeout=program.timeout,
         )
     start = time.perf_counter()
-    said, told = room.parent / f"{room.name}.out", room.parent / f"{room.name}.err"
+    said, told = workdir.parent / f"{workdir.name}.out", workdir.parent / f"{workdir.name}.err"
     with open(said, "w+") as out, open(told, "w+") as err:
         child = subprocess.Popen(
             command(program, python),
-            cwd=room / program.folder,
+            cwd=workdir / program.folder,
             env=env,
             stdout=out,
             stderr=err,
@@ -240,27 +246,27 @@ def identity(program: Program) -> list[str]:
 
 def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
     """Runs a program on both sides and keeps what came out."""
-    room = args.work / program.name
-    room.mkdir(parents=True, exist_ok=True)
-    kept = room / "torch.json"
+    workdir = args.work / program.name
+    workdir.mkdir(parents=True, exist_ok=True)
+    kept = workdir / "torch.json"
     key = identity(program)
     stored = json.loads(kept.read_text()) if kept.exists() and not args.again else {}
     if stored.get("key") == key and stored["outcome"]["code"] in (0, 1 if program.tests else 0):
         theirs = Outcome(**stored["outcome"])
     else:
-        theirs = run(program, [args.torch], args.checkouts, room / "torch")
+        theirs = run(program, [args.torch], args.checkouts, workdir / "torch")
         stored = {"key": key, "outcome": dataclasses.asdict(theirs), "again": None}
         if program.chaotic:
-            again = run(program, [args.torch], args.checkouts, room / "again", OTHER_KERNELS)
+            again = run(program, [args.torch], args.checkouts, workdir / "again", OTHER_KERNELS)
             stored["again"] = dataclasses.asdict(again)
         kept.write_text(json.dumps(stored))
     third = Outcome(**stored["again"]) if stored.get("again") else None
-    ours = run(program, [args.rushlight, "-m", "rushlight"], args.checkouts, room / "rushlight")
+    ours = run(program, [args.rushlight, "-m", "rushlight"], args.checkouts, workdir / "rushlight")
     found = verdict(program, theirs, ours, third) | {"times": [theirs.seconds, ours.seconds]}
     if not program.tests and theirs.code:
         last = theirs.errors.strip().split("\n")[-1][:300]
         found["wrong"].insert(0, f"PyTorch ended with {theirs.code}: {last}")
-    (room / "verdict.json").write_text(json.dumps(found))
+    (workdir / "verdict.json").write_text(json.dumps(found))
     return found
 
 

@@ -26,6 +26,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -179,25 +180,36 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _statements(handler.body)
 
 
-def supply_imports(source: str) -> None:
-    """See that all that a helper imports from torch is there to be imported."""
+def supply_imports(source: str, package: str = "") -> None:
+    """See that all that a helper imports from torch is there to be imported.
+
+    package: what its relative imports start from, where these are no helpers (torch._dynamo).
+    """
     for statement in _statements(ast.parse(source).body):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
                 if _is_torch(alias.name):
                     _module(alias.name)
-        elif isinstance(statement, ast.ImportFrom) and not statement.level and _is_torch(statement.module):
+        elif isinstance(statement, ast.ImportFrom):
+            above = package if statement.level == 1 else ""
+            module = ".".join(filter(None, (above, statement.module)))
+            if (statement.level and not above) or not _is_torch(module):
+                continue
             for alias in statement.names:
                 if alias.name != "*":
-                    _supply(str(statement.module), alias.name)
+                    _supply(module, alias.name)
 
 
 class _HelperLoader(SourceFileLoader):
     """Loads a helper once what it imports is there."""
 
     def exec_module(self, module: ModuleType) -> None:
-        supply_imports(self.get_data(self.path).decode())
+        beside = "torch._dynamo" if module.__name__ in _BESIDE else ""
+        supply_imports(self.get_data(self.path).decode(), beside)
         super().exec_module(module)
+
+
+_BESIDE = ("rushlight._dynamo.testing", "rushlight._dynamo.test_case")  # helpers outside torch/testing
 
 
 class _HelperFinder:
@@ -205,6 +217,9 @@ class _HelperFinder:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name in _BESIDE:
+            file = str(Path(HELPERS).parent / "_dynamo" / f"{name.rpartition('.')[2]}.py")
+            return spec_from_file_location(name, file, loader=_HelperLoader(name, file))
         if not name.startswith("rushlight.testing._"):
             return None
         spec = PathFinder.find_spec(name, path)

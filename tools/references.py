@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/walks.md", "CONTRIBUTING.md")
+PAGES = ("docs/design.md", "docs/walks.md", "CONTRIBUTING.md")
 REFERENCE = re.compile(r"`((?:\w+/)*\w+\.py):(\d+) ([\w.]+)`")
 
 

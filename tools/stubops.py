@@ -19,6 +19,7 @@ from stubtypes import Scope
 
 from rushlight._engine.core.results import TYPES
 from rushlight._engine.dispatch.runners.pointwise import public_params
+from rushlight._engine.ops.help_text import help_text
 from rushlight._engine.ops.signature import REQUIRED, Param
 from rushlight._engine.ops.table import Row
 
@@ -162,7 +163,7 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
     params = list(row.params if writes or row.kind != "pointwise" else public_params(row))
     if row.out and not writes and "nn.functional" not in row.where:
         params.append(Param("out", "Tensor | None", None, True))
-    doc = f"In-place version of {row.name}." if writes else row.doc
+    doc = f"In-place version of {row.name}." if writes else help_text(row)
     if method:
         params = [_renamed(p, _METHOD_PARAMETERS.get((row.name, p.name), p.name)) for p in params]
     typed = [(p, parameter_type(p, known)) for p in sorted(params, key=_late)]

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import itertools
 import json
+import linecache
 import re
 import sys
 import warnings
@@ -33,7 +35,8 @@ DTYPES = (
     "complex128"
 ).split()
 WAYS = (
-    "dtypes strides meta vmap jvp trace export deterministic sizes dims layouts out inplace mistyped cuda"
+    "dtypes strides meta vmap jvp trace script export onnx deterministic sizes dims layouts out inplace "
+    "mistyped cuda"
 ).split()
 # What stands in turn for each argument of a call, where it has no business or hardly any.
 STRANGERS: dict[str, Any] = {
@@ -174,6 +177,31 @@ class Sweep:
             return package.jit.trace(one, tuple(tensors), check_trace=False, strict=False)(*tensors)
 
         return self.programs(op, target, "trace", use)
+
+    def script(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """torch.jit.script of a function whose text calls the operator on its tensors and constants."""
+
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
+            text, tensors = spelled(package, target.path, x, args, kwargs)
+            return package.jit.script(defined(package, text))(*tensors)
+
+        return self.programs(op, target, "script", use)
+
+    def onnx(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """torch.onnx.export by Rushlight, run by onnxruntime, beside PyTorch's eager results."""
+        exact = op.name not in self.h.UNINITIALISED and not DRAWS.search(op.name)
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
+            theirs, _ = self.both(target, lambda _, f, x, a, k: f(x, *a, **k), sample)
+            if isinstance(theirs, Exception) or not exact:
+                continue
+            parts = self.mine.adopt((sample.input, sample.args, sample.kwargs))
+            try:
+                mine: Any = through_onnx(self.call(self.mine, target), *parts)
+            except Exception as error:
+                mine = error
+            theirs = [v.detach() for v in tree_leaves(theirs) if isinstance(v, torch.Tensor)]
+            if text := differ(theirs, mine, values=True, phases=op.name in PHASES):
+                yield "onnx", f"[{n}] {text}"
 
     def export(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """torch.export of a module that calls the operator, and what the program gives."""
@@ -379,8 +407,8 @@ class Sweep:
         """Inputs laid out otherwise: dims turned round, with gaps, behind others in memory, expanded."""
 
         def gaps(v: Any) -> Any:
-            room = v.new_zeros((*v.shape, 2)) if v.ndim else v.new_zeros(3)[1]
-            return room[..., 1].copy_(v) if v.ndim else room.copy_(v)
+            wider = v.new_zeros((*v.shape, 2)) if v.ndim else v.new_zeros(3)[1]
+            return wider[..., 1].copy_(v) if v.ndim else wider.copy_(v)
 
         def turned(v: Any) -> Any:
             order = tuple(reversed(range(v.ndim)))
@@ -510,6 +538,57 @@ def alone(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> tuple[Callabl
         return f(x, *args, **kwargs)
 
     return one, [leaves[i].detach() for i in at]
+
+
+def spelled(package: Any, path: str, x: Any, args: Any, kwargs: Any) -> tuple[str, list[Any]]:
+    """A function's text that makes the call of its tensors, and these; ValueError where it has none."""
+    tensors: list[Any] = []
+
+    def literal(value: Any) -> str:
+        if isinstance(value, package.Tensor):
+            tensors.append(value.detach())
+            return f"t{len(tensors) - 1}"
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+            inside = ", ".join(map(literal, value))
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+        if isinstance(value, (package.dtype, package.layout, package.memory_format)):
+            return str(value)
+        if isinstance(value, package.device):
+            return f'torch.device("{value}")'
+        if value is None or type(value) in (bool, int, str) or (type(value) is float and value - value == 0):
+            return repr(value)
+        raise ValueError(f"{type(value)} has no spelling")
+
+    given = [literal(x), *map(literal, args)]
+    given += [f"{name}={literal(value)}" for name, value in kwargs.items()]
+    name = f"torch.{path}"
+    if path.startswith("Tensor."):
+        name = f"{given.pop(0)}.{path.removeprefix('Tensor.')}"
+    head = ", ".join(f"t{i}: Tensor" for i in range(len(tensors)))
+    return f"def f({head}):\n    return {name}({', '.join(given)})\n", tensors
+
+
+def defined(package: Any, text: str) -> Any:
+    """The function of a text, which its source can be asked of."""
+    file = f"<sweep {len(linecache.cache)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space: dict[str, Any] = {"torch": package, "Tensor": package.Tensor, "__name__": "sweep_text"}
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
+
+
+def through_onnx(f: Any, x: Any, args: Any, kwargs: Any) -> list[Any]:
+    """What onnxruntime gives for Rushlight's export of a call."""
+    import onnxruntime
+
+    one, tensors = alone(rushlight, f, x, args, kwargs)
+    module = type("Calls", (rushlight.nn.Module,), {"forward": lambda self, *given: one(*given)})()
+    file = io.BytesIO()
+    rushlight.onnx.export(module, tuple(tensors), file)
+    session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+    named = zip(session.get_inputs(), tensors, strict=False)
+    found = session.run(None, {place.name: tensor.numpy() for place, tensor in named})
+    return [rushlight.from_numpy(v) for v in found]
 
 
 def with_input(sample: Any, x: Any, args: Any = None, kwargs: Any = None) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.core.settings import settings
-from rushlight._engine.devices.cuda.driver.blas import Stand
+from rushlight._engine.devices.cuda.driver.blas import Override
 from rushlight._engine.kernels.emit import target
 from tests.cuda import fake_driver
 
@@ -29,7 +29,7 @@ def install() -> None:
     driver = fake_driver.FakeDriver(devices=1, memory=4 << 30)
     driver.__dict__["cuLaunchKernel"] = nothing
     fake_driver.install(driver)
-    Stand.library.cublasLtMatmul = nothing
+    Override.library.cublasLtMatmul = nothing
     settings.cuda = "driver"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar, overload
@@ -10,6 +11,7 @@ from weakref import WeakSet
 
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
+from rushlight._dynamo.registry import list_backends as list_backends, resolve
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.trace.compiled import Compiled
 from rushlight._engine.trace.eager_backends import Eager
@@ -18,7 +20,6 @@ from rushlight.nn import Module
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _REPLAYED = ("reduce-overhead", "max-autotune")
-BACKENDS = ("inductor", "eager", "aot_eager")
 _Given = TypeVar("_Given", bound=Callable[..., Any])
 _all: WeakSet[Any] = WeakSet()
 
@@ -26,8 +27,15 @@ _all: WeakSet[Any] = WeakSet()
 _DEFAULT: list[Any] = ["inductor"]
 
 
-class InvalidBackend(RuntimeError):
-    """`backend=` names none that is here."""
+class _Inside(threading.local):
+    """Whether this thread runs a compiled function: programs branch on is_compiling(). False: a disabled one
+    inside; None: neither.
+    """
+
+    compiled: bool | None = None
+
+
+_INSIDE = _Inside()
 
 
 # What comes back is called, and looked into, as what was given.
@@ -124,7 +132,7 @@ def compile(
 
 
 def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
-    chosen = backend or _DEFAULT[0]
+    chosen = resolve(backend or _DEFAULT[0])
     if callable(chosen):
         runner: Any = import_module("rushlight._dynamo.backends").Handed(function, chosen, fullgraph)
     else:
@@ -134,9 +142,14 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
 
     @functools.wraps(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        return runner(*args, **kwargs)
+        before, _INSIDE.compiled = _INSIDE.compiled, True
+        try:
+            return runner(*args, **kwargs)
+        finally:
+            _INSIDE.compiled = before
 
     setattr(compiled, "_runner", runner)
+    setattr(compiled, "_torchdynamo_orig_callable", function)
     return compiled
 
 
@@ -149,11 +162,7 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
     for key in (options or {}).keys() - {"memory_budget"}:
         raise RuntimeError(f"Unexpected optimization option {key}: expected memory_budget")
-    if backend is not None and not callable(backend) and backend not in BACKENDS:
-        raise InvalidBackend(
-            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for "
-            f"available backends: {', '.join(BACKENDS)}."
-        )
+    resolve(backend)
 
 
 # --- torch.compiler -------------------------------------------------------------------------------
@@ -166,8 +175,8 @@ def reset() -> None:
 
 
 def is_compiling() -> bool:
-    """Whether a call is being recorded."""
-    return bool(TAPE)
+    """Whether this runs inside a compiled function, at each of its calls, or torch.export records it."""
+    return bool(TAPE) if _INSIDE.compiled is None else _INSIDE.compiled
 
 
 def is_exporting() -> bool:
@@ -183,7 +192,11 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     @functools.wraps(fn)
     def plain(*args: Any, **kwargs: Any) -> Any:
         escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
-        return fn(*args, **kwargs)
+        before, _INSIDE.compiled = _INSIDE.compiled, False
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            _INSIDE.compiled = before
 
     return plain
 
@@ -198,11 +211,6 @@ def set_default_backend(backend: Any) -> None:
 def get_default_backend() -> Any:
     """What compile() takes where it is given no `backend`."""
     return _DEFAULT[0]
-
-
-def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """The names that `backend=` takes."""
-    return list(BACKENDS)
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -13,6 +13,7 @@ class OptimizedModule(Module):
     def __init__(self, module: Module, make: Any) -> None:
         super().__init__()
         self._orig_mod = module
+        self.__dict__["dynamo_ctx"] = make
         self.__dict__["_compiled"] = made = make(module.__call__)
         self.__dict__["_runner"] = made._runner
         self.training = module.training

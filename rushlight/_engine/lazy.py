@@ -47,7 +47,7 @@ def public(homes: Mapping[str, str]) -> list[str]:
     return sorted(name for name, home in homes.items() if home != ".")
 
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the same class, without a module more to load
     from types import ModuleType as _Module
 else:
     _Module = type(sys)

@@ -43,6 +43,7 @@ def heard(formula: Any, values: tuple[Any, ...]) -> Any:
 
 
 def _tell(name: str, args: tuple[Any, ...], once: Callable[[], Any]) -> Any:
+    # it loads once somebody listens
     from rushlight._torch_dispatch import methods
 
     return methods.ask(name, args, {}, once)

@@ -13,14 +13,13 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.dispatch import interpreters, methods as plain_methods
+from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
 from rushlight._torch_dispatch import classes, delivery
 from rushlight.export import overloads
 
-_ABSENT = object()
-_ACTIVE: list[None] = []
-_DISPLACED: dict[str, Any] = {}
+_REPLACED = ReplacedMethods()
 _PLAIN: dict[str, Any] = {}
 
 
@@ -196,27 +195,14 @@ def _telling(name: str) -> Callable[..., Any]:
 
 def enter() -> None:
     """A mode begins."""
-    if not _ACTIVE:
-        for name in _TOLD:
-            made = _telling(name)
-            _DISPLACED[name] = Tensor.__dict__.get(name, _ABSENT)
-            setattr(Tensor, name, made)
-    _ACTIVE.append(None)
+    _REPLACED.enter(_TOLD, _telling)
     WRAPPED.add(LISTENING)
 
 
 def leave() -> None:
     """It ends."""
-    _ACTIVE.pop()
-    if not _ACTIVE:
-        for name, plain in _DISPLACED.items():
-            if plain is _ABSENT:
-                delattr(Tensor, name)
-            else:
-                setattr(Tensor, name, plain)
-        _DISPLACED.clear()
-        if not interpreters.BELOW:
-            WRAPPED.discard(LISTENING)
+    if _REPLACED.leave() and not interpreters.BELOW:
+        WRAPPED.discard(LISTENING)
 
 
 def adopt(cls: type) -> None:

@@ -86,6 +86,7 @@ class autocast:
         state.set_autocast_cache_enabled(keeps_weights)
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, run under this autocast at each call; TypeError for what is not callable."""
         if not callable(func):
             raise TypeError(
                 f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you "

@@ -28,6 +28,7 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Begin a level of dual numbers; RuntimeError inside another one."""
+    # few programs differentiate forwards
     from rushlight._engine.transforms.tangents import Forward
 
     if _levels:
@@ -61,7 +62,12 @@ def _level(what: str) -> Any:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
-    """`tensor` with a tangent of its shape: ops on it give results with tangents."""
+    """`tensor` with a tangent of its shape and dtype: ops on it give results with tangents. Inside a level
+    alone.
+
+    RuntimeError outside every level, and where shapes differ; ValueError for integers.
+    """
+    # few programs differentiate forwards
     from rushlight.func.derivatives import make
 
     return make(tensor, tangent, _level("create a dual Tensor for forward AD"))
@@ -81,6 +87,7 @@ def _is_fwd_grad_enabled() -> bool:
 
 
 def _forward() -> Any:
+    # few programs differentiate forwards
     from rushlight._engine.transforms.tangents import Forward
 
     return Forward

@@ -162,7 +162,11 @@ class _Point:
 
 
 def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(inputs), v times its Jacobian); v may be left away where func gives one number."""
+    """(func(inputs), v times its Jacobian); v may be left away where func gives one number.
+
+    inputs: a tensor or a tuple; v like the results. create_graph: the answers can be differentiated. strict:
+    RuntimeError where a result does not depend on an input, which else counts as zeros.
+    """
     with torch.enable_grad():
         point = _Point(func, inputs, "vjp", strict, create_graph)
         vs = _like(v, point.outs, "vjp", "user-provided function returns", point.many_outs, create_graph)
@@ -173,7 +177,11 @@ def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 
 
 def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(func(inputs), its Jacobian times v); v may be left away where the input is one number."""
+    """(func(inputs), its Jacobian times v); v may be left away where the input is one number.
+
+    By two backward passes; func.jvp takes one forward pass. v like the inputs; create_graph and strict as of
+    vjp.
+    """
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "jvp")
         vs = _like(
@@ -317,7 +325,10 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a function with one number as its result; for a tuple of inputs, a tuple of tuples."""
+    """The Hessian of a function with one number as its result: input shape + input shape.
+
+    For a tuple of inputs, a tuple of tuples. Options as of jacobian.
+    """
     ins, many = _tuple(inputs, "inputs", "hessian"), isinstance(inputs, tuple)
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
@@ -349,17 +360,24 @@ def hessian(
     return found if many else found[0][0]
 
 
+def _gradients(
+    name: str, func: Func, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[_Point, Any, Any]:
+    """(the point, v as the inputs are, the gradients there) of a function with one number as its result."""
+    ins = _tuple(inputs, "inputs", name)
+    several = isinstance(inputs, tuple)
+    vs = _like(v, ins, name, "input to the user-provided function is", several, create_graph)
+    point = _Point(func, inputs, name, strict, create_graph)
+    point.number(name)
+    grads = _pulled(point.outs, point.ins, None, True)
+    _check_tracked(grads, "jacobian", strict)
+    return point, vs, grads
+
+
 def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(inputs), v times its Hessian): v may be left away where the input is one number."""
     with torch.enable_grad():
-        ins = _tuple(inputs, "inputs", "vhp")
-        vs = _like(
-            v, ins, "vhp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph
-        )
-        point = _Point(func, inputs, "vhp", strict, create_graph)
-        point.number("vhp")
-        grads = _pulled(point.outs, point.ins, None, True)
-        _check_tracked(grads, "jacobian", strict)
+        point, vs, grads = _gradients("vhp", func, inputs, v, create_graph, strict)
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
         found = _pulled(grads, point.ins, vs, create_graph)
         found = _filled(found, point.ins, strict, create_graph, "double_back")
@@ -369,14 +387,7 @@ def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(inputs), its Hessian times v): v may be left away where the input is one number."""
     with torch.enable_grad():
-        ins = _tuple(inputs, "inputs", "hvp")
-        vs = _like(
-            v, ins, "hvp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph
-        )
-        point = _Point(func, inputs, "hvp", strict, create_graph)
-        point.number("hvp")
-        grads = _pulled(point.outs, point.ins, None, True)
-        _check_tracked(grads, "jacobian", strict)
+        point, vs, grads = _gradients("hvp", func, inputs, v, create_graph, strict)
         through = tuple(torch.zeros_like(t, requires_grad=True) for t in point.ins)
         double = _pulled(grads, point.ins, through, True)
         _check_tracked(double, "grad_inputs", strict)

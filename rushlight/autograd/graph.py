@@ -12,7 +12,7 @@ from rushlight._engine.autograd.function import FunctionCtx
 from rushlight._engine.autograd.hooks import Handle, current_run, queue_callback
 from rushlight._engine.autograd.node import GradientEdge, Node as _Node, get_gradient_edge
 from rushlight._engine.autograd.node_classes import DelayedError, UndefinedGrad
-from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, pop, push
+from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, pop, push, refusal, refuse
 from rushlight._engine.tensors.tensor import Tensor, storage
 
 __all__ = [
@@ -78,10 +78,8 @@ class save_on_cpu(saved_tensors_hooks):
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Inside, saved-tensor hooks raise RuntimeError(error_message); so does coming here under some."""
-    if HOOKS.stack:
-        raise RuntimeError(error_message)
-    before = HOOKS.refusal
-    HOOKS.refusal = error_message
+    before = refusal()
+    refuse(error_message)
     try:
         yield
     finally:
@@ -95,6 +93,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[Any]:
     Gives the context that keeps the copies. Both passes must run inside: AssertionError otherwise;
     RuntimeError where contexts are nested.
     """
+    # few programs allow writes to what is saved
     from rushlight.autograd.saved_mutation import CloneBeforeWrite, Context
 
     if Context.current is not None:

@@ -197,6 +197,7 @@ def tangents(
     func: Function, inputs: tuple[Any, ...], given: dict[int, Any], dtypes: bool = False
 ) -> list[Any]:
     """The tangents of all results, from those of inputs (None: no dual tensor); None where there is none."""
+    # few programs differentiate forwards
     from rushlight.autograd.forward_ad import dual_level, make_dual, unpack_dual
 
     with dual_level():

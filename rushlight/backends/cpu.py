@@ -5,6 +5,7 @@ from __future__ import annotations
 
 def get_cpu_capability() -> str:
     """ "AVX512", "AVX2", "NEON" or "DEFAULT": what generated kernels use."""
+    # it loads llvmlite
     from rushlight._engine.kernels.emit import target
 
     if not target.available():

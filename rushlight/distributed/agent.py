@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rushlight.distributed.hub.messages import Line, Lost
+from rushlight.distributed.hub.messages import Connection, ConnectionLost
 from rushlight.distributed.hub.nodes import SILENCE
 from rushlight.distributed.hub.server import Hub, in_thread
 
@@ -51,7 +51,7 @@ class Agent:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.hub = plan, self._own_hub(plan)
         self.port = self.hub.port if self.hub is not None else plan.port
-        self._line = Line(plan.host, self.port, plan.timeout)
+        self._line = Connection(plan.host, self.port, plan.timeout)
         self._events: queue.Queue[tuple[Any, ...]] = queue.Queue()
         self._workers: dict[int, subprocess.Popen[bytes]] = {}  # by local rank, those that run
         self._first = self._attempt = 0
@@ -102,7 +102,7 @@ class Agent:
         try:
             while True:
                 self._events.put(tuple(part.decode() for part in self._line.receive()))
-        except Lost:
+        except ConnectionLost:
             self._events.put(("lost",))
 
     def _beat(self) -> None:
@@ -110,7 +110,7 @@ class Agent:
             while True:
                 self._line.send("beat")
                 time.sleep(1.0)
-        except Lost:
+        except ConnectionLost:
             pass
 
     def _next(self) -> int | None:

@@ -13,6 +13,7 @@ def is_available() -> bool:
 
 
 def __getattr__(name: str) -> Any:
+    # for the error alone
     from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)

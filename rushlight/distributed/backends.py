@@ -49,6 +49,7 @@ def is_gloo_available() -> bool:
 
 def is_mpi_available() -> bool:
     """Whether MPI's packages are installed."""
+    # it loads NumPy and the hub
     from rushlight.distributed.communication.wire import installed
 
     return installed()

@@ -11,7 +11,7 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight.distributed.backends import Backend, checked_backend
-from rushlight.distributed.communication.lanes import Lane, Operation, Steps, Transfers
+from rushlight.distributed.communication.operation_queue import Operation, OperationQueue, Steps, Transfers
 from rushlight.distributed.communication.wire import INSTALL, SoloWire, installed, start_mpi
 from rushlight.distributed.communication.work import Work
 from rushlight.distributed.hub.watch import Watch
@@ -37,7 +37,7 @@ class ProcessGroup:
     ) -> None:
         self.group_name, self.group_desc, self.ranks, self.wire = name, desc, ranks, wire
         self.timeout, self.backend, self.store = timeout, backend, store
-        self.lane = Lane(name, ranks, watch, timeout.total_seconds())
+        self.queue = OperationQueue(name, ranks, watch, timeout.total_seconds())
         self.transfers = Transfers(f"{name} transfers", ranks, watch, timeout.total_seconds())
 
     def rank(self) -> int:
@@ -62,10 +62,10 @@ class ProcessGroup:
         timeout: timedelta | None = None,
     ) -> Work | None:
         """Enter an operation; its Work if it is to go on in the background, else None when it is over."""
-        operation = self.lane.submit(name, steps, note, async_op, timeout)
+        operation = self.queue.submit(name, steps, note, async_op, timeout)
         if async_op:
             return Work(operation, result)
-        self.lane.finish(operation)
+        self.queue.finish(operation)
         if operation.error is not None:
             raise operation.error
         return None
@@ -85,8 +85,8 @@ class _World:
         """What this rank is in the middle of, for others that wait for it."""
         places = []
         for group in list(self.groups.values()):
-            running: Operation | None = group.lane.current
-            doing = f"in {running}" if running is not None else f"after {group.lane.last}"
+            running: Operation | None = group.queue.current
+            doing = f"in {running}" if running is not None else f"after {group.queue.last}"
             places.append(f"group {group.group_name!r}: {doing}")
         return "; ".join(places) or "in no group"
 
@@ -211,7 +211,7 @@ def _end(wire: SoloWire) -> None:
 
 def _leave() -> None:
     if world.default is not None and world.default.size() > 1:
-        counters = {name: member.lane.number for name, member in world.groups.items()}
+        counters = {name: member.queue.number for name, member in world.groups.items()}
         world.watch.leave(counters, LINGER, world.default.wire.poll)
 
 
@@ -228,12 +228,12 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     if chosen.group_name not in world.groups:
         raise ValueError("Invalid process group specified")
     if chosen is not world.default:
-        chosen.lane.close()
+        chosen.queue.close()
         del world.groups[chosen.group_name]
         return
     _leave()
     for member in world.groups.values():
-        member.lane.close()
+        member.queue.close()
     world.groups.clear()
     world.default = None
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.errors import DistNetworkError, DistStoreError
-from rushlight.distributed.hub.messages import Line, Lost, pack, unpack
+from rushlight.distributed.hub.messages import Connection, ConnectionLost, pack, unpack
 
 Change = Callable[["bytes | None"], "bytes | None"]
 
@@ -242,9 +242,9 @@ class TCPStore(Store):
         if world_size is not None and world_size > 0 and wait_for_workers:
             self._wait_for(world_size)
 
-    def _connected(self) -> Line:
+    def _connected(self) -> Connection:
         try:
-            return Line(self.host, self.port, self._timeout.total_seconds())
+            return Connection(self.host, self.port, self._timeout.total_seconds())
         except OSError as error:
             raise DistNetworkError(str(error)) from None
 
@@ -272,7 +272,7 @@ class TCPStore(Store):
     def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
         try:
             kind, *values = self._line.call(*fields)
-        except Lost as error:
+        except ConnectionLost as error:
             raise DistNetworkError(f"the store at {self.host}:{self.port} has gone: {error}") from None
         if kind == b"timeout":
             raise DistStoreError(
@@ -283,18 +283,23 @@ class TCPStore(Store):
         return values
 
     def get(self, key: str) -> bytes:
+        """The value of a key, waited for until the store's timeout (DistStoreError)."""
         return self._ask("get", self._timeout.total_seconds(), key)[0]
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        """Wait until all keys have values; DistStoreError after `timeout`, by default the store's."""
         self._ask("wait", (timeout or self._timeout).total_seconds(), *keys)
 
     def check(self, keys: Sequence[str]) -> bool:
+        """Whether all keys have values now."""
         return self._ask("check", *keys)[0] == b"1"
 
     def list_keys(self) -> list[str]:
+        """All keys that have values."""
         return [key.decode() for key in self._ask("list_keys")]
 
     def clone(self) -> TCPStore:
+        """Another connection to the same server."""
         return TCPStore(self.host, self.port, None, False, self._timeout)
 
 
@@ -349,25 +354,32 @@ class PrefixStore(Store):
 
     @property
     def timeout(self) -> timedelta:
+        """How long get and wait of the store below wait."""
         return self.underlying_store.timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
+        """Set that of the store below."""
         self.underlying_store.set_timeout(timeout)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        """Wait for keys of this prefix."""
         self.underlying_store.wait([self._key(key) for key in keys], timeout)
 
     def check(self, keys: Sequence[str]) -> bool:
+        """Whether all these keys of the prefix have values now."""
         return self.underlying_store.check([self._key(key) for key in keys])
 
     def num_keys(self) -> int:
+        """The number of keys in the store below, those of other prefixes too."""
         return self.underlying_store.num_keys()
 
     def list_keys(self) -> list[str]:
+        """The keys of this prefix, without it."""
         start = self._key("")
         return [key[len(start) :] for key in self.underlying_store.list_keys() if key.startswith(start)]
 
     def clone(self) -> PrefixStore:
+        """The same prefix on another connection."""
         return PrefixStore(self._prefix, self.underlying_store.clone())
 
 

@@ -70,10 +70,12 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Any:
+        """The shape of the parameters, broadcast: one distribution for each place."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Any:
+        """The shape of one value; () for numbers."""
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Any:
@@ -133,6 +135,7 @@ class Distribution:
 
     @property
     def stddev(self) -> Tensor:
+        """The square root of the variance: batch_shape + event_shape."""
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -150,6 +153,7 @@ class Distribution:
         return self.sample((n,))
 
     def perplexity(self) -> Tensor:
+        """exp(entropy): batch_shape."""
         return torch.exp(self.entropy())
 
     def __repr__(self) -> str:

@@ -31,10 +31,12 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:
+        """Whether the base distribution can draw with gradients."""
         return self.base_dist.has_rsample
 
     @property
     def has_enumerate_support(self) -> bool:
+        """Whether the base distribution lists its values, and no batch dim became one of the value."""
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
@@ -60,6 +62,7 @@ class Independent(Distribution):
 
     # The sum of the parts'.
     def entropy(self) -> Tensor:
+        """The base's, summed over the dims that are the value's now."""
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -49,10 +49,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mixture_distribution(self) -> Any:
+        """The Categorical that chooses the component."""
         return self._mixture_distribution
 
     @property
     def component_distribution(self) -> Any:
+        """The K components, along the last batch dim."""
         return self._component_distribution
 
     # What all components allow.
@@ -71,6 +73,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Tensor:
+        """The components' means, weighed by their probabilities."""
         return self._mixed(self._component_distribution.mean)
 
     @property

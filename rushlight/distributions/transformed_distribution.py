@@ -62,6 +62,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:
+        """Whether the base distribution can draw with gradients."""
         return self.base_dist.has_rsample
 
     def _forward(self, value: Tensor) -> Any:
@@ -103,4 +104,5 @@ class TransformedDistribution(Distribution):
         return self._turned(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
+        """The transforms of the base's icdf, at 1 - p where they are decreasing."""
         return self._forward(self.base_dist.icdf(self._turned(value)))

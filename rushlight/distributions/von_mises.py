@@ -28,6 +28,7 @@ class VonMises(Distribution):
 
     @property
     def mean(self) -> Tensor:
+        """loc: the circular mean."""
         return self.loc
 
     mode = mean
@@ -36,6 +37,7 @@ class VonMises(Distribution):
 
     @lazy_property
     def variance(self) -> Tensor:
+        """1 - I1(k) / I0(k): the circular variance."""
         return 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -350,6 +350,7 @@ class Overload:
         return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the op with arguments of the schema; TypeError for what the schema lacks."""
         other = _override(args, kwargs)
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)
@@ -487,7 +488,8 @@ def aten_name(row: Row) -> str:
         return known[0][1].removesuffix("_")
     call = function(row)
     prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
-    return _ATEN.get(row.name) or prefix.get(call.__module__, "") + call.__qualname__
+    above = prefix.get(call.__module__, "")
+    return _ATEN.get(row.name) or above + call.__qualname__.removeprefix(above)
 
 
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
@@ -570,6 +572,7 @@ class Packet:
         self._name, self._function = name, function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the op, of the overload that the arguments fit."""
         other = _override(args, kwargs)
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)

@@ -108,6 +108,7 @@ class ExportedProgram:
         return (t for _, t in self.named_buffers())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError, as in PyTorch: `module()` gives what can be called."""
         raise RuntimeError(
             "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
         )

@@ -9,7 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.pytree import flatten, tree_map
-from rushlight._engine.trace.guards import Sight
+from rushlight._engine.trace.guards import VisibleTensors
 from rushlight._engine.transforms import pullback
 from rushlight._engine.transforms.levels import Wrapped
 from rushlight._engine.transforms.tangents import Forward, dual
@@ -90,7 +90,7 @@ class Pullback:
             return outs
 
         self.tensors = [leaves[i] for i in self.places]
-        self.outs, self._back = pullback.vjp(flat, self.tensors, Sight(func).known())
+        self.outs, self._back = pullback.vjp(flat, self.tensors, VisibleTensors(func).known())
         self.count = len(leaves)
 
     def value(self) -> Any:
@@ -209,7 +209,7 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
     with Forward() as level:
         given = tree.unflatten([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
-        captured = [t for t in Sight(func).known() if not any(t is leaf for leaf in leaves)]
+        captured = [t for t in VisibleTensors(func).known() if not any(t is leaf for leaf in leaves)]
         LOCAL.transforms = (*LOCAL.transforms, captured)
         try:
             found, aux = split(func(*given), has_aux, _JVP)

@@ -67,6 +67,7 @@ class Published:
             self.table_row = function.table_row
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
         return self._function(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:

@@ -74,6 +74,7 @@ class ProxyableClassMeta(type):
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance, or, where an argument is a Proxy, one of the node that makes it."""
         from rushlight.fx.tracer import is_fx_tracing  # it imports this file
 
         found: list[Any] = []

@@ -60,6 +60,7 @@ class GraphModule(torch.nn.Module):
     meta: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
+        """An instance of a class of its own, which gets the forward that `code` says."""
         # Each has a class of its own, which holds its forward.
         base = next(c for c in cls.__mro__ if not c.__dict__.get("_made"))
         return super().__new__(

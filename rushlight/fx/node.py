@@ -198,6 +198,7 @@ class Node:
 
         root: the module that holds called modules; arg_types, kwarg_types: where several overloads fit.
         """
+        # it loads PyTorch's schemas
         from rushlight.fx import operator_schemas
 
         by_keyword = normalize_to_only_use_kwargs

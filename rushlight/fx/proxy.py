@@ -7,15 +7,13 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.fx import callsite, names
+from rushlight.fx.graph import Graph
 from rushlight.fx.node import CONTAINERS, Node, map_aggregate, rebuilt
-
-if TYPE_CHECKING:
-    from rushlight.fx.graph import Graph
 
 BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
 
@@ -39,6 +37,7 @@ class Proxy:
         return Attribute(self, k)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
+        """Record a call of the value."""
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self) -> Iterator[Any]:
@@ -109,6 +108,7 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
+        """Record a call of the method: a node call_method instead of reading the attribute."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
@@ -130,6 +130,7 @@ class TracerBase:
     ) -> Node:
         """A node of the graph; override it to see or refuse nodes."""
         if self.check_mutable_operations and kind == "call_function":
+            # it loads PyTorch's schemas
             from rushlight.fx.operator_schemas import check_for_mutable_operation
 
             check_for_mutable_operation(target, args, kwargs)

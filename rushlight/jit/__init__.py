@@ -39,6 +39,7 @@ from rushlight.jit.api import (
     set_fusion_strategy,
 )
 from rushlight.jit.archive import load, save
+from rushlight.jit.awaiting import _Await, _awaitable, _awaitable_nowait, _awaitable_wait
 from rushlight.jit.frontend import Error
 from rushlight.jit.modules import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule
 from rushlight.jit.tracing.trace import (
@@ -64,6 +65,10 @@ __all__ = [
     "TopLevelTracedModule",
     "TracerWarning",
     "TracingCheckError",
+    "_Await",
+    "_awaitable",
+    "_awaitable_nowait",
+    "_awaitable_wait",
     "_get_trace_graph",
     "_overload",
     "_overload_method",

@@ -94,8 +94,17 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def interface(obj: Any) -> Any:
-    """The class names methods that modules of several types have."""
-    obj.__torch_script_interface__ = True
+    """The class names methods that modules, or objects, of several types have."""
+    if not builtins.isinstance(obj, type):
+        raise RuntimeError("interface must be applied to a class")
+    from rushlight.nn.modules.module import Module  # nn imports this file
+
+    if obj.__bases__ not in ((object,), (Module,)):
+        raise RuntimeError(
+            "TorchScript interface does not support inheritance yet. Please directly inherit from "
+            "'object' or 'nn.Module'."
+        )
+    setattr(obj, "__torch_script_interface__", True)
     return obj
 
 

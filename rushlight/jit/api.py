@@ -117,20 +117,39 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
             ".eval() on "
             "your module before freezing."
         )
-    from rushlight.jit.freezing import frozen  # what it needs, jit, imports this file
+    from rushlight.jit.freezing.module import frozen  # what it needs, jit, imports this file
 
-    return frozen(mod, preserved_attrs or [])
+    made = frozen(mod, preserved_attrs or [])
+    methods = [name for name in preserved_attrs or [] if made._c._has_method(name)]
+    run_frozen_optimizations(made, optimize_numerics, methods)
+    return made
 
 
-def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved_methods: Any = None) -> None:
-    """Nothing: kernels are chosen when ops run."""
+def run_frozen_optimizations(
+    mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
+) -> None:
+    """Merge layers of a frozen module whose weights are constants, in forward and the methods named.
+
+    Batch norms and arithmetic with constants go into the convolutions and linear layers before them, unless
+    `optimize_numerics` is False: results then stay the same to the last bit. Dropout is taken out.
+    """
+    from rushlight.jit.freezing.optimizations import optimize  # what it needs, jit, imports this file
+
+    for name in ("forward", *(preserved_methods or ())):
+        if mod._c._has_method(name):
+            graph = mod._c._get_method(name).graph
+            optimize(graph._function.block, optimize_numerics)
+            graph.changed(graph._function)
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """The module, frozen where it is not."""
-    return (
-        freeze(mod.eval(), other_methods) if mod.training or next(mod.parameters(), None) is not None else mod
-    )
+    """The module, frozen where it is not, with layers merged."""
+    if not isinstance(mod, ScriptModule):
+        raise ValueError(
+            "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or "
+            "torch.jit.trace to script your 'nn.Module'."
+        )
+    return freeze(mod.eval(), other_methods) if hasattr(mod, "training") else mod
 
 
 @contextmanager

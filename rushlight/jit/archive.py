@@ -18,8 +18,10 @@ from rushlight._engine.serialization.api import (
 )
 from rushlight._engine.serialization.rebuild import _plain_form, storage_bytes
 from rushlight._engine.serialization.zip_format import Reader, Writer
+from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
-from rushlight.jit.program.codetext import function_text
+from rushlight.jit.program import execute
+from rushlight.jit.program.codetext import declaration_text, function_text
 from rushlight.jit.program.ir import Function, walk
 from rushlight.jit.program.schema import REQUIRED, spell
 from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
@@ -31,6 +33,8 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
 
     _extra_files: more records of the archive, by their names, which load gives back.
     """
+    if isinstance(m, ModuleHandle):
+        m = m._module
     if not isinstance(m, (ScriptModule, ScriptFunction)):
         raise AttributeError(f"'{type(m).__name__}' object has no attribute 'save'")
     name = _archive_name(f)
@@ -38,6 +42,8 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     if isinstance(m, ScriptFunction):
         m = _module_of(m._function)
     code.cls(m._type)
+    for inside in m.modules():  # of some, only an interface is mentioned
+        code.cls(inside._type)
     data.value(m, Type("Class", cls=m._type))
     with _opened_for_writing(f) as file:
         writer = Writer(file, name)
@@ -109,12 +115,16 @@ class _Code:
             self.needs(function)
             self.add(function.qualname, function_text(function, self.tensor))
 
-    def needs(self, function: Function) -> None:
-        """What a program mentions."""
+    def signature(self, function: Function) -> None:
+        """The types of a function's arguments and result."""
         for _, t, _ in function.arguments:
             self.type(t)
         if function.returns is not None:
             self.type(function.returns)
+
+    def needs(self, function: Function) -> None:
+        """What a program mentions."""
+        self.signature(function)
         for node in walk(function.block):
             if node.kind == "prim::With":
                 raise RuntimeError(
@@ -160,7 +170,14 @@ class _Code:
         if owner.qualname in self._done:
             return
         self._done.add(owner.qualname)
-        lines = [f"class {owner.qualname.rpartition('.')[2]}{'(Module)' if owner.is_module else ''}:"]
+        base = f"({'Module' if owner.is_module else ''}{'Interface' if owner.is_interface else ''})"
+        lines = [f"class {owner.qualname.rpartition('.')[2]}{base.replace('()', '')}:"]
+        if owner.is_interface:
+            for function in owner.methods.values():
+                self.signature(function)
+                lines.append(declaration_text(function))
+            self.add(owner.qualname, "\n".join(lines) + "\n")
+            return
         if owner.is_module:
             for kind in ("parameter", "buffer"):
                 names = "".join(f'"{n}", ' for n, k in owner.kinds.items() if k == kind)
@@ -233,7 +250,7 @@ class _Data:
         elif kind in ("Optional", "Union", "Any"):
             self.value(value, next((a for a in t.args if _fits(value, a)), None) or of_value(value))
         elif kind == "Class":
-            self.instance(value, t.cls)
+            self.instance(value, value._type if t.cls.is_interface else t.cls)
         elif kind == "Tuple":
             self.tuple(list(zip(value, t.args, strict=True)))
         elif kind in ("List", "Dict"):
@@ -275,6 +292,12 @@ class _Data:
             self.put(b"j", struct.pack("<I", self._objects[id(value)]))
             return
         number = self._objects[id(value)] = len(self._objects)
+        if owner.methods.get("__getstate__") is not None:
+            function = owner.methods["__getstate__"]
+            self.start(owner, number)
+            self.value(execute.runner(function)(value), function.returns)
+            self.put(b"b")
+            return
         fields = {
             name: (value._modules[name] if owner.kinds[name] == "module" else getattr(value, name), t)
             for name, t in owner.fields.items()
@@ -283,12 +306,17 @@ class _Data:
 
     def object(self, owner: ClassType, fields: dict[str, Any], number: int = 0) -> None:
         """An object of a class with these attributes."""
-        self.name(owner.qualname)
-        self.put(b")\x81", b"r", struct.pack("<I", number), b"}(")
+        self.start(owner, number)
+        self.put(b"}(")
         for name, (value, t) in fields.items():
             self.text(name)
             self.value(value, t)
         self.put(b"ub")
+
+    def start(self, owner: ClassType, number: int) -> None:
+        """A new object of a class, whose state follows."""
+        self.name(owner.qualname)
+        self.put(b")\x81", b"r", struct.pack("<I", number))
 
     def tensor(self, value: Any) -> None:
         """A tensor: what torch.save writes, with its storage as a record."""

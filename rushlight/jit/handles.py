@@ -10,7 +10,7 @@ from typing import Any
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import function_text
-from rushlight.jit.program.graphs import Graph, typed
+from rushlight.jit.program.graphs import Graph, graph_of, typed
 from rushlight.jit.program.ir import Function
 from rushlight.jit.program.types import ClassType, Type
 
@@ -30,25 +30,14 @@ class CodeText(UserString):
 def method(function: Function) -> Callable[..., Any]:
     """A compiled method as Python calls it, which also tells its graph, code and schema."""
     found = execute.entry(function, declaration(function))
-    vars(found).update(graph=Graph(function), code=CodeText(function), schema=declaration(function))
+    vars(found).update(graph=graph_of(function), code=CodeText(function), schema=declaration(function))
     return found
 
 
-class MethodHandle:
-    """A compiled method of a module."""
+class Listings:
+    """What a compiled function, `_function`, looks like."""
 
-    def __init__(self, module: Any, function: Function) -> None:
-        self._module, self._function = module, function
-        self.name, self.qualified_name = function.name, function.qualname
-        self.schema = declaration(function)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._module, self.name)(*args, **kwargs)
-
-    @property
-    def owner(self) -> ModuleHandle:
-        """The module."""
-        return ModuleHandle(self._module)
+    _function: Function
 
     @property
     def code(self) -> str:
@@ -58,12 +47,30 @@ class MethodHandle:
     @property
     def graph(self) -> Graph:
         """The program as a graph."""
-        return Graph(self._function)
+        return graph_of(self._function)
 
     @property
     def inlined_graph(self) -> Graph:
-        """The graph with all that it calls in it."""
+        """The graph with the functions that it calls in it."""
         return Graph(self._function, True)
+
+
+class MethodHandle(Listings):
+    """A compiled method of a module."""
+
+    def __init__(self, module: Any, function: Function) -> None:
+        self._module, self._function = module, function
+        self.name, self.qualified_name = function.name, function.qualname
+        self.schema = declaration(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the method."""
+        return getattr(self._module, self.name)(*args, **kwargs)
+
+    @property
+    def owner(self) -> ModuleHandle:
+        """The module."""
+        return ModuleHandle(self._module)
 
 
 class ModuleHandle:
@@ -71,6 +78,9 @@ class ModuleHandle:
 
     def __init__(self, module: Any) -> None:
         self._module = module
+
+    def __repr__(self) -> str:
+        return f"ScriptObject <{self.qualified_name}>"
 
     @property
     def _own(self) -> ClassType:
@@ -133,7 +143,10 @@ class ModuleHandle:
             return self._get_method(name)
         if name in own.fields:
             return self.getattr(name)
-        raise AttributeError(f"'torch._C.ScriptModule' object has no attribute '{name}'")
+        raise AttributeError(
+            f"'torch._C.ScriptModule' object has no attribute '{name}': {self.name} (of Python compilation "
+            f"unit) does not have a field with name '{name}'"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ModuleHandle) and other._module is self._module

@@ -18,13 +18,15 @@ import rushlight as torch
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.compiler.interfaces import incompatible, is_interface
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
-from rushlight.jit.handles import ModuleHandle, method
+from rushlight.jit.handles import Listings, ModuleHandle, method
 from rushlight.jit.hooks import CALL, compile_call
 from rushlight.jit.program import execute, schema as schemas
 from rushlight.jit.program.codetext import function_text
-from rushlight.jit.program.graphs import Graph
+from rushlight.jit.program.containers import ScriptDict, ScriptList
+from rushlight.jit.program.graphs import Graph, graph_of
 from rushlight.jit.program.ir import Function
 from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
@@ -36,7 +38,7 @@ _TABLES = ("_parameters", "_buffers", "_modules")
 _with_texts: set[str] = set()  # names of types whose methods come from texts
 
 
-class ScriptFunction:
+class ScriptFunction(Listings):
     """A compiled function; made by torch.jit.script and torch.jit.trace."""
 
     def __init__(self, function: Function, original: Any = None) -> None:
@@ -51,21 +53,6 @@ class ScriptFunction:
 
     def __reduce__(self) -> Any:
         raise _no_pickle("ScriptFunction")
-
-    @property
-    def code(self) -> str:
-        """The program as TorchScript code."""
-        return function_text(self._function)
-
-    @property
-    def graph(self) -> Graph:
-        """The program as a graph."""
-        return Graph(self._function)
-
-    @property
-    def inlined_graph(self) -> Graph:
-        """The graph with the functions that it calls in it."""
-        return Graph(self._function, True)
 
     @property
     def schema(self) -> str:
@@ -134,6 +121,13 @@ class ScriptModule(Module):
         """What PyTorch has in C++ of a module."""
         return ModuleHandle(self)
 
+    @_c.setter
+    def _c(self, handle: ModuleHandle) -> None:
+        """Become another module."""
+        self.__class__ = type(handle._module)
+        vars(self).clear()
+        vars(self).update(vars(handle._module))
+
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **given: Any) -> None:
         """Write the module to a file for torch.jit.load."""
         from rushlight.jit.archive import save  # it imports this file
@@ -161,7 +155,7 @@ class ScriptModule(Module):
     @property
     def graph(self) -> Graph:
         """forward as a graph."""
-        return Graph(self._method("forward"))
+        return graph_of(self._method("forward"))
 
     @property
     def inlined_graph(self) -> Graph:
@@ -190,6 +184,9 @@ class ScriptModule(Module):
         return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_c":
+            object.__setattr__(self, name, value)
+            return
         if isinstance(value, Module):
             own = getattr(type(self), "_type", None)
             if own is not None and own.kinds.get(name) == "module":
@@ -203,10 +200,16 @@ class ScriptModule(Module):
                 "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace "
                 f"existing module '{name}': {value}"
             )
+        if wanted.cls.is_interface:
+            why = incompatible(value._type, wanted.cls)
+            if why:
+                raise RuntimeError(why)
+            return
         if value._type is not wanted.cls:
             raise RuntimeError(
-                f"Expected a value of type '{wanted}' for field '{name}', but found "
-                f"'{value._type.qualname}'; compile the module again with the other one in it"
+                f"Expected a value of type '{wanted} (of Python compilation unit)' for field '{name}', but "
+                f"found '{value._type.qualname} (of Python compilation unit)'; compile the module again with "
+                "the other one in it, or annotate the attribute with an interface"
             )
 
     def __dir__(self) -> list[str]:
@@ -314,7 +317,7 @@ def compile_in_place(module: Any) -> None:
     for name, t in owner.fields.items():
         if owner.kinds[name] == "module":
             compile_all(t.cls)
-            module._modules[name] = wrap(module._modules[name], t.cls)
+            module._modules[name] = _wrapped_child(module._modules[name], t.cls)
     for name in [*texts, *dir(owner.python)]:
         found = inspect.getattr_static(owner.python, name, None)
         if name in texts or getattr(found, "_torchscript_modifier", "") == "export":
@@ -346,7 +349,7 @@ def compile_all(owner: ClassType) -> None:
     for name, t in owner.fields.items():
         if owner.kinds[name] == "module":
             compile_all(t.cls)
-    if owner.python is None:
+    if owner.python is None or owner.is_interface:
         return
     forward = inspect.getattr_static(owner.python, "forward", None)
     if getattr(forward, "_torchscript_modifier", "") not in ("ignore", "unused"):
@@ -366,16 +369,14 @@ def wrap(module: Module, owner: ClassType) -> Any:
     values: dict[str, Any] = {}
     for name in owner.fields:
         if owner.kinds[name] == "module":
-            values[name] = wrap(module._modules[name], owner.fields[name].cls)
+            values[name] = _wrapped_child(module._modules[name], owner.fields[name].cls)
         else:
             found = getattr(module, name)
             found = found.value if isinstance(found, Attribute) else found
             missing = execute.lacking(found, owner.fields[name])
             if missing:
                 raise RuntimeError(f"Attribute '{name}' of {type(module).__name__}: {missing}")
-            values[name] = (
-                list(found) if owner.fields[name].kind == "List" and isinstance(found, tuple) else found
-            )
+            values[name] = _taken_over(found, owner.fields[name])
     made = instance(owner, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
@@ -387,6 +388,37 @@ def wrap(module: Module, owner: ClassType) -> Any:
             method_here = getattr(module, name)
             made.__dict__[name] = types.MethodType(getattr(method_here, "__func__", method_here), made)
     return made
+
+
+def _taken_over(value: Any, t: Type) -> Any:
+    """An attribute's value as a scripted module has it: lists and dicts are its own."""
+    if isinstance(value, (ScriptList, ScriptDict)) or value is None:
+        return value
+    if t.kind == "Optional":
+        return _taken_over(value, t.args[0])
+    if t.kind == "List" and t.args:
+        return [_taken_over(v, t.args[0]) for v in value]
+    if t.kind == "Dict" and t.args:
+        return type(value)((k, _taken_over(v, t.args[1])) for k, v in value.items())
+    if t.kind == "Tuple" and t.cls is None and len(t.args) == len(value):
+        return tuple(_taken_over(v, part) for v, part in zip(value, t.args, strict=True))
+    return value
+
+
+def _wrapped_child(module: Module, known: ClassType) -> Any:
+    """The scripted form of a submodule; where only an interface is known, its methods are compiled."""
+    if not known.is_interface:
+        return wrap(module, known)
+    own = describe(module)
+    for name, t in own.fields.items():
+        if own.kinds[name] == "module":
+            compile_all(t.cls)
+    for name in known.methods:
+        own.method(name)
+    why = incompatible(own, known)
+    if why:
+        raise RuntimeError(why)
+    return wrap(module, own)
 
 
 def describe(module: Module) -> ClassType:
@@ -416,7 +448,9 @@ def describe(module: Module) -> ClassType:
         if child is None:
             _field(owner, name, NONE, "attribute")
         else:
-            _field(owner, name, Type("Class", cls=describe(child)), "module")
+            note = notes.get(name, NONE)
+            interface = note.kind == "Class" and note.cls.is_interface
+            _field(owner, name, note if interface else Type("Class", cls=describe(child)), "module")
     _field(owner, "training", BOOL, "attribute")
     attributes(module, owner, notes)
     _ignore(owner, getattr(module, "__jit_ignored_attributes__", ()))
@@ -458,6 +492,8 @@ def annotated(cls: type) -> dict[str, Type]:
         for name, note in inspect.get_annotations(base, eval_str=True).items():
             if typing.Final in (note, typing.get_origin(note)):
                 found[name] = Type("Final")
+            elif is_interface(note):
+                found[name] = Type("Class", cls=class_type(note))
             elif note is not typing.Any:
                 with suppress(TypeError):  # programs use it only if they read it, which then tells
                     found[name] = from_python(note)
@@ -470,14 +506,7 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
     """
     cls = type(module)
     constants = {*getattr(cls, "__constants__", ()), *(n for n, t in notes.items() if t == Type("Final"))}
-    own = {
-        n: v
-        for base in reversed(cls.__mro__)
-        if not is_ours(base)
-        for n, v in vars(base).items()
-        if isinstance(v, (int, float, str)) and not n.startswith("__")
-    }
-    attributes = {**own, **{n: v for n, v in vars(module).items() if n not in _INTERNAL}}
+    attributes = {n: v for n, v in vars(module).items() if n not in _INTERNAL}
     for name in [*attributes, *(n for n in constants if n not in attributes)]:
         if name in owner.fields or not hasattr(module, name):
             continue
@@ -492,11 +521,19 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
             t = notes.get(name) or of_value(value, _class_of)
             if name in notes or not (isinstance(value, (list, dict)) and not value):
                 _field(owner, name, t, "attribute")
-        except TypeError:
-            plain = isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value)
-            (owner.extras if plain else owner.failed).__setitem__(
-                name, value if plain else type(value).__name__
-            )
+        except TypeError as error:
+            if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value):
+                owner.extras[name] = value
+            else:
+                owner.failed[name] = type(value).__name__, _why_no_type(value, error)
+
+
+def _why_no_type(value: Any, error: TypeError) -> str:
+    """Why an attribute has no type."""
+    if isinstance(value, (list, tuple)) and any(isinstance(part, Module) for part in value):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return f" Could not infer type of {kind} element: Cannot infer concrete type of torch.nn.Module."
+    return f" {str(error).rstrip('.')}."
 
 
 def _class_of(cls: type) -> Type:

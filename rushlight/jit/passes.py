@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.jit.compiler.names import unique
-from rushlight.jit.freezing import frozen
+from rushlight.jit.freezing import optimizations
+from rushlight.jit.freezing.module import frozen, simplify
 from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import Function, Node, inlined, walk
-from rushlight.jit.program.tidy import prune, tidy
+from rushlight.jit.program.memory import sweep
+from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import Type
 
 
 def dce(graph: Graph) -> None:
     """Take out what has no effect and whose results nobody reads."""
-    prune(graph._function.block)
+    sweep(graph._function.block)
     graph.changed(graph._function)
 
 
@@ -55,7 +57,28 @@ def freeze_module(
     preserveParameters: bool = False,
 ) -> ModuleHandle:
     """A frozen copy of a module."""
-    return ModuleHandle(frozen(module._module, list(preservedAttrs)))
+    return ModuleHandle(frozen(module._module, preservedAttrs, freezeInterfaces, preserveParameters))
+
+
+def _over(change: Callable[[Any], None]) -> Callable[..., None]:
+    """A pass that changes a program's block in place."""
+
+    def run(graph: Graph, *options: Any) -> None:
+        change(graph._function.block)
+        graph.changed(graph._function)
+
+    return run
+
+
+def _as_it_is(block: Any) -> None:
+    """Change nothing."""
+
+
+def constant_propagation(graph: Graph) -> bool:
+    """Compute what is known before the program runs."""
+    simplify(graph._function.block)
+    graph.changed(graph._function)
+    return True
 
 
 def function_of(name: str, graph: Graph) -> ScriptFunction:
@@ -81,5 +104,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_jit_pass_erase_shape_information": erase_shape_information,
     "_jit_pass_constant_pooling": constant_pooling,
     "_freeze_module": freeze_module,
+    "_jit_pass_constant_propagation": constant_propagation,
+    "_jit_pass_constant_propagation_immutable_types": _over(tidy),
+    "_jit_pass_peephole": constant_propagation,
+    "_jit_pass_transpose_frozen_linear": _over(optimizations.transpose_linear),
+    "_jit_pass_convert_frozen_ops_to_mkldnn": _over(_as_it_is),  # there is no oneDNN
+    "_jit_pass_remove_dropout": _over(optimizations.remove_dropout),
+    "_jit_pass_fold_frozen_conv_bn": _over(optimizations.fold_conv_bn),
+    "_jit_pass_fold_frozen_linear_bn": _over(optimizations.fold_linear_bn),
+    "_jit_pass_fold_frozen_conv_add_or_sub": _over(optimizations.fold_conv_add_or_sub),
+    "_jit_pass_fold_frozen_conv_mul_or_div": _over(optimizations.fold_conv_mul_or_div),
+    "_jit_pass_optimize_frozen_graph": _over(optimizations.optimize),
     "_create_function_from_graph": function_of,
 }

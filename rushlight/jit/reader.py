@@ -12,13 +12,16 @@ import rushlight as torch
 from rushlight._engine.serialization.reading import Plan, _Storages
 from rushlight._engine.serialization.unpickler import WeightsUnpickler
 from rushlight.jit.annotations import annotate, fork
-from rushlight.jit.compiler.names import Names, build, unique
+from rushlight.jit.awaiting import awaitable, awaitable_nowait, awaitable_wait
+from rushlight.jit.compiler.names import Names, build, declared, unique
 from rushlight.jit.compiler.values import Builtin, Known, Space
 from rushlight.jit.frontend import Source, parse_untrusted
 from rushlight.jit.modules import instance
 from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.execute import runner
 from rushlight.jit.program.ir import Function
 from rushlight.jit.program.types import ATOMS, ClassType, Type, from_ast
+from rushlight.jit.upgraders import older
 from rushlight.nn.parameter import Parameter
 
 
@@ -42,6 +45,9 @@ _NAMES: dict[str, Any] = {
     "getattr": getattr,
     "annotate": annotate,
     "fork": fork,
+    "awaitable": awaitable,
+    "awaitable_wait": awaitable_wait,
+    "awaitable_nowait": awaitable_nowait,
     "inf": math.inf,
     "nan": math.nan,
     "unchecked_cast": unchecked_cast,
@@ -49,6 +55,7 @@ _NAMES: dict[str, Any] = {
 }
 _SPACES = ("torch", "ops", "ops.prim", "ops.aten", "CONSTANTS")
 _MODULES = ("Module", "ModuleInterface")
+_INTERFACES = ("Interface", "ModuleInterface")
 
 
 class _FileNames(Names):
@@ -73,6 +80,9 @@ class _FileNames(Names):
             return self.archive.named(path)
         if path.startswith("CONSTANTS.c"):
             return compiler.constant(node, self.archive.constants[int(name[1:])])
+        before = older(name, self.archive.version) if path == f"torch.{name}" else None
+        if before is not None:
+            return Known(before)
         kind = {"torch": "aten", "ops.aten": "aten", "ops.prim": "prim"}.get(path.rpartition(".")[0])
         if kind is None or not schemas.named(f"{kind}::{name}"):
             raise compiler.error(node, f"Unknown builtin op: {kind}::{name}")
@@ -111,6 +121,7 @@ class _Object:
         self.cls = owner
         self.state: dict[str, Any] = {}
         self.made: Any = None
+        self.own_state: tuple[Any, ...] = ()  # what its __setstate__ takes
 
 
 class _Unpickler(WeightsUnpickler):
@@ -142,9 +153,13 @@ class _Unpickler(WeightsUnpickler):
         if not isinstance(self.stack[-2], _Object):
             return super().load_build()
         state = self.stack.pop()
-        if type(state) is not dict:
-            raise pickle.UnpicklingError("objects with a __setstate__ of their own are not supported")
-        self.stack[-1].state = state
+        found = self.stack[-1]
+        if "__setstate__" in getattr(found.cls, "trees"):
+            found.own_state = (state,)
+        elif type(state) is not dict:
+            raise pickle.UnpicklingError(f"{found.cls.qualname}: expected attributes, got {type(state)}")
+        else:
+            found.state = state
         return None
 
 
@@ -176,6 +191,7 @@ class Archive:
         self._found: dict[str, Any] = {}
         self.names = _FileNames(self)
         self.constants: tuple[Any, ...] = ()
+        self.version = 0  # of the ops that its code calls
 
     def load(self) -> Any:
         """The module or function of the file."""
@@ -185,6 +201,9 @@ class Archive:
                 "is no "
                 "TorchScript archive: torch.load reads what torch.save writes"
             )
+        for name in (".data/version", "version"):
+            if self._reader.has(name):
+                self.version = int(self._reader.read(name).strip() or 0)
         self.constants = self._unpickle("constants")
         root = self._unpickle("data")
         if not isinstance(root, _Object):
@@ -214,6 +233,10 @@ class Archive:
 
     def _instance(self, found: _Object) -> Any:
         owner, state = found.cls, found.state
+        if found.own_state:
+            made = self._empty(owner)
+            runner(owner.method("__setstate__"))(made, *map(self.make, found.own_state))
+            return made
         if not owner.fields.keys() <= state.keys():
             raise RuntimeError(
                 f"{owner.qualname}: the data has no {sorted(owner.fields.keys() - state.keys())}"
@@ -227,6 +250,11 @@ class Archive:
             if kind == "parameter" and isinstance(values[name], torch.Tensor):
                 values[name] = Parameter(values[name].detach(), values[name].requires_grad)
         return instance(owner, values)
+
+    @staticmethod
+    def _empty(owner: ClassType) -> Any:
+        """An object of a class before its __setstate__ has run."""
+        return instance(owner, {}) if owner.is_module else owner.python.__new__(owner.python)
 
     # --- code ---------------------------------------------------------------------------------------
 
@@ -271,7 +299,7 @@ class Archive:
 
     def _class(self, qualname: str, tree: ast.ClassDef, source: Source) -> None:
         base = ast.unparse(tree.bases[0]) if tree.bases else ""
-        if base not in ("", "NamedTuple", *_MODULES):
+        if base not in ("", "NamedTuple", "Interface", *_MODULES):
             raise RuntimeError(f"{qualname}: classes of the kind {base} are not supported")
         compiler: Any = _Finder(self.names, source)
         if base == "NamedTuple":
@@ -287,6 +315,15 @@ class Archive:
         owner = ClassType(unique(qualname), base in _MODULES, python=None)
         owner.python = None if owner.is_module else type(tree.name, (), {"_type": owner})
         self._found[qualname] = Known(owner)
+        if base in _INTERFACES:
+            owner.is_interface = True
+            for tree_of_method in tree.body:
+                if isinstance(tree_of_method, ast.FunctionDef):
+                    path = f"{owner.qualname}.{tree_of_method.name}"
+                    found = declared(tree_of_method, source, self.names, path, owner, {})
+                    found.finished, owner.methods[tree_of_method.name] = True, found
+            setattr(owner, "trees", {})
+            return
         setattr(owner, "trees", {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)})
         owner.compile = lambda name: self._method(owner, name, source)
         self._fields(owner, tree, compiler)

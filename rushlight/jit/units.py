@@ -33,7 +33,10 @@ def definitions(text: str) -> tuple[list[ast.FunctionDef], Source]:
     except SyntaxError as error:
         place = ast.Constant(0, lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
         place.end_lineno, place.end_col_offset = place.lineno, place.col_offset + 1
-        raise RuntimeError(f"\n{error.msg}:\n{source.show(place)}") from None
+        sign = (source.lines[place.lineno - 1 : place.lineno] or [""])[0][place.col_offset :][:1]
+        raise RuntimeError(
+            f"expected a valid token but found '{sign}' here: {error.msg}:\n{source.show(place)}"
+        ) from None
     for node in found:
         if not isinstance(node, ast.FunctionDef):
             raise RuntimeError(f"\nexpected def but found {type(node).__name__} here:\n{source.show(node)}")

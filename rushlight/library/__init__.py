@@ -36,10 +36,12 @@ class _Call(Function):
 
     @staticmethod
     def forward(op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        """The op's result for the arguments that `tree` puts together of the leaves."""
         return op._compute(leaves, *given(*tree.unflatten(leaves)))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """What register_autograd's setup_context keeps."""
         ctx.op, ctx.tree, _, *leaves = inputs
         if ctx.op._setup_context is not None:
             args, named = ctx.tree.unflatten(leaves)
@@ -48,6 +50,7 @@ class _Call(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """The registered formula's gradients, one for each leaf; RuntimeError without a formula."""
         if ctx.op._backward is None:
             raise RuntimeError(
                 f"Trying to backward through {ctx.op._name}.default but no autograd formula "
@@ -59,6 +62,7 @@ class _Call(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        """The registered batching rule's result; RuntimeError without a rule."""
         if op._vmap is None:
             raise RuntimeError(f"Batching rule not implemented for {op._name}: register_vmap adds one")
         args, named = given(*tree.unflatten(leaves))
@@ -85,6 +89,7 @@ class CustomOpDef:
         self._backward: Any = None
         self._setup_context: Any = None
         self._vmap: Any = None
+        self._mutates: set[str] = set()  # names of arguments that it says it writes to
 
     def _compute(self, leaves: Any, args: Any, named: Any) -> Any:
         meta = any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in leaves)
@@ -119,6 +124,7 @@ class CustomOpDef:
         return tree, given, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the op."""
         *others, op = (op for op in self._overloads.values() if op._signature)
         for other in others:
             with suppress(RuntimeError):
@@ -238,8 +244,9 @@ def custom_op(
 ) -> Any:
     """The op `name` ("namespace::name"), computed by fn; a decorator without fn.
 
-    mutates_args: names of the arguments that fn writes to. Nothing depends on it here: what is written to
-    counts versions by itself. device_types: of the tensors that fn takes. schema, tags: accepted.
+    mutates_args: names of the arguments that fn writes to, or "unknown". Nothing but opcheck depends on it:
+    what is written to counts versions by itself. device_types: of the tensors that fn takes. schema, tags:
+    accepted.
     Errors: ValueError for a name without a namespace.
     """
     _entry(name)
@@ -248,6 +255,7 @@ def custom_op(
         _OPS[name].clear()
         op = _entry(name)
         op._opaque = True
+        op._mutates = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
         op.register_kernel(device_types, fn)
         op._declare(signature(fn))
         return op
@@ -419,3 +427,13 @@ def get_kernel(op: Any, dispatch_key: Any) -> Any:
     if found is None:
         raise RuntimeError(f"operator {op} does not exist, or has nothing for the key {key}")
     return SimpleNamespace(call_boxed=lambda keys, *args, **kwargs: found(*args, **kwargs))
+
+
+def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any) -> Any:
+    """Check an op's registration on sample arguments: see checks.opcheck, which takes its options.
+
+    Keywords: test_utils (names of checks), raise_exception (True), atol, rtol.
+    """
+    from rushlight.library import checks  # it is of what few programs need
+
+    return checks.opcheck(op, args, kwargs, **options)

@@ -68,30 +68,32 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Uniforms of [a, b)."""
+    """Fill the tensor in place with uniforms of [a, b), by default [0, 1); returns it, as all functions here
+    do.
+    """
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Normals."""
+    """Fill with normals of this mean (0) and standard deviation (1)."""
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Any, val: float) -> Any:
-    """One number everywhere."""
+    """Fill with one number."""
     with torch.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Any) -> Any:
-    """Ones."""
+    """Fill with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Any) -> Any:
-    """Zeros."""
+    """Fill with zeros."""
     return constant_(tensor, 0.0)
 
 
@@ -201,7 +203,9 @@ def kaiming_normal_(
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Normals, drawn again until they lie in [a, b]."""
+    """Fill with normals, drawn again until they lie in [a, b], by default [-2, 2]. A warning where `mean`
+    lies far outside.
+    """
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:

@@ -29,6 +29,12 @@ class Parameter(torch.Tensor, metaclass=_Marked):
     _detached = torch.Tensor
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
+        """A parameter that shares the data of a tensor, by default an empty one; it requires grad unless
+        told.
+
+        Of a subclass of Tensor it is that subclass, marked; RuntimeError where its detach() gives another
+        class.
+        """
         if data is None:
             data = torch.empty(0)
         if type(data) is torch.Tensor or type(data) is Parameter:
@@ -85,6 +91,9 @@ class Buffer(torch.Tensor, metaclass=_Marked):
     """
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        """The tensor's data as a buffer; not `persistent`: left out of state_dict(). It requires grad if the
+        tensor does.
+        """
         if data is None:
             data = torch.empty(0)
         marked = data.detach().requires_grad_(data.requires_grad)
@@ -184,6 +193,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have 
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        """A parameter without a shape yet, on `device` (default: the current) of `dtype` (default: the
+        default one).
+        """
         return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
@@ -200,6 +212,7 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # both have 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:
+        """A buffer without a shape yet; not `persistent`: left out of state_dict()."""
         made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
         made.persistent = persistent
         made._is_buffer = True

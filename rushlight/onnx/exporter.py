@@ -100,6 +100,7 @@ def _told(step: str) -> Iterator[None]:
 def _program(
     model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any, names: Sequence[str] | None
 ) -> ExportedProgram:
+    # the forms load with the first export
     from rushlight.onnx.op_forms import FORMS
 
     def opened(row: Any, found: Any) -> bool:

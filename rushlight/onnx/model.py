@@ -120,7 +120,7 @@ class _Writer:
         self, program: ExportedProgram, inputs: list[str], outputs: list[str], axes: dict[str, dict[int, str]]
     ) -> None:
         self.program, self.inputs, self.outputs, self.axes = program, inputs, outputs, axes
-        self.b = Builder()
+        self.builder = Builder()
         self.known: dict[Node, Any] = {}
         self.dims = {s.name: getattr(s.given, "__name__", s.name) for s in program._symbols}
 
@@ -128,14 +128,14 @@ class _Writer:
         """The graph."""
         nodes = list(self.program.graph.nodes)
         results = [v for v in nodes[-1].args[0]]
-        self.b.names |= {*self.inputs, *self.outputs}
+        self.builder.names |= {*self.inputs, *self.outputs}
         given = self._inputs(weights)
         for node in nodes:
             if node.op == "call_function":
                 self._node(node)
         ends = [self._end(v, i) for i, v in enumerate(v for v in results if v is not None)]
-        kept = [tensor(name, array) for name, array in self.b.constants.items()]
-        return helper.make_graph(self.b.nodes, "main_graph", given, ends, kept)
+        kept = [tensor(name, array) for name, array in self.builder.constants.items()]
+        return helper.make_graph(self.builder.nodes, "main_graph", given, ends, kept)
 
     def _inputs(self, weights: bool) -> list[Any]:
         given: list[Any] = []
@@ -144,7 +144,7 @@ class _Writer:
         for node, spec in zip(self.program.graph.nodes, specs, strict=False):
             if spec.kind is not InputKind.USER_INPUT and weights:
                 t = self.program._tensor(spec.target)
-                self.known[node] = self.b.constant(t.detach()._a, spec.target, t.dtype)
+                self.known[node] = self.builder.constant(t.detach()._a, spec.target, t.dtype)
             elif isinstance(spec.arg, ConstantArgument):
                 self.known[node] = spec.arg.value
             else:
@@ -154,13 +154,19 @@ class _Writer:
 
     def _input(self, node: Node, name: str, given: list[Any]) -> None:
         value = node.meta["val"]
-        self.b.names.add(name)
+        self.builder.names.add(name)
         ref = self.known[node] = Ref.of(name, value.dtype, value.shape)
         given.append(helper.make_tensor_value_info(name, element(value.dtype), self._dims(value.shape, name)))
         for d, size in enumerate(value.shape):
-            if isinstance(size, Sym) and size.expression in self.dims and size.expression not in self.b.sizes:
-                self.b.hint = f"{name}_size_{d}"
-                self.b.sizes[size.expression] = self.b.Shape(ref, start=d, end=d + 1, to_dtype=dt.int64)
+            if (
+                isinstance(size, Sym)
+                and size.expression in self.dims
+                and size.expression not in self.builder.sizes
+            ):
+                self.builder.hint = f"{name}_size_{d}"
+                self.builder.sizes[size.expression] = self.builder.Shape(
+                    ref, start=d, end=d + 1, to_dtype=dt.int64
+                )
 
     def _dims(self, shape: Any, name: str) -> list[Any]:
         told = self.axes.get(name, {})
@@ -173,18 +179,18 @@ class _Writer:
         """An output, under its name."""
         name = self.outputs[i] if i < len(self.outputs) else None
         if isinstance(value, Node) and isinstance(value.meta["val"], Sym):
-            ref, shape, dtype = self.b.Squeeze(self.b.shape([self.known[value]])), (), dt.int64
+            ref, shape, dtype = self.builder.Squeeze(self.builder.shape([self.known[value]])), (), dt.int64
         elif isinstance(value, Node):
             ref, shape, dtype = self.known[value], value.meta["val"].shape, value.meta["val"].dtype
         else:
-            ref = self.b.constant(np.asarray(value))
+            ref = self.builder.constant(np.asarray(value))
             shape, dtype = (), ref.dtype
-        made = [o for n in self.b.nodes for o in n.output]
+        made = [o for n in self.builder.nodes for o in n.output]
         if name is not None or ref not in made:
-            name = name or self.b.fresh(f"{ref}_out")
-            self.b.names.discard(name)
-            self.b.hint = name
-            ref = self.b.Identity(ref)
+            name = name or self.builder.fresh(f"{ref}_out")
+            self.builder.names.discard(name)
+            self.builder.hint = name
+            ref = self.builder.Identity(ref)
         return helper.make_tensor_value_info(ref, element(dtype), self._dims(shape, name or ref))
 
     # --- one node --------------------------------------------------------------------------------
@@ -197,8 +203,8 @@ class _Writer:
         if node.target._schema.name in ("sym_size", "_assert_tensor_metadata"):
             self.known[node] = node.meta.get("val")
             return
-        self.b.hint = node.name
-        self.b.where = (node.stack_trace or "").strip()
+        self.builder.hint = node.name
+        self.builder.where = (node.stack_trace or "").strip()
         items = {
             user.args[1]: user for user in node.users if getattr(user.target, "__name__", "") == "getitem"
         }
@@ -239,14 +245,14 @@ class _Writer:
         if schema.name in op_forms.FORMS:
             own = bound.get("self", bound.get("input"))
             arguments = {**_DEFAULTS, "self": own, "input": own, **bound}
-            return op_forms.written(schema.name, Forms(self.b, outs), arguments)
+            return op_forms.written(schema.name, Forms(self.builder, outs), arguments)
         row, matched = node.target.row()
         if row.kind != "pointwise":
             raise UnsupportedOperatorError(
                 "there is neither a form of it in onnx/op_forms.py nor an expression of it"
             )
         given = {p.name: bound.get(matched.get(p.name), p.default) for p in row.params}
-        return pointwise(self.b, row, given, outs[0])
+        return pointwise(self.builder, row, given, outs[0])
 
 
 def _is_view(node: Node) -> bool:

@@ -20,7 +20,11 @@ def formula(maximize: bool, weight_decay: bool) -> Formula:
 
 
 class Adadelta(Elementwise, formula=formula):
-    """Steps in the units of the parameter: the learning rate is only a factor, 1 by default."""
+    """Steps in the units of the parameter: the learning rate is only a factor, 1 by default
+    (arXiv:1212.5701).
+
+    p -= lr * d, d = sqrt(u + eps) / sqrt(v + eps) * g, with running means v of g^2 and u of d^2 of decay rho.
+    """
 
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone']"
 

@@ -22,7 +22,12 @@ def formula(maximize: bool, weight_decay: bool) -> Formula:
 
 
 class Adagrad(Elementwise, formula=formula):
-    """Steps by the gradient over the root of the sum of all squared gradients."""
+    """Steps by the gradient over the root of the sum of all squared gradients (J. Duchi et al., 2011).
+
+    p -= rate * g / (sqrt(sum) + eps), rate = lr / (1 + (t - 1) * lr_decay). The sums begin at
+    initial_accumulator_value. Sparse gradients step at their places; weight_decay, an L2 penalty, needs dense
+    ones.
+    """
 
     _later = {"fused": None}
     _starts = {"sum": "initial_accumulator_value"}

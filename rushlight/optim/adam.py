@@ -31,7 +31,14 @@ def formula(amsgrad: bool, maximize: bool, weight_decay: bool, decoupled_weight_
 
 
 class Adam(Elementwise, formula=formula):
-    """Steps along running means of gradients over the root of running means of their squares."""
+    """Steps along running means of gradients over the root of running means of their squares
+    (arXiv:1412.6980).
+
+    p -= lr * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with m = beta1 m + (1 - beta1) g and v =
+    beta2 v + (1 - beta2) g^2. weight_decay is added to g as an L2 penalty, or, with decoupled_weight_decay,
+    taken off p. amsgrad: the greatest v so far. lr and betas may be tensors of one element. Errors as of
+    Optimizer.
+    """
 
     _later = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
 
@@ -71,7 +78,10 @@ class Adam(Elementwise, formula=formula):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: p shrinks by lr * weight_decay before each step."""
+    """Adam with decoupled weight decay: p shrinks by lr * weight_decay before each step (arXiv:1711.05101).
+
+    The default weight_decay is 0.01; everything else is Adam's.
+    """
 
     _later = {**Adam._later, "decoupled_weight_decay": True}
 

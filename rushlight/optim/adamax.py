@@ -21,7 +21,11 @@ def formula(maximize: bool, weight_decay: bool) -> Formula:
 
 
 class Adamax(Elementwise, formula=formula):
-    """Steps along the running mean of gradients over a decaying maximum of their sizes."""
+    """Steps along the running mean of gradients over a decaying maximum of their sizes (arXiv:1412.6980,
+    section 7.1).
+
+    p -= lr / (1 - beta1^t) * m / u with u = max(beta2 u, |g| + eps). weight_decay: an L2 penalty, added to g.
+    """
 
     def __init__(
         self,

@@ -18,7 +18,12 @@ def formula(maximize: bool, weight_decay: bool, averaging: bool = False) -> Form
 
 
 class ASGD(Elementwise, formula=formula):
-    """SGD with a falling rate `eta`, and the average `ax` of parameters from step t0 on."""
+    """SGD with a falling rate `eta`, and the average `ax` of parameters from step t0 on (B. Polyak, A.
+    Juditsky, 1992).
+
+    eta = lr / (1 + lambd * lr * t)^alpha; p shrinks by 1 - lambd * eta before each step. The average is in
+    the state.
+    """
 
     _carried = ("eta", "mu")
     _starts = {"eta": "lr", "mu": 1.0}

@@ -23,7 +23,10 @@ def formula(maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) ->
 
 
 class NAdam(Elementwise, formula=formula):
-    """Adam that looks one step of momentum ahead, with a momentum that grows towards beta1."""
+    """Adam that looks one step of momentum ahead, with a momentum that grows towards beta1 (T. Dozat, 2016).
+
+    The momentum of step t is beta1 * (1 - 0.96^(t * momentum_decay) / 2).
+    """
 
     _carried = ("mu_product",)
     _starts = {"mu_product": 1.0}

@@ -89,7 +89,18 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 
 
 class Optimizer:
-    """Subclass with `_step_group(group)`, which applies one step to a group's parameters."""
+    """The base of all optimizers: parameters in groups, each with options of its own, and a state for each
+    parameter.
+
+    params: an iterable of tensors, of (name, tensor) pairs, or of dicts with "params" and options that differ
+    from the defaults. A subclass defines `_step_group(group)`, which applies one step to a group's
+    parameters, or step().
+
+    Options that mean the same in all optimizers: `maximize` ascends; `foreach`, `fused` (None: what is
+    quickest) choose among kernels, fused ones round once at the end of a step; `differentiable` records the
+    step itself; `capturable` keeps step counts in tensors. ValueError for a negative lr, eps, weight_decay,
+    momentum or a beta outside [0, 1), and for no parameters at all.
+    """
 
     def _patch_step_function(self) -> None:
         """Let the class's step() call the hooks, where it does not yet (for subclasses that do not call
@@ -102,6 +113,7 @@ class Optimizer:
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
         """Lists of tensors cut up by the first list's devices and dtypes, for optimizers of others."""
+        # for optimizers of others
         from rushlight.utils import _foreach_utils
 
         return _foreach_utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
@@ -164,7 +176,9 @@ class Optimizer:
     # --- parameters -----------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a dict of "params" and options that differ from the defaults."""
+        """Add a dict of "params" and options that differ; ValueError for a parameter that is in a group
+        already.
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -222,7 +236,7 @@ class Optimizer:
             raise ValueError("can't optimize a non-leaf Tensor")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients (or make them zeros, with set_to_none=False)."""
+        """Forget all gradients: `grad` is None; with set_to_none=False, zeros in the same memory."""
         if TAPE:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
@@ -241,7 +255,11 @@ class Optimizer:
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters; `closure` recomputes the loss, which is returned."""
+        """Update all parameters in place, those without a gradient excepted.
+
+        closure: computes the loss anew, with gradients, and returns it; step() returns that, or None without
+        one.
+        """
         loss = None
         if closure is not None:
             with enable_grad():
@@ -285,7 +303,7 @@ class Optimizer:
     # --- checkpoints ----------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """{"state": {number: state}, "param_groups": [...]} with parameters by number."""
+        """{"state": {number: state}, "param_groups": [...]}: states as they are, parameters by number."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
@@ -303,7 +321,11 @@ class Optimizer:
         return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state_dict(); ValueError where the groups do not fit, with nothing changed."""
+        """Take over a state_dict(): states are cast to their parameters' dtypes and devices; parameters stay
+        as they are.
+
+        ValueError where groups or their sizes do not fit, with nothing changed.
+        """
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
@@ -353,6 +375,7 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
 
 def __getattr__(name: str) -> Any:
     """What optimizers of others are made of lies in parts.py, which nothing loads before it is asked for."""
+    # for optimizers of others
     from rushlight.optim import parts
 
     found = vars(parts).get(name)

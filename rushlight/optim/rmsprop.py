@@ -26,7 +26,11 @@ def formula(maximize: bool, weight_decay: bool, momentum: bool, centered: bool) 
 
 
 class RMSprop(Elementwise, formula=formula):
-    """Steps by the gradient over the root of the running mean of its squares."""
+    """Steps by the gradient over the root of the running mean of its squares (G. Hinton, lecture 6e).
+
+    p -= lr * g / (sqrt(v) + eps) with v = alpha v + (1 - alpha) g^2. centered: v less the square of the
+    running mean of g. momentum: of the steps; weight_decay: an L2 penalty, added to g.
+    """
 
     _later = {"momentum": 0, "centered": False}
 

@@ -23,7 +23,11 @@ def formula(maximize: bool) -> Formula:
 
 
 class Rprop(Elementwise, formula=formula):
-    """Steps by the signs of gradients alone, each element with a step size of its own."""
+    """Steps by the signs of gradients alone, each element with a step size of its own (M. Riedmiller, 1993).
+
+    A size starts at lr, is multiplied by etas[1] where the sign stays, by etas[0] where it turns, and lies
+    within step_sizes. For gradients of the whole data: signs of small batches turn by chance.
+    """
 
     _starts = {"step_size": "lr"}
 

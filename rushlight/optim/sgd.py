@@ -30,7 +30,10 @@ def formula(
 
 
 class SGD(Elementwise, formula=formula):
-    """p -= lr * v with v = momentum * v + (1 - dampening) * (g + weight_decay * p)."""
+    """p -= lr * v with v = momentum * v + (1 - dampening) * (g + weight_decay * p); the first v is g itself.
+
+    nesterov: p -= lr * (g + momentum * v) instead; ValueError unless there is a momentum and no dampening.
+    """
 
     _counted = False
     _later = {"nesterov": False, "fused": False}

@@ -11,7 +11,11 @@ from rushlight.optim.optimizer import Optimizer, ParamsT
 
 
 class SparseAdam(Optimizer):
-    """Adam's step at the places of each gradient; dense gradients are refused."""
+    """Adam's step at the places of each gradient alone, for embeddings with sparse=True.
+
+    States of other rows stay as they are. RuntimeError for a dense gradient, ValueError for a sparse
+    parameter.
+    """
 
     def __init__(
         self,

@@ -158,8 +158,10 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of all batch norms again, in one pass over the loader's batches
-    (of which tuples and lists give their first element).
+    """Compute the running statistics of all batch norms again, in one pass over the loader's batches.
+
+    Of tuples and lists the first element is taken; `device`: where batches are moved first. The model trains
+    meanwhile, and has its momenta and mode back at the end.
     """
     momenta = {}
     for module in model.modules():
@@ -181,7 +183,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the present rates to swa_lr in anneal_epochs steps, then constant."""
+    """From the present rates to swa_lr (one, or one for each group) in anneal_epochs (10) steps, then
+    constant.
+
+    anneal_strategy: "cos" or "linear"; ValueError for others.
+    """
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from rushlight._engine.kernels.loops.multi_tensor import Multi
+from rushlight._engine.kernels.loops.multi_tensor import MultiTensorUpdate
 from rushlight._engine.ops.expressions import Expr, m, round_stored, stored, symbol, toposort
 from rushlight._engine.tensors.tensor import Tensor, storage
 
@@ -59,7 +59,7 @@ def touch(tensors: Any) -> None:
 @cache
 def kernel(
     formula: Callable[..., Formula], names: tuple[str, ...], options: tuple[Any, ...], fused: bool
-) -> Multi:
+) -> MultiTensorUpdate:
     """The native update of the states `names` (after p and g) by formula(*options).
 
     PyTorch's fused steps round once, at the end; the others after each op.
@@ -68,7 +68,7 @@ def kernel(
     numbers = scalars(new, names)
     if fused:
         new = dict(zip(new, round_stored(tuple(new.values()), None), strict=True))
-    return Multi(new, ("p", "g", *names), numbers)
+    return MultiTensorUpdate(new, ("p", "g", *names), numbers)
 
 
 @cache

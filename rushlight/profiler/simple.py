@@ -113,10 +113,12 @@ class profile(Results):
 
     @property
     def function_events(self) -> Any:
+        """What `events()` gives; None where nothing was watched."""
         return self.events() if self._watch is not None else None
 
     @property
     def self_cpu_time_total(self) -> Any:
+        """The sum of all events' own time on the CPU, in microseconds."""
         return self.events().self_cpu_time_total
 
     def table(self, *args: Any, **kwargs: Any) -> str:

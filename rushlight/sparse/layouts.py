@@ -111,15 +111,12 @@ def compress(
 def _check_blocks(t: Any, layout: Any, blocksize: Any, called: str | None) -> tuple[int, int] | None:
     """The sizes of blocks that a conversion makes; RuntimeError for conversions that there are not."""
     same = isinstance(t, SparseTensor) and t.layout is layout
-    name = (
-        "dense_to_sparse"
-        if not isinstance(t, SparseTensor)
-        else "to_sparse"
-        if same
-        else "sparse_coo_to_sparse"
-        if t.is_sparse
-        else "sparse_compressed_to_sparse"
-    )
+    if not isinstance(t, SparseTensor):
+        name = "dense_to_sparse"
+    elif same:
+        name = "to_sparse"
+    else:
+        name = "sparse_coo_to_sparse" if t.is_sparse else "sparse_compressed_to_sparse"
     sizes = (
         (blocksize, blocksize)
         if isinstance(blocksize, int)
@@ -250,7 +247,7 @@ def _turned(t: SparseTensor, layout: Any) -> SparseTensor:
 def _into_blocks(t: SparseTensor, layout: Any, sizes: Any) -> SparseTensor:
     """Blocks of a matrix whose numbers are compressed one by one."""
     (row, col), values = places(t)
-    name = f"sparse_compressed_to_{layout.name}".replace("to_sparse_", "to_sparse_")
+    name = f"sparse_compressed_to_{layout.name}"
     _divisible(t.shape, sizes, name)
     high, wide = sizes
     up, side = row // high, col // wide

@@ -320,6 +320,7 @@ def triangular_solve(
     b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """torch.triangular_solve with a sparse triangular matrix; the copy of A that comes with it is empty."""
+    # for this op alone
     from rushlight import return_types
 
     found = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)[0]

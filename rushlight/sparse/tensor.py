@@ -9,6 +9,7 @@ ops.py of the same name. Values are an ordinary tensor: gradients flow through i
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -126,14 +127,17 @@ class SparseTensor(Tensor):
 
     @property
     def layout(self) -> Any:
+        """torch.sparse_coo, sparse_csr, sparse_csc, sparse_bsr or sparse_bsc."""
         return self._layout
 
     @property
     def is_sparse(self) -> bool:
+        """Whether the layout is sparse_coo."""
         return len(self.parts) == 2
 
     @property
     def is_sparse_csr(self) -> bool:
+        """Whether the layout is sparse_csr."""
         return self._layout is sparse_csr
 
     def type(self, dtype: Any = None, non_blocking: bool = False, **more: Any) -> Any:
@@ -201,6 +205,7 @@ class SparseTensor(Tensor):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether its values do."""
         return self.parts[-1].requires_grad
 
     @requires_grad.setter
@@ -209,10 +214,12 @@ class SparseTensor(Tensor):
 
     @property
     def grad_fn(self) -> Any:
+        """The node of its values."""
         return self.parts[-1].grad_fn
 
     @property
     def is_leaf(self) -> Any:
+        """Whether its values are a leaf."""
         return self.parts[-1].is_leaf
 
     @property
@@ -252,8 +259,10 @@ class SparseTensor(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same values outside the graph; what is assigned becomes this tensor's parts."""
-        return self.detach()
+        """The same values outside the graph, with their own version counter; what is assigned becomes this
+        tensor's parts.
+        """
+        return self.map(attrgetter("data"))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -386,6 +395,7 @@ class SparseTensor(Tensor):
         return iter(torch.unbind(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        # few programs pickle tensors
         from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor
 
         known = (self.coalesced,) if self.is_sparse else ()

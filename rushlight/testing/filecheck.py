@@ -94,14 +94,14 @@ class FileCheck:
     def _found(self, check: _Check, text: str, place: int) -> tuple[int, int]:
         """Where it begins and ends."""
         begin, end = place, len(text)
-        if check.kind in ("same", "next"):
+        if check.kind == "next":
             line = text.find("\n", place)
-            line = len(text) if line < 0 else line
-            if check.kind == "same":
-                end = line
-            else:
-                begin, following = line, text.find("\n", line + 1)
-                end = len(text) if following < 0 else following
+            if line < 0:
+                raise self._missed(check, text, begin, end)
+            begin = line + 1
+        if check.kind == "count" and check.count == 0:
+            self._absent([_Check("not", check.text)] if check.exactly else [], text, begin, end)
+            return begin, begin
         if check.kind == "regex":
             match = re.compile(check.text).search(text, begin, end)
             if match is None:
@@ -114,6 +114,8 @@ class FileCheck:
             start = first = self._underlined(check, text, first)
         if start < 0:
             raise self._missed(check, text, begin, end)
+        if check.kind in ("same", "next") and "\n" in text[begin:start]:
+            raise self._found_before(check, text, begin, start)
         if check.exactly:
             self._absent([_Check("not", check.text)], text, start + len(check.text), len(text))
         return first, start + len(check.text)
@@ -132,6 +134,12 @@ class FileCheck:
     def _missed(self, check: _Check, text: str, begin: int, end: int) -> RuntimeError:
         return RuntimeError(
             f'Expected to find "{check.text}" but did not find it\nSearched string:\n{text[begin:end]}\nFrom '
+            f"{check.shown()}\n"
+        )
+
+    def _found_before(self, check: _Check, text: str, begin: int, end: int) -> RuntimeError:
+        return RuntimeError(
+            f'Expected to not find "\\n" but found it\nSearched string:\n{text[begin:end]}\nFrom '
             f"{check.shown()}\n"
         )
 

@@ -257,6 +257,7 @@ def __getattr__(name: str) -> Any:
     """Those that homes.tsv sends here, with their own arguments: what torch.ops.aten has."""
     if name.startswith("__"):
         raise AttributeError(name)
+    # it loads PyTorch's schemas
     from rushlight.export.overloads import packet
 
     return packet(name).default

@@ -24,6 +24,7 @@ class WeakIdRef(ref[Any]):
         super().__init__(key, callback)  # type: ignore[call-arg]
 
     def __call__(self) -> Any:
+        """The object, or None when it is gone."""
         return super().__call__()
 
     def __hash__(self) -> int:
@@ -170,4 +171,5 @@ class TensorWeakRef:
         self.ref = weakref.ref(tensor)
 
     def __call__(self) -> Any:
+        """The tensor, or None when it is gone."""
         return self.ref()

@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from rushlight._engine.devices.cuda.allocator import DriverOutOfMemory
-from rushlight._engine.devices.cuda.driver.blas import Stand
+from rushlight._engine.devices.cuda.driver.blas import Override
 from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, Library
 from rushlight._engine.devices.cuda.driver.modules import ENTRIES
 from rushlight._engine.devices.cuda.kernels import simulator
@@ -498,4 +498,4 @@ _put.__code__ = _renamed(_put.__code__)
 def install(driver: Any) -> None:
     """Let the process's libcuda be this one; None: the real one again."""
     Library.stand_in, Library.made = driver, None
-    Stand.library = None if driver is None else FakeBlas(driver)
+    Override.library = None if driver is None else FakeBlas(driver)

@@ -21,12 +21,12 @@ L = torch.linalg
 def library(devices: None) -> Iterator[FakeSolver]:
     """A device whose driver and cuSOLVER are imitations."""
     driver = FakeDriver(1)
-    made = solver.Stand.library = FakeSolver(driver)
+    made = solver.Override.library = FakeSolver(driver)
     install(driver)
     use("driver")
     torch.manual_seed(0)
     yield made
-    solver.Stand.library = None
+    solver.Override.library = None
     install(None)
     use("")
 
@@ -122,7 +122,7 @@ def test_errors_of_the_library(library: FakeSolver) -> None:
 
 
 def test_it_says_what_to_install(monkeypatch: Any) -> None:
-    monkeypatch.setattr(solver.Stand, "library", None)
+    monkeypatch.setattr(solver.Override, "library", None)
     monkeypatch.setattr(solver, "_places", lambda: ["libcusolver.so.none"])
     solver._installed.cache_clear()
     with pytest.raises(RuntimeError, match=r"pip install 'rushlight\[cusolver\]' brings it"):

@@ -434,7 +434,7 @@ _SLOW = """
             time.sleep({0})
             return i
     it = iter(DataLoader(Slow(), 1, num_workers=2))
-    print(*it._crew.pids, flush=True)
+    print(*it._pool.pids, flush=True)
     list(it)
 """
 

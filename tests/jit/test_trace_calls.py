@@ -155,3 +155,51 @@ def test_what_a_trace_cannot_follow_is_said(method):
 
     with pytest.warns(torch.jit.TracerWarning, match=f"{method} can't be represented in the JIT"):
         torch.jit.trace(changed, (torch.ones(2, 3), torch.ones(3, 2)), check_trace=False)
+
+
+class Scaled(torch.autograd.Function):
+    """Its gradient is not that of what its forward runs."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        return x * scale, x + scale
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first * 100 + second, None
+
+
+def test_a_custom_function_keeps_its_gradient():
+    traced = torch.jit.trace(lambda x: Scaled.apply(x, 3.0)[0] + 1, torch.rand(2))
+    x = torch.ones(2, requires_grad=True)
+    found = traced(x)
+    found.sum().backward()
+    assert found.tolist() == [4.0, 4.0] and x.grad.tolist() == [100.0, 100.0]
+    node = traced.graph.findNode("prim::PythonOp")
+    assert (node.pyname(), node.scalar_args()) == ("Scaled", [3.0])
+    assert "^Scaled(3.0)(%x" in str(traced.graph) and "^Scaled(3.0)(x)" in traced.code
+    with pytest.raises(RuntimeError, match="Could not export Python function call 'Scaled'"):
+        traced.save(io.BytesIO())
+
+
+def test_what_went_to_python_only_is_not_in_the_graph():
+    def branching(x):
+        return x + 2 if (x * 3).sum() < 1e9 else x
+
+    with pytest.warns(torch.jit.TracerWarning):
+        traced = torch.jit.trace(branching, torch.rand(2), check_trace=False)
+    assert [n.kind() for n in traced.graph.nodes() if n.kind() != "prim::Constant"] == ["aten::add"]
+
+
+def test_a_module_whose_result_nobody_reads_gives_it_when_called():
+    class Idle(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.idle = nn.Linear(3, 3)
+
+        def forward(self, x):
+            self.idle(x)
+            return x * 2
+
+    traced = torch.jit.trace(Idle(), torch.rand(2, 3))
+    assert traced(torch.ones(2, 3)).sum().item() == 12.0 and traced.idle(torch.ones(1, 3)).shape == (1, 3)

@@ -228,3 +228,29 @@ def test_functions_of_methods_are_traced():
         traced = torch.jit.trace(function, (torch.ones(2),))
         assert traced(x).tolist() == function(x).tolist()
     assert torch.vmap(torch.detach)(x).tolist() == x.tolist()
+
+
+def test_sparse_tensors_of_traced_parts() -> None:
+    x, y = torch.eye(3) * 2, torch.arange(9.0).reshape(3, 3)
+    for function in (
+        lambda d: d.to_sparse_csr() @ d,
+        lambda d: torch.sparse.softmax(d.to_sparse(), 1).to_dense(),
+        lambda d: (d.to_sparse_csc() + d.to_sparse_csc()).to_dense(),
+    ):
+        traced = torch.jit.trace(function, x, check_trace=False)
+        assert torch.equal(traced(y), function(y)) and type(traced(y)) is torch.Tensor
+
+
+def test_ops_of_several_steps_and_of_no_form() -> None:
+    weight = torch.randn(5, 3)
+    for function, given, other in (
+        (lambda x: torch.linalg.vander(x), torch.arange(3.0), torch.arange(3.0) + 1),
+        (lambda i: torch.unravel_index(i, (3, 4))[1], torch.tensor([1, 5]), torch.tensor([7, 2])),
+        (
+            lambda w: torch.nn.functional.embedding_bag(torch.tensor([1, 2, 3, 4]), w, torch.tensor([0, 2])),
+            weight,
+            weight + 1,
+        ),
+    ):
+        traced = torch.jit.trace(function, given)
+        assert torch.equal(traced(other), function(other))

@@ -116,3 +116,26 @@ def test_spectral_norms_of_older_versions_are_loaded():
     del state["weight"]
     with pytest.raises(RuntimeError, match="Missing key"):
         again.load_state_dict(state)
+
+
+def test_lanczos():
+    x = torch.arange(24.0).reshape(1, 1, 4, 6)
+    made = F.interpolate(x, size=(2, 3), mode="lanczos", antialias=True)
+    wanted = torch.tensor([[3.7133, 5.7288, 7.7442], [15.2558, 17.2712, 19.2867]])
+    torch.testing.assert_close(made[0, 0], wanted, rtol=1e-4, atol=1e-4)
+    bytes_ = F.interpolate(x.byte(), size=(2, 3), mode="lanczos", antialias=True)
+    assert bytes_[0, 0].tolist() == [[3, 6, 8], [15, 18, 20]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "more", "error", "match"),
+    [
+        (None, {}, NotImplementedError, r"got 4D.*lanczos.*\(got None\)"),
+        ("lanczos", {}, ValueError, "requires antialias=True"),
+        ("lanczos", {"antialias": True, "align_corners": True}, ValueError, "align_corners=True"),
+        ("trilinear", {}, NotImplementedError, "Got 4D input, but trilinear mode needs 5D input"),
+    ],
+)
+def test_modes_of_interpolate(mode, more, error, match):
+    with pytest.raises(error, match=match):
+        F.interpolate(torch.ones(1, 1, 4, 6), size=(2, 3), mode=mode, **more)

@@ -39,6 +39,21 @@ def test_what_is_for_annotations_alone_is_in_no_circle():
     assert layers.at_the_top(ast.parse(text + "def f():\n    import w\n")) == {"x", "z"}
 
 
+def test_layers_finds_a_late_import_that_does_not_say_why(tmp_path):
+    folder = tmp_path / "rushlight"
+    folder.mkdir()
+    plain = "def f():\n    from rushlight.b import c\n    return c\n"
+    (folder / "plain.py").write_text(plain)
+    (folder / "said.py").write_text(plain.replace("    from", "    # b.py imports this file\n    from"))
+    (folder / "typed.py").write_text("if TYPE_CHECKING:\n    import rushlight.b\n")
+    found = layers.unexplained(tmp_path)
+    assert [line.partition(": ")[0] for line in found] == ["rushlight/plain.py:2", "rushlight/typed.py:1"]
+
+
+def test_late_imports_of_the_package_say_why():
+    assert layers.unexplained(ROOT) == []
+
+
 def test_every_exception_of_layers_is_needed(monkeypatch):
     allowed = dict(layers.EXCEPTIONS)
     monkeypatch.setattr(layers, "EXCEPTIONS", {})

@@ -107,59 +107,59 @@ class Environment:
         return self.call([self.python, "-m", "rushlight", *arguments], status=status)
 
 
-def play(scene: Scene, wheel: Path, room: Environment) -> str:
+def play(scene: Scene, wheel: Path, env: Environment) -> str:
     """One line of SCENES; the last line that its programs print."""
-    room.pip("install", str(wheel), *(("pillow",) if scene.vision else ()))
-    room.rushlight("--install-as-torch", *(("torchvision",) if scene.vision else ()))
+    env.pip("install", str(wheel), *(("pillow",) if scene.vision else ()))
+    env.rushlight("--install-as-torch", *(("torchvision",) if scene.vision else ()))
     if scene.packages:
-        room.pip("install", *scene.packages)
-    room.pip("check")
-    listed = room.pip("list")
+        env.pip("install", *scene.packages)
+    env.pip("check")
+    listed = env.pip("list")
     if "+rushlight" not in listed or "nvidia" in listed or "triton" in listed:
         raise Failed(f"PyTorch came:\n{listed}")
     said = ""
     for command in scene.commands:
         words = [
-            word.replace("PYTHON", room.python).replace("HERE", str(HERE)).replace("BIN", str(room.bin))
+            word.replace("PYTHON", env.python).replace("HERE", str(HERE)).replace("BIN", str(env.bin))
             for word in command.split()
         ]
-        said = room.call(words, cwd=room.bin)
+        said = env.call(words, cwd=env.bin)
     return said.strip().splitlines()[-1] if said.strip() else ""
 
 
-def life(wheel: Path, pytorch: str, room: Environment) -> str:
+def life(wheel: Path, pytorch: str, env: Environment) -> str:
     """Coming, staying, going: by our command, by the installer, and PyTorch in its place."""
-    room.pip("install", str(wheel))
-    room.rushlight("--as-torch-status", status=1)
-    first = room.rushlight("--install-as-torch")
-    again = room.rushlight("--install-as-torch")
+    env.pip("install", str(wheel))
+    env.rushlight("--as-torch-status", status=1)
+    first = env.rushlight("--install-as-torch")
+    again = env.rushlight("--install-as-torch")
     if "already there" in first or "already there" not in again:
         raise Failed(first + again)
-    for words in (room.pip("show", "torch"), room.pip("list"), room.pip("freeze")):
+    for words in (env.pip("show", "torch"), env.pip("list"), env.pip("freeze")):
         if "+rushlight" not in words:
             raise Failed(words)
-    room.pip("check")
-    room.pip("uninstall", "torch")
-    site = next(room.bin.parent.glob("lib/*/site-packages"))
-    left = [*site.glob("torch*"), *site.glob(".rushlight*"), *room.bin.glob("torchrun")]
+    env.pip("check")
+    env.pip("uninstall", "torch")
+    site = next(env.bin.parent.glob("lib/*/site-packages"))
+    left = [*site.glob("torch*"), *site.glob(".rushlight*"), *env.bin.glob("torchrun")]
     if left:
         raise Failed(f"pip left {left}")
-    room.rushlight("--install-as-torch")
-    room.rushlight("--uninstall-as-torch")
-    left = [*site.glob("torch*"), *room.bin.glob("torchrun")]
+    env.rushlight("--install-as-torch")
+    env.rushlight("--uninstall-as-torch")
+    left = [*site.glob("torch*"), *env.bin.glob("torchrun")]
     if left:
         raise Failed(f"--uninstall-as-torch left {left}")
-    room.rushlight("--install-as-torch")
-    room.pip("install", "--no-deps", f"torch=={pytorch}")
-    if "not Rushlight's" not in (told := room.rushlight("--as-torch-status", status=1)):
+    env.rushlight("--install-as-torch")
+    env.pip("install", "--no-deps", f"torch=={pytorch}")
+    if "not Rushlight's" not in (told := env.rushlight("--as-torch-status", status=1)):
         raise Failed(told)
-    kept = room.rushlight("--install-as-torch", status=2)
-    room.rushlight("--uninstall-as-torch", status=2)
+    kept = env.rushlight("--install-as-torch", status=2)
+    env.rushlight("--uninstall-as-torch", status=2)
     if "left alone" not in kept or any(path.name.endswith("+rushlight.dist-info") for path in site.iterdir()):
         raise Failed(kept)
-    room.pip("uninstall", "torch")
-    room.rushlight("--install-as-torch")
-    return room.call([room.python, "-c", "import torch; print(torch.__version__)"]).strip()
+    env.pip("uninstall", "torch")
+    env.rushlight("--install-as-torch")
+    return env.call([env.python, "-c", "import torch; print(torch.__version__)"]).strip()
 
 
 def attempt(name: str, action: Callable[[], str]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from importlib import import_module
 from threading import get_ident
 from time import perf_counter
@@ -23,10 +23,12 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import (
     BACKWARD_RUNNERS,
     AccumulateGrad,
+    DetachedLeaf,
     GradientEdge,
     Node,
     freed,
     listed,
+    new,
 )
 from rushlight._engine.autograd.saved_tensor_hooks import Packed
 from rushlight._engine.core.callers import warn
@@ -143,17 +145,20 @@ def _order(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> lis
     """The same in the order of their turns."""
     nodes = _reached(roots, wanted)
     leaf = next((node for node in nodes if node.__class__ is AccumulateGrad), None)
-    turns = _turns(roots, leaf) if leaf is not None else {}
+    turns = _turns([node for node, _, _ in roots], leaf) if leaf is not None else {}
     return sorted(nodes, key=lambda node: turns.get(node, -node.seq))
 
 
-def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, float]:
-    """When the turn of each leaf comes, where anybody could tell; `first`: the first leaf that is reached."""
+def _turns(waiting: Sequence[Node], first: Any) -> dict[Node, float]:
+    """When the turn of each leaf comes, where anybody could tell.
+
+    waiting: nodes that have not handed on their gradients. first: the first leaf that is reached.
+    """
     leaf = first.variable
     if not hooks.Hooks.made and (leaf is None or leaf.grad is None):
         return {}
     turns: dict[Node, float] = {}
-    for node in _below([node for node, _, _ in roots]):
+    for node in _below(waiting):
         place = 0.5
         for e in node.next[:: node.leaves]:
             if e is not None and e[0].__class__ is AccumulateGrad:
@@ -166,57 +171,102 @@ def _run(
     roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool, wanted: _Wanted | None, accumulate: bool
 ) -> None:
     buffers, heap = _entered(roots)
-    turns: dict[Node, float] | None = None
-    add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
-    rule = getattr(TAPE[-1], "run_node", None) if TAPE else None
-    kept = [log.records for log in SPANS if log.thread == get_ident()] if SPANS else ()
+    leaves = _Leaves(buffers)
+    add = _adder() if accumulate else _ignore
+    kept, rule = _watching()
     apart = bool(kept) or rule is not None
-    while heap:
-        node = heappop(heap)[1]
-        grad = buffers.pop(node)
-        if node.hooks is not None or wanted is not None:
-            grad = _arrived(node, grad, wanted, accumulate)
-            if grad is _STOP:
-                continue
+    # The first node that the last one led to, with its gradient and turn: it need not wait in the heap if it
+    # is next, as is usual. (A node's attributes are looked up as seldom as can be: its class varies.)
+    ahead: Node | None = None
+    held, turn = None, 0.0
+    while heap or ahead is not None:
+        if ahead is None:
+            node = heappop(heap)[1]
+            grad = buffers.pop(node)
+        elif heap and heap[0][0] <= turn:
+            buffers[ahead] = held
+            node = heappushpop(heap, (turn, ahead))[1]
+            ahead, held, grad = None, None, buffers.pop(node)
+        else:
+            node, grad, ahead, held = ahead, held, None, None
+        hooked = node.hooks is not None
+        if hooked or wanted is not None:
+            node, grad = _arrived(node, grad, wanted, accumulate)
         if node.__class__ is AccumulateGrad:
-            if accumulate:
-                add(node, grad, create)
+            add(node, grad, create)
             continue
         # No frame in between: the rule tells by reference counts whether it may write to the gradient.
         saved = node.saved
-        if apart or saved is None or saved.__class__ is Packed or node.hooks is not None or hooks.GUARD:
-            results = _through(node, grad, kept, rule)
-        else:
-            results = node.apply(grad)
+        watched = apart or hooked or saved is None or saved.__class__ is Packed or hooks.GUARD
+        results = _through(node, grad, kept, rule) if watched else node.apply(grad)
         saved = None
         if not keep:
             node.release()
         for e, g in zip(node.next, results):
-            if e is not None and g is not None:
-                target, number = e
-                if target in buffers or target.multi:
-                    _receive(buffers, heap, target, number, g)
+            if e is None or g is None:
+                continue
+            target, number = e
+            if target is ahead:
+                held = _sum(held, g)
+            elif target in buffers or target.multi:
+                _receive(buffers, heap, target, number, g)
+            else:
+                leaf = target.__class__ is AccumulateGrad
+                place = leaves.turn(target, node, ahead) if leaf else -target.seq
+                if ahead is None:
+                    ahead, held, turn = target, g, place
                 else:
                     buffers[target] = g
-                    if turns is None and target.__class__ is AccumulateGrad:
-                        turns = _turns(roots, target)
-                    heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
+                    heappush(heap, (place, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
         results = g = e = None  # type: ignore[assignment]
 
 
-_STOP: Any = object()
+class _Leaves:
+    """The turns of leaves in one run; buffers: of the nodes that wait."""
+
+    __slots__ = ("buffers", "turns")
+
+    def __init__(self, buffers: dict[Node, Any]) -> None:
+        self.buffers = buffers
+        self.turns: dict[Node, float] | None = None
+
+    def turn(self, leaf: Node, node: Node, ahead: Node | None) -> float:
+        """That of one which `node` leads to; ahead: what waits beside the buffers' nodes."""
+        if self.turns is None:
+            self.turns = _turns([node, *self.buffers, *([] if ahead is None else [ahead])], leaf)
+        return self.turns.get(leaf, -leaf.seq)
 
 
-def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> Any:
-    """What a node is to run with, its hooks having seen it; _STOP where it is not to run."""
+def _adder() -> Callable[[Any, Any, bool], None]:
+    """What gives leaves their gradients."""
+    return partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
+
+
+def _ignore(node: Any, grad: Any, create: bool) -> None:
+    """Leaves get no gradients."""
+
+
+def _watching() -> tuple[list[list[Any]], Any]:
+    """Logs of who asked for times in this thread, and who runs nodes' rules (a recorder's run_node)."""
+    kept = [log.records for log in SPANS if log.thread == get_ident()] if SPANS else []
+    return kept, getattr(TAPE[-1], "run_node", None) if TAPE else None
+
+
+# Where gradients go that are not to go on: a leaf that nobody holds.
+_NOWHERE = new(AccumulateGrad)
+_NOWHERE._leaf, _NOWHERE.hooks = DetachedLeaf(""), None
+
+
+def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> tuple[Node, Any]:
+    """A node and what it is to run with, its hooks having seen it; _NOWHERE for one that is not to run."""
     hooked = node.hooks is not None and (wanted is None or node in wanted.useful)
     if hooked:
         escape("a hook of the graph runs")
         grad = hooks.received(node, grad)
     if wanted is not None and wanted.stops_at(node, grad, accumulate):
-        return _STOP
-    return hooks.before(node, grad) if hooked else grad
+        return _NOWHERE, None
+    return node, hooks.before(node, grad) if hooked else grad
 
 
 def apply(node: Node, grad: Any) -> Any:

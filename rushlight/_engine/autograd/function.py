@@ -15,7 +15,7 @@ from rushlight._engine.autograd.node import Node, edge, freed, new
 from rushlight._engine.autograd.node_classes import DelayedError
 from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, PackedTensor, pack
 from rushlight._engine.core.callers import warn
-from rushlight._engine.dispatch.interpreters import MODES, interpret, wrapped
+from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import fit
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage, wrap
@@ -206,6 +206,7 @@ class FunctionCtx:
         """What was saved, as it is held: each takes a pair of hooks of its own (register_hooks)."""
         if self._node.freed:
             raise freed()
+        # few programs look at what is saved
         from rushlight._engine.autograd.saved_values import of_function
 
         return of_function(self._node)
@@ -352,8 +353,12 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and record it."""
-        if MODES and wrapped(args):
-            return interpret(AsRow(cls), cls.apply, args, kwargs)
+        if MODES:
+            if wrapped(args):
+                return interpret(AsRow(cls), cls.apply, args, kwargs)
+            for mode in STACK.modes:  # a recorder that keeps Functions whole, with their own gradients
+                if isinstance(mode, KeepsFunctions) and mode.recording():
+                    return mode.applied(cls, args, kwargs)
         return run(cls, cls._node_cls(args), args, kwargs)
 
 
@@ -392,6 +397,18 @@ def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: d
     finally:
         LOCAL.enabled = before
     return _record(node, args, output, recording)
+
+
+class KeepsFunctions:
+    """An interpreter that records a call of a custom Function as such, not the ops that its forward runs."""
+
+    def recording(self) -> bool:
+        """Whether it records what runs now."""
+        raise NotImplementedError
+
+    def applied(self, of: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The results of `of.apply(*args, **kwargs)`, recorded."""
+        raise NotImplementedError
 
 
 class AsRow:
@@ -524,6 +541,7 @@ class _Engine:
     @staticmethod
     def queue_callback(callback: Callable[[], None]) -> None:
         """Call `callback` when the running backward is through."""
+        # the method bears its name
         from rushlight._engine.autograd.hooks import queue_callback
 
         queue_callback(callback)

@@ -122,21 +122,23 @@ class _Switch(_Mode):
 
 
 class no_grad(_Switch):
-    """Inside, nothing is recorded: results do not require gradients."""
+    """Inside, nothing is recorded: results do not require gradients. A context manager and a decorator, for
+    this thread.
+    """
 
     __slots__ = ()
     enabled = False
 
 
 class enable_grad(_Switch):
-    """Inside, ops are recorded again."""
+    """Inside, ops are recorded again, in no_grad, too. A context manager and a decorator, for this thread."""
 
     __slots__ = ()
     enabled = True
 
 
 class set_grad_enabled(_Mode):
-    """Set grad mode at once; as a context manager, put it back at the end."""
+    """Set grad mode of this thread at once; as a context manager or decorator, put it back at the end."""
 
     __slots__ = ("mode",)
 
@@ -154,7 +156,7 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """No recording, and results that autograd refuses to track later."""
+    """No recording, and results that autograd never tracks (RuntimeError); mode=False does nothing."""
 
     __slots__ = ("mode", "_fresh")
 

@@ -190,16 +190,20 @@ def own(grad: Any, leaf: Any) -> Any:
     if grad._k.backend is not None:
         return grad._k.backend.owned(grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._g is None)
     alone = a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
-    room = None if (like := leaf._a).flags.c_contiguous else np.empty_like(like)
-    if room is not None and any(
-        n > 1 and s != t for n, s, t in zip(like.shape, room.strides, like.strides, strict=True)
+    buffer = None if (like := leaf._a).flags.c_contiguous else np.empty_like(like)
+    if buffer is not None and any(
+        n > 1 and s != t for n, s, t in zip(like.shape, buffer.strides, like.strides, strict=True)
     ):
-        room = np.empty(like.shape, like.dtype)
-    if alone and grad._g is None and (a.flags.c_contiguous if room is None else a.strides == room.strides):
+        buffer = np.empty(like.shape, like.dtype)
+    if (
+        alone
+        and grad._g is None
+        and (a.flags.c_contiguous if buffer is None else a.strides == buffer.strides)
+    ):
         return grad
     if grad.is_sparse or grad.__class__ in BELOW:
         return grad.detach()
-    return wrap(duplicate(a) if room is None else assign(room, a), grad._k)
+    return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._k)
 
 
 def _calibrate() -> int:

@@ -28,7 +28,7 @@ def freed() -> RuntimeError:
     )
 
 
-def _any_tensor(saved: tuple[Any, ...]) -> bool:
+def any_tensor(saved: tuple[Any, ...]) -> bool:
     """Whether the node of a formula or index, (names, items, ...), keeps more than numbers like `alpha`."""
     for number, item in enumerate(saved[1]):
         # A plain number has the version -1; PyTorch makes a tensor of one that is called "other".
@@ -107,7 +107,7 @@ class Node:
         saved = self.saved
         if saved.__class__ is tuple:
             # Formulas and x[i] keep tensors in the second place.
-            if saved and (len(saved) == 1 or (saved[1] and _any_tensor(saved))):
+            if saved and (len(saved) == 1 or (saved[1] and any_tensor(saved))):
                 self.saved = None
         elif saved is not None and saved.tensors():
             self.saved = None
@@ -127,7 +127,10 @@ class Node:
         return type(self).__name__
 
     def settle(self) -> Node:
-        """This node, its class named as PyTorch names the overload that it was."""
+        """This node for a program: its class named as PyTorch names the overload that it was, with names for
+        what it saved.
+        """
+        show_saved(self.__class__)
         return self
 
     @property
@@ -166,13 +169,6 @@ class Node:
 
         return on_node(self, hook, "pre")
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_saved_", "_raw_saved_")):
-            from rushlight._engine.autograd.saved_values import look_up  # it imports this file
-
-            return look_up(self, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __dir__(self) -> list[str]:
         from rushlight._engine.autograd.saved_values import names_of  # it imports this file
 
@@ -180,6 +176,23 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+def show_saved(cls: Any) -> None:
+    """Let a program read what such nodes saved, as `node._saved_NAME`.
+
+    Not before it has one of them: the slots of a class with a `__getattr__` are found in many times the time.
+    """
+    if not hasattr(cls, "__getattr__"):
+        cls.__getattr__ = _saved_value
+
+
+def _saved_value(self: Node, name: str) -> Any:
+    if name.startswith(("_saved_", "_raw_saved_")):
+        from rushlight._engine.autograd.saved_values import look_up  # it imports this file
+
+        return look_up(self, name)
+    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 class _Traces:
@@ -226,7 +239,7 @@ class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
 
     __slots__ = ("_leaf",)
-    _leaf: Any  # a weak reference to the leaf, or Apart
+    _leaf: Any  # a weak reference to the leaf, or DetachedLeaf
 
     def __init__(self, leaf: Any) -> None:
         super().__init__()
@@ -236,18 +249,22 @@ class AccumulateGrad(Node):
         """PyTorch's name."""
         return "torch::autograd::AccumulateGrad"
 
+    def settle(self) -> AccumulateGrad:
+        """This node, which saved nothing."""
+        return self
+
     @property
     def variable(self) -> Any:
         """The leaf; None when nobody holds it any more."""
         return self._leaf()
 
     @property
-    def apart(self) -> Apart | None:
+    def apart(self) -> DetachedLeaf | None:
         """Of a view that was taken where nothing is recorded: where; None of a leaf of its own."""
-        return self._leaf if isinstance(self._leaf, Apart) else None
+        return self._leaf if isinstance(self._leaf, DetachedLeaf) else None
 
 
-class Apart:
+class DetachedLeaf:
     """Stands for the leaf where there is none: a view requires grad as its base does, but whoever took it
     recorded nothing, so gradients that come to it are let go. mode: the mode in which it was taken.
     """
@@ -261,7 +278,7 @@ class Apart:
         """There is no leaf."""
 
 
-_APART = {mode: Apart(mode) for mode in ("no_grad", "inference_mode", "")}
+_APART = {mode: DetachedLeaf(mode) for mode in ("no_grad", "inference_mode", "")}
 
 
 def set_apart(view: Any, mode: str) -> None:

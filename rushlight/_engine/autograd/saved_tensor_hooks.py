@@ -52,6 +52,23 @@ def enabled() -> bool:
     return HOOKS.refusal is None
 
 
+def refuse(error_message: str, fail_if_non_empty: bool = True) -> None:
+    """Let push() raise RuntimeError(error_message), and this too where a pair is in place."""
+    if HOOKS.stack and fail_if_non_empty:
+        raise RuntimeError(error_message)
+    HOOKS.refusal = error_message
+
+
+def allow() -> None:
+    """Let push() work again."""
+    HOOKS.refusal = None
+
+
+def refusal() -> str | None:
+    """What push() would raise; None where it works."""
+    return HOOKS.refusal
+
+
 def pop() -> None:
     """Take the innermost pair away."""
     HOOKS.stack.pop()

@@ -13,7 +13,7 @@ from typing import Any
 
 from rushlight._engine.autograd.node import Node, freed
 from rushlight._engine.autograd.saved_tensor_hooks import Packed, PackedTensor, pack
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved, saved
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach
 
 _NAME = re.compile(r"_(raw_)?saved_(\w+)")
@@ -189,7 +189,7 @@ def _of_rule(node: Any, name: str, raw: bool) -> Any:
     own = next((n for n in (name, *_OTHER.get(name, ())) if n in known), None)
     if own is None:
         return _shape(node, saved, name)
-    if own in saved._values and not isinstance(saved._values[own], (Kept, KeptList, PackedTensor)):
+    if own in saved._values and not isinstance(saved._values[own], (Versioned, VersionedList, PackedTensor)):
         value = saved._values[own]
         return tuple(value) if isinstance(value, list) else value
     return _argument(node, own, raw) if own in saved._values or own in node.rules.places else _NONE
@@ -201,7 +201,7 @@ def _result(node: Any, saved: Saved, number: int, raw: bool) -> Any:
 
     def get() -> Any:
         item = _inner(node)._results[1][number]
-        return (item.tensor, number) if isinstance(item, Kept) else item
+        return (item.tensor, number) if isinstance(item, Versioned) else item
 
     def put(packed: PackedTensor) -> None:
         _change(node, results={number: packed})
@@ -210,15 +210,15 @@ def _result(node: Any, saved: Saved, number: int, raw: bool) -> Any:
 
 
 def _value(node: Any, item: Any, number: int) -> Any:
-    return _tensor(node, (item.tensor, item.version) if isinstance(item, Kept) else item, number)
+    return _tensor(node, (item.tensor, item.version) if isinstance(item, Versioned) else item, number)
 
 
 def _argument(node: Any, own: str, raw: bool) -> Any:
     item = _inner(node)._values.get(own)
-    if isinstance(item, KeptList):
+    if isinstance(item, VersionedList):
         if not raw:
             return tuple(
-                _value(node, k, -1) if isinstance(k, (Kept, PackedTensor)) else k for k in item.items
+                _value(node, k, -1) if isinstance(k, (Versioned, PackedTensor)) else k for k in item.items
             )
         return tuple(_slot(node, own, place) for place in range(len(item.items)))
     return _slot(node, own, None) if raw else _value(node, item, -1)
@@ -231,7 +231,7 @@ def _slot(node: Any, own: str, place: int | None) -> SavedTensor:
 
     def get() -> Any:
         item = held()
-        if isinstance(item, Kept):
+        if isinstance(item, Versioned):
             return item.tensor, -1
         return item if item.__class__ is PackedTensor else None
 
@@ -241,7 +241,7 @@ def _slot(node: Any, own: str, place: int | None) -> SavedTensor:
         else:
             items = list(_inner(node)._values[own].items)
             items[place] = packed
-            _change(node, values={own: KeptList(items)})
+            _change(node, values={own: VersionedList(items)})
 
     return _raw(node, get, put)
 

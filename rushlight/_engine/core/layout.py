@@ -41,6 +41,21 @@ def strides_like(sizes: Ints, strides: Ints) -> Ints:
     return dense_strides(sizes, iteration_order(sizes, (strides,)))
 
 
+def strided_memory(sizes: Ints, strides: Ints, dtype: Any) -> Array:
+    """Fresh memory with any strides, in elements."""
+    step = np.dtype(dtype).itemsize
+    flat = np.empty(extent(Layout(sizes, strides)) * step, np.uint8)
+    return np.ndarray(sizes, dtype, flat, 0, tuple([s * step for s in strides]))
+
+
+def strides_of_empty(a: Array, memory_format: object) -> Ints:
+    """Strides, in elements, of a copy of an array without elements: its own, unless a format is asked for."""
+    strides = tuple([s // a.itemsize for s in a.strides])
+    if getattr(memory_format, "name", "preserve_format") == "preserve_format" and any(strides):
+        return strides
+    return format_strides(a.shape, contiguous_strides(a.shape), memory_format)
+
+
 def dense_strides(sizes: Sequence[int], order: Sequence[int]) -> Ints:
     """Dense strides, the dims in an order from the outermost to the innermost."""
     strides, step = [0] * len(sizes), 1
@@ -240,6 +255,19 @@ def spread(a: Array, shape: Ints) -> Array:
     if a.ndim or a.dtype.isbuiltin != 1:
         return np.broadcast_to(a, shape)
     return np.ndarray(shape, a.dtype, a, 0, (0,) * len(shape))
+
+
+def tiled(a: Array, times: Ints) -> Array:
+    """`a` laid out times[i] times along each dim, of which there may be more than it has: np.tile, sooner."""
+    if a.ndim == len(times) == 1:
+        lines = np.empty((times[0], a.size), a.dtype)
+        lines[...] = a
+        return lines.reshape(-1)
+    shape = (1,) * (len(times) - a.ndim) + a.shape
+    out = np.empty([n * s for n, s in zip(times, shape, strict=True)], a.dtype)
+    apart = [each for pair in zip(times, shape, strict=True) for each in pair]
+    out.reshape(apart)[...] = a.reshape([each for s in shape for each in (1, s)])
+    return out
 
 
 def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:

@@ -20,6 +20,7 @@ from rushlight._engine.dispatch.runners import general, in_place, pointwise
 from rushlight._engine.lazy import LazyPackage
 from rushlight._engine.names import completion
 from rushlight._engine.names.alternatives import attribute
+from rushlight._engine.ops.help_text import help_text
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -75,7 +76,7 @@ def function(row: Row) -> Callable[..., Any]:
     if found is None:
         build = pointwise.build if row.kind == "pointwise" else general.build
         found = _built[key] = build(row)
-        found.__doc__ = row.doc
+        found.__doc__ = help_text(row)
         found.__module__, found.__qualname__ = _home(row)
         found.__name__ = _PREFIXES.get(found.__module__, "") + found.__qualname__
         setattr(found, "table_row", row)

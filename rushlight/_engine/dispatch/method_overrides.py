@@ -16,14 +16,12 @@ from typing import Any
 
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.overrides import ask, disabled, foreign
+from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import NAMES
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
 
-# How many modes are active, and what they have displaced in Tensor's own dict.
-_ACTIVE: list[Any] = []
-_DISPLACED: dict[str, Any] = {}
-_ABSENT = object()
+_REPLACED = ReplacedMethods()
 # What would put itself into the class at its first call.
 _LATE = ("__getitem__", "__setitem__")
 
@@ -104,25 +102,15 @@ def listener(name: str) -> Listener:
 
 def enter() -> None:
     """A mode begins: Tensor's own names listen."""
-    if not _ACTIVE:
+    if not _REPLACED.active:
         for name in _LATE:
             setattr(Tensor, name, lookup("operator", name))
-        for name in heard():
-            _DISPLACED[name] = Tensor.__dict__.get(name, _ABSENT)
-            setattr(Tensor, name, listener(name))
-    _ACTIVE.append(None)
+    _REPLACED.enter(heard(), listener)
 
 
 def leave() -> None:
     """It ends."""
-    _ACTIVE.pop()
-    if not _ACTIVE:
-        for name, plain in _DISPLACED.items():
-            if plain is _ABSENT:
-                delattr(Tensor, name)
-            else:
-                setattr(Tensor, name, plain)
-        _DISPLACED.clear()
+    _REPLACED.leave()
 
 
 def adopt(cls: type[Any]) -> None:

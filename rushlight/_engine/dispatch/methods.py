@@ -501,6 +501,7 @@ def share_memory_(self: Tensor) -> Tensor:
 
     A forked process, or one that the tensor is sent to by torch.multiprocessing, reads and writes it.
     """
+    # few programs share memory between processes
     from rushlight._engine.tensors.storages.sharing import share
 
     if self._k.backend is None:  # a CUDA device's is always shared, PyTorch says

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.autograd.node import TRACES, keep_constants, next_seq
+from rushlight._engine.autograd.node import TRACES, keep_constants, next_seq, show_saved
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -252,7 +252,8 @@ def named(cls: Any, shapes: Any, values: Any = ()) -> str:
 
 def settle(node: Any) -> Any:
     """A row's node under that name."""
-    node.__class__ = _renamed(type(node), name_of(node))
+    node.__class__ = cls = _renamed(type(node), name_of(node))
+    show_saved(cls)
     return node
 
 

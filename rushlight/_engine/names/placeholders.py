@@ -26,9 +26,15 @@ from rushlight._engine.names.alternatives import advice, attribute, home, torch_
 
 with open(os.path.join(os.path.dirname(__file__), "placeholders.tsv"), encoding="utf-8") as _file:
     _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
-_PACKAGES = {
-    ".".join(parts[:n]) for name in _LINES for parts in [name.split(".")] for n in range(1, len(parts) + 1)
-}
+
+
+def prefixes(name: str) -> list[str]:
+    """A dotted name and all packages that it lies in: "a", "a.b", "a.b.c"."""
+    parts = name.split(".")
+    return [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
+
+
+_PACKAGES = {prefix for name in _LINES for prefix in prefixes(name)}
 _MARKED = re.compile(r"(\w+)(.*)")
 _NAMES: dict[str, dict[str, str]] = {}
 MISSING = object()

@@ -19,7 +19,7 @@ from rushlight._engine.core.conversion import Array, convert, largest
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.numerics.box_muller import GROUP, LOW_24, UNIT_24, normal32, normal64
 from rushlight._engine.numerics.fma import fma32, fma64
-from rushlight._engine.numerics.rng import Engine, Few, paired
+from rushlight._engine.numerics.rng import Engine, WordTransform, paired
 from rushlight._engine.numerics.ufunc import c_library
 
 FLOATS = frozenset({dt.float16, dt.bfloat16, dt.float32, dt.float64})
@@ -102,7 +102,7 @@ def _units_of_pairs(words: Array) -> Array:
     return floats
 
 
-UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2, of=np.dtype(np.float64))
+UNITS, UNITS_OF_PAIRS = WordTransform(units32), WordTransform(_units_of_pairs, 2, 2, of=np.dtype(np.float64))
 
 
 @_in_blocks

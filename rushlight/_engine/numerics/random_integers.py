@@ -14,7 +14,7 @@ from rushlight._engine.core.conversion import Array, convert, overflow
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.services import service
 from rushlight._engine.numerics.distributions import DIGITS, not_implemented
-from rushlight._engine.numerics.rng import Engine, Few
+from rushlight._engine.numerics.rng import Engine, WordTransform
 
 LOWEST = -(1 << 63)
 # PyTorch spends 64 bits on ranges from here on: the remainder of 32 would favour small numbers.
@@ -37,13 +37,15 @@ def integers(engine: Engine, n: int, of: dtype, low: int, high: int | None) -> A
 
 
 @lru_cache(maxsize=64)
-def ranged(of: dtype, low: int, high: int | None) -> tuple[int, int, Few | None]:
+def ranged(of: dtype, low: int, high: int | None) -> tuple[int, int, WordTransform | None]:
     """The first integer, how many there are, and how they are made of single words, if so."""
     first, last = _narrowed(of, low, high)
     _check_fits(of, first, last)
     span = last - first + 1
 
-    few = Few(lambda words: _shifted((words % np.uint32(span)).astype(np.int64), first, of), of=of.np)
+    few = WordTransform(
+        lambda words: _shifted((words % np.uint32(span)).astype(np.int64), first, of), of=of.np
+    )
     return first, span, few if span < _WIDE_RANGE else None
 
 

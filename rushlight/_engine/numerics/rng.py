@@ -53,7 +53,7 @@ _STATE = np.dtype(
 
 
 @dataclass(frozen=True, eq=False)
-class Few:
+class WordTransform:
     """How numbers are made of words: by `make`, of many of them, as many of each group.
 
     words: to a number.  standard: the parameters that fills get them by.  of: the numbers' dtype.
@@ -99,10 +99,10 @@ class Engine:
         self.memory = np.frombuffer(block, np.uint32)  # is true in `exclusive()`
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
-        self._block, self._tables = -1, dict[Few, tuple[int, Array]]()
+        self._block, self._tables = -1, dict[WordTransform, tuple[int, Array]]()
         # A part of a table that is given out: how, in what sizes, what comes next, where the part ends, and
         # the words that each takes.
-        self._run: tuple[Few, tuple[int, ...], Iterator[Array], int, int] | None = None
+        self._run: tuple[WordTransform, tuple[int, ...], Iterator[Array], int, int] | None = None
         self.lock, self._words = threading.RLock(), threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -141,7 +141,7 @@ class Engine:
         """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
         return paired(self.words32(2 * n))
 
-    def cut(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
+    def cut(self, few: WordTransform, sizes: tuple[int, ...]) -> Array | None:
         """The next numbers in these sizes, which may be a part of a table; None where there are many.
 
         Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up.
@@ -152,7 +152,7 @@ class Engine:
                 return made
         return self._begin(few, sizes)
 
-    def _begin(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
+    def _begin(self, few: WordTransform, sizes: tuple[int, ...]) -> Array | None:
         size = prod(sizes)
         n = size * few.words
         if not 0 < n <= FEW or n % few.group:
@@ -189,14 +189,14 @@ class Engine:
                 self._settle()
         return self._words
 
-    def take(self, few: Few, sizes: tuple[int, ...], own: bool = True) -> Array:
+    def take(self, few: WordTransform, sizes: tuple[int, ...], own: bool = True) -> Array:
         """The next numbers in these sizes, made of single words, in memory of their `own` or in a table."""
         found = self.cut(few, sizes)
         if found is None:
             return few.make(self.words32(prod(sizes) * few.words)).reshape(sizes)
         return found.copy() if own else found
 
-    def _rest(self, few: Few, at: int) -> Array:
+    def _rest(self, few: WordTransform, at: int) -> Array:
         """The numbers of the block's words from `at` on."""
         if self._stamp.value != self._block:
             self._block, self._tables = self._stamp.value, {}

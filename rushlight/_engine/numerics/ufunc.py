@@ -58,12 +58,13 @@ class _Method(ctypes.Structure):
     ]
 
 
-def builtin(name: str, address: int) -> Callable[..., Any]:
-    """A function like Python's own, from a PyObject *f(PyObject *, PyObject *const *args, Py_ssize_t n)."""
+def builtin(name: str, address: int, own: Any = None) -> Callable[..., Any]:
+    """A function like Python's own, from a PyObject *f(PyObject *own, PyObject *const *args, Py_ssize_t)."""
     method, pointer = _Method(name.encode(), address, _FASTCALL, None), ctypes.c_void_p
     _alive.append(method)
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, *[pointer] * 3)(("PyCFunction_NewEx", ctypes.pythonapi))
-    return make(ctypes.addressof(method), None, None)
+    types = ctypes.py_object, pointer, ctypes.py_object, pointer
+    make = ctypes.PYFUNCTYPE(*types)(("PyCFunction_NewEx", ctypes.pythonapi))
+    return make(ctypes.addressof(method), own, None)
 
 
 @cache

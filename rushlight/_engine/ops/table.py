@@ -94,7 +94,7 @@ REFUSALS: dict[str, dict[str, str]] = {}
 WIDE = "uint16 uint32 uint64"
 
 
-class _Lenience(threading.local):
+class _WideDtypes(threading.local):
     """Whether a thread takes the WIDE dtypes, as array_api's functions do; None: it does not.
 
     passed: whether a refusal has been passed over; what is found out then is not kept for other calls.
@@ -103,7 +103,7 @@ class _Lenience(threading.local):
     passed: bool | None = None
 
 
-LENIENCE = _Lenience()
+LENIENCE = _WideDtypes()
 NAMES: Table[tuple[str, str], tuple[Row, str]] = Table()
 ROWS: Table[str, Row] = Table()
 

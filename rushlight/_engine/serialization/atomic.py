@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from rushlight._engine.serialization.background import Early, beside
+from rushlight._engine.serialization.background import WritebackFile, beside
 
 try:
     import fcntl
@@ -26,7 +26,7 @@ except ImportError:  # Windows
 @contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
     """Open a file for writing that replaces `path` when the block ends without an error."""
-    with replacing_path(path) as temporary, io.BufferedWriter(Early(temporary, "wb")) as file:
+    with replacing_path(path) as temporary, io.BufferedWriter(WritebackFile(temporary, "wb")) as file:
         yield file
 
 

@@ -37,7 +37,7 @@ def beside(call: Callable[..., Any], *args: Any) -> Callable[[], Any]:
     return wait
 
 
-class Early(io.FileIO):
+class WritebackFile(io.FileIO):
     """A file whose data starts for the disk while more is written."""
 
     def write(self, data: Any) -> int:

@@ -79,7 +79,7 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """Context manager: save() leaves the room of storages empty, for another writer to fill.
+    """Context manager: save() leaves the bytes of storages unwritten, for another writer to fill.
 
     load() inside it gives tensors of the right shapes whose values are not read (zeros).
     """

@@ -131,6 +131,7 @@ class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
         self.append(cls.__new__(cls, *args, **keywords))
 
     def load_build(self) -> None:
+        # few files have objects with a state
         from rushlight._engine.serialization.rebuild import is_tensor, set_state
 
         state, target = self.stack.pop(), self.stack[-1]

@@ -163,6 +163,7 @@ class Conversion(_Tensor):
         )
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
+        # printing loads with the first tensor that is shown
         from rushlight._engine.tensors.printing import tensor_repr
 
         escape("printing a tensor")

@@ -13,7 +13,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.lazy_views import place, shared
-from rushlight._engine.tensors.storages.storage import storage
+from rushlight._engine.tensors.storages.storage import Storage, storage
 
 if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.autograd.node import Node
@@ -190,7 +190,10 @@ class Gradient(_Tensor):
                 f"have incompatible tensor type: {self.layout} and {value.layout}"
             )
         place(self, value._m, value._k)
-        self._s = value._s
+        own, theirs = 0 if self._s is None else self._s.version, value._s
+        if theirs is not None and not theirs.inference:
+            theirs = theirs.apart(own)  # writes through the other tensor do not count here
+        self._s = Storage(own) if theirs is None and own else theirs
         post = self.__dict__.get("_post")
         if post:
             post()

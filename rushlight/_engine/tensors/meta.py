@@ -40,5 +40,5 @@ def meta_array(
         return np.broadcast_to(np.zeros((), dtype), sizes)
     layout = Layout(sizes, contiguous_strides(sizes) if strides is None else strides)
     # A piece of the range is its storage, as long as a true tensor's.
-    room = np.frombuffer(_nowhere(), np.uint8, extent(layout) * dtype.itemsize)
-    return np.ndarray(sizes, dtype, room, 0, tuple(s * dtype.itemsize for s in layout.strides))
+    buffer = np.frombuffer(_nowhere(), np.uint8, extent(layout) * dtype.itemsize)
+    return np.ndarray(sizes, dtype, buffer, 0, tuple(s * dtype.itemsize for s in layout.strides))

@@ -15,14 +15,12 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.dtype import bool_, dtype, get_default_dtype, int64
-
-if TYPE_CHECKING:
-    from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 
 
 @dataclass

@@ -72,6 +72,13 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
     __module__ = package()
+    # _a       the array that holds the data: strides, shape, memory; also read as `_m` and `_l` (below)
+    # _k       the Kind: dtype and device
+    # _g, _i   the autograd node that made it, and which of the node's results it is
+    # _s       the Storage that all views of the memory share; None until somebody needs it
+    # _b       of a view of a tracked tensor: its base, and how it was taken
+    # _grad    the gradient of a leaf
+    # _hidden  what is known of a tensor whose `_a` is empty: a lazy view's memory, or a Pending
     __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden", "__dict__", "__weakref__")
     __array_priority__ = 1000
     _a: np.ndarray[Any, Any]
@@ -148,7 +155,8 @@ for _name in (*completion.names("Tensor"), "_follow_"):
 
 # The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
 # `_a` is asked for values, `_m` for the memory as it lies, `_l` for sizes and strides alone.
-Tensor._m = Tensor._l = Tensor.__dict__["_a"]
+ARRAY = Tensor.__dict__["_a"]
+Tensor._m = Tensor._l = ARRAY
 
 _new = object.__new__
 
@@ -164,23 +172,47 @@ def _unfilled(self: Any, name: str) -> Any:
 
 # Whether there may be tensors with an empty slot for as long as the process lives.
 _lasting: list[bool] = []
+_ASKING = ("_a", "_m", "_l")
 
 
 def expect_unfilled(lasting: bool = True) -> None:
     """From now on there are tensors whose `_a` is empty (lazy_views.py); lasting: until the end.
 
-    Not before: a class with a `__getattr__` finds its instances' slots in many times the time.
+    Not before: what answers for an empty slot makes others slower to read. A class with a `__getattr__` finds
+    each of its instances' slots in many times the time; properties of machine code, only the array.
     """
     if lasting and not _lasting:
         _lasting.append(True)
-    if "__getattr__" not in Tensor.__dict__:
+    if "__getattr__" in Tensor.__dict__ or Tensor.__dict__["_a"] is not ARRAY:
+        return
+    found = None if lasting else _properties()
+    if found is None:
         setattr(Tensor, "__getattr__", own(_unfilled))
+    else:
+        for name, asking in zip(_ASKING, found, strict=True):
+            setattr(Tensor, name, asking)
+
+
+@cache
+def _properties() -> list[Any] | None:
+    """What stands for the slot meanwhile under each of its names; None where Python has to."""
+    from rushlight._engine.tensors import slots  # few programs need it
+
+    if not slots.usable([(wrap(np.zeros(1)), Tensor, ("_a",))]):
+        return None
+    answer = own(_unfilled)
+    return [slots.asking(Tensor, ARRAY, name, answer) for name in _ASKING]
 
 
 def expect_filled() -> None:
     """Whoever expected tensors whose `_a` is empty for a while has filled them all."""
-    if not _lasting and "__getattr__" in Tensor.__dict__:
+    if _lasting:
+        return
+    if "__getattr__" in Tensor.__dict__:
         delattr(Tensor, "__getattr__")
+    if Tensor.__dict__["_a"] is not ARRAY:
+        for name in _ASKING:
+            setattr(Tensor, name, ARRAY)
 
 
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
@@ -223,4 +255,4 @@ def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> T
     return other
 
 
-__all__ = ["WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]
+__all__ = ["ARRAY", "WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]

@@ -16,6 +16,7 @@ from typing import Any
 from rushlight import Tensor as Tensor
 from rushlight._engine.tensors.storages.storage import storage as storage
 from rushlight._engine.tensors.kind import kind as kind
+ARRAY: Any
 BELOW: set[_type]
 class LISTENING:
     """Stands among WRAPPED while somebody may listen below autograd."""
@@ -42,7 +43,8 @@ def expect_filled() -> None:
 def expect_unfilled(lasting: _bool = True) -> None:
     """From now on there are tensors whose `_a` is empty (lazy_views.py); lasting: until the end.
 
-    Not before: a class with a `__getattr__` finds its instances' slots in many times the time.
+    Not before: what answers for an empty slot makes others slower to read. A class with a `__getattr__` finds
+    each of its instances' slots in many times the time; properties of machine code, only the array.
     """
 def lookup(namespace: str, name: str) -> Any:
     """The callable generated from a row, or None where the table has no such name."""
@@ -50,4 +52,4 @@ def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
     """A tensor around a view of `base`'s array: it shares the storage and its version."""
-__all__ = ['WRAPPED', 'Tensor', 'alias', 'kind', 'lookup', 'storage', 'wrap', 'wrap_view']
+__all__ = ['ARRAY', 'WRAPPED', 'Tensor', 'alias', 'kind', 'lookup', 'storage', 'wrap', 'wrap_view']

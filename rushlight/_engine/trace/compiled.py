@@ -136,6 +136,7 @@ class Compiled:
         plan.calls += 1
         device = device_of(self.function, tensors) if Interface.platform is not None else None
         if device is not None and not plan.refusal:
+            # a program without CUDA loads nothing of it
             from rushlight._engine.trace.devices import graphs
 
             return graphs.slowly(self, plan, device, tensors, args, kwargs, _opaque)

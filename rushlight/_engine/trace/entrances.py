@@ -8,8 +8,6 @@ from typing import Any
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array, root
 
-_slot = Tensor.__dict__["_a"].__get__
-
 
 def _nobody() -> None:
     """What stands for a dead reference."""
@@ -34,21 +32,24 @@ class Entrance:
         self.array: Any = _nobody
         self.root, self.seen, self.stamp = 0, -1, -1
 
-    def look(self, region: Any, t: Tensor) -> Array | None:
-        """The tensor's array if it may come in here; nothing is noted in the region."""
-        try:
-            a: Array = _slot(t)
-        except AttributeError:
-            return None
+    def look(self, region: Any, t: Tensor, a: Array | None) -> Array | None:
+        """The array `a` of a tensor (None: it has none) if it may come in here; nothing is noted in the
+        region.
+        """
         s = t._s
-        if s is not None and (s.exposed or s.foreign):
+        if a is None or (s is not None and (s.exposed or s.foreign)):
             return None
-        if a is self.array() and t is self.tensor():
-            known = self.seen >= region.newest or region.twin(a, self.root) == self.share
-            return a if known else None
-        if t._k is not self.kind or a.shape != self.shape or a.strides != self.strides:
+        if a is self.array():
+            if t is self.tensor():
+                known = self.seen >= region.newest or region.twin(a, self.root) == self.share
+                return a if known else None
+            key = self.root
+        elif a.shape == self.shape and a.strides == self.strides:
+            key = id(root(a))
+        else:
             return None
-        key = id(root(a))
+        if t._k is not self.kind:
+            return None
         if region.twin(a, key) != self.share:
             return None
         self.tensor, self.array, self.root = weakref.ref(t), weakref.ref(a), key

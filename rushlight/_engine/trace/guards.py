@@ -190,7 +190,7 @@ class Guards:
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
-class Sight(Guards):
+class VisibleTensors(Guards):
     """Only the tensors that a function can see."""
 
     def _module(self, module: Any) -> None:

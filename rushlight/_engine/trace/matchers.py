@@ -16,18 +16,19 @@ from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import remember, unrecorded
-from rushlight._engine.autograd.node import TRACES, AccumulateGrad, Node as GraphNode, next_seq
+from rushlight._engine.autograd.node import TRACES, AccumulateGrad, Node as GraphNode
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.dispatch.nodes.declared import DeclaredFactory
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList
 from rushlight._engine.dispatch.nodes.saved_tensors import version_of
-from rushlight._engine.dispatch.runners.formulas import Again
+from rushlight._engine.dispatch.runners.formulas import NodeFactory
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor, storage
-from rushlight._engine.trace.attributes import IDENTICAL, PLAINLY, SEQUENCES
 from rushlight._engine.trace.entrances import Entrance, apart
-from rushlight._engine.trace.trace import Node, bump
+from rushlight._engine.trace.shells import makers
+from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump
 from rushlight._engine.trace.writes import free
 
 Matcher = Callable[[Any, tuple[Any, ...]], Any]
@@ -42,7 +43,6 @@ _SCOPE: dict[str, Any] = {
     "bump": bump,
     "free": free,
     "keep_result": keep_result,
-    "next_seq": next_seq,
     "version_of": version_of,
     "fresh": fresh,
     "new": object.__new__,
@@ -86,7 +86,7 @@ def build(
 
 @cache
 def _maker(text: str) -> Callable[..., Matcher]:
-    return compile_function(text, "make", dict(_SCOPE), "matched call")
+    return compile_function(text, "make", {**_SCOPE, **makers()._asdict()}, "matched call")
 
 
 class _Writer:
@@ -125,7 +125,9 @@ class _Writer:
         self.entered = {e[0]: e for n in nodes for e in n.entered}
         self.entrances: list[str] = []
         self.count = 0
+        # What is made; what of that is still to be noted as alive.
         self.shells: list[str] = []
+        self.unnoted: list[str] = []
         self.checks: list[str] = []
 
     def constant(self, value: Any) -> str:
@@ -175,9 +177,10 @@ class _Writer:
         return any(n.first <= place < n.count for n in self.nodes)
 
     def _modes(self, nodes: bool) -> None:
-        self.conditions.append("LOCAL.enabled" if LOCAL.enabled else "not LOCAL.enabled")
+        # A variable of a thread takes longer to find than all else here.
+        self.conditions.append("local['enabled']" if LOCAL.enabled else "not local['enabled']")
         self.conditions.append(
-            "LOCAL.inference" if LOCAL.inference else "(not INFERRING or not LOCAL.inference)"
+            "local['inference']" if LOCAL.inference else "(not INFERRING or not local['inference'])"
         )
         if nodes:
             self.conditions.append("TRACES.record is None")
@@ -196,7 +199,8 @@ class _Writer:
             self._float(value, name)
         elif cls in PLAINLY:
             c = self.constant(value)
-            self.conditions.append(f"{name}.__class__ is {self.constant(cls)} and {name} == {c}")
+            like = f"{name}.__class__ is {self.constant(cls)} and {name} == {c}"
+            self.conditions.append(f"({name} is {c} or {like})")
         elif cls in SEQUENCES:
             self.conditions.append(
                 f"{name}.__class__ is {self.constant(cls)} and len({name}) == {len(value)}"
@@ -272,13 +276,13 @@ class _Writer:
 
     def _item(self, value: Any, code: str) -> None:
         """What is kept of an argument or a result."""
-        if value.__class__ is Kept:
+        if value.__class__ is Versioned:
             name = self._let(code)
-            self.conditions.append(f"{name}.__class__ is {self.constant(Kept)}")
+            self.conditions.append(f"{name}.__class__ is {self.constant(Versioned)}")
             self._kept(value.tensor, f"{name}.tensor", f"{name}.version")
-        elif value.__class__ is KeptList:
+        elif value.__class__ is VersionedList:
             name = self._let(code)
-            self.conditions.append(f"{name}.__class__ is {self.constant(KeptList)}")
+            self.conditions.append(f"{name}.__class__ is {self.constant(VersionedList)}")
             self.conditions.append(f"len({name}.items) == {len(value.items)}")
             for i, item in enumerate(value.items):
                 self._item(item, f"{name}.items[{i}]")
@@ -315,7 +319,7 @@ class _Writer:
             if share in self.entered or place in self.region.real or share in self.region.real:
                 raise Unknown
             e, a = self.constant(Entrance(place, of, sizes, steps, share)), self._fresh("a")
-            conditions.append(f"({a} := {e}.look(region, {name})) is not None")
+            conditions.append(f"({a} := {e}.look(region, {name}, peek({name}))) is not None")
             if share is None:
                 self.entrances.append(e)
             self.checks += [f"{e}.enter(region, {a})", f"{a} = None"]
@@ -341,6 +345,7 @@ class _Writer:
         self.given[id(t)] = name
         stand = self.names[place] = self._fresh("t")
         self.shells.append(stand)
+        self.unnoted.append(stand)
         self.lines += [
             f"{stand} = new(Tensor)",
             f"{stand}._k, {stand}._g, {stand}._i = {name}._k, {name}._g, {name}._i",
@@ -358,6 +363,7 @@ class _Writer:
             f"region.private[id({name})] = ref({name})",
         ]
         self.shells.append(name)
+        self.unnoted.append(name)
 
     # --- what is made ----------------------------------------------------------------------------------
 
@@ -483,36 +489,89 @@ class _Writer:
     def _node(self, n: Node, outs: list[str]) -> None:
         step: Any = n.step
         function, template = step.node
-        if function.__class__ is Again:
-            self._formula(n, outs[0], function, template)
+        again, cls = function, None
+        if function.__class__ is Renamed:
+            again, cls = function.function, function.cls
+        if again.__class__ is NodeFactory:
+            self._formula(n, outs[0], again, cls or again.cls, template)
+        elif again.__class__ is DeclaredFactory and not again.rules.lists:
+            self._declared(n, outs, again, cls or again.cls, template)
         else:
             out = outs[0] if step.many is None else self._several(step.many, outs)
             self.lines.append(f"{self.constant(function)}({out}, {self._template(n, (list, template))})")
 
-    def _formula(self, n: Node, out: str, again: Again, template: Any) -> None:
+    def _edges(self, operands: Sequence[str | None], wanted: Sequence[bool]) -> str:
+        edges = [f"({name}._g, {name}._i)" if w else "None" for name, w in zip(operands, wanted, strict=True)]
+        return f"({''.join(f'{e}, ' for e in edges)})"
+
+    def _version(self, name: str) -> str:
+        return f"0 if {name}._s is None else version_of({name})"
+
+    def _second(self, n: Node, number: int, out: str) -> str:
+        """Of a result that its own node keeps, with its version: a second tensor."""
+        r: Any = n.step.results[number]  # type: ignore[union-attr]
+        if r.given >= 0 or r.view is not None:
+            return f"keep_result({out})"
+        told = self.constant(r.kind), self.constant(r.pending)
+        return f"second(region, alive, {n.first + number}, {', '.join(told)}, {out})"
+
+    def _declared(self, n: Node, outs: list[str], again: DeclaredFactory, cls: Any, template: Any) -> None:
+        """The node of a declared gradient, written out."""
+        step: Any = n.step
+        rules = again.rules
+        values, operands = "", []
+        for p, item in zip(rules.row.params, template, strict=True):
+            is_operand, value = item
+            if not p.is_tensor:
+                values += f"{p.name!r}: {self._item_code(n, item)}, "
+                continue
+            name = self._operand(n, value) if is_operand else None
+            operands.append(name)
+            if p.name in rules.keeps and name is not None:
+                values += f"{p.name!r}: keep({name}, {self._version(name)}), "
+            elif p.type != "Tensor":
+                values += f"{p.name!r}: {'None' if name else self._item_code(n, item)}, "
+        results = "None"
+        if rules.keeps_result:
+            kept = [
+                "None" if step.many is not None and i in rules.unread else f"keep(*{self._second(n, i, out)})"
+                for i, out in enumerate(outs)
+            ]
+            results = f"({step.many is not None}, [{', '.join(kept)}])"
+        told = self.constant(again.shapes), self.constant(again.kinds)
+        saved = f"save({{{values}}}, {', '.join(told)}, {results})"
+        edges = self._edges(operands, again.wanted)
+        tracked = [i for i, r in enumerate(step.results) if r.kind is not None and r.kind.dtype.category >= 2]
+        if not tracked or len(operands) != len(again.wanted):
+            raise Unknown
+        self.lines.append(f"node = record({outs[tracked[0]]}, {self.constant(cls)}, {edges}, {saved})")
+        if step.many is not None:
+            self.lines.append(f"node.count = {len(outs)}")
+        for i in tracked:
+            if i:
+                self.lines.append(f"{outs[i]}._g, {outs[i]}._i = node, {i}")
+
+    def _item_code(self, n: Node, item: Any) -> str:
+        """Code of one item of a node's template."""
+        is_operand, value = item
+        if is_operand:
+            return self._operand(n, value)
+        return self.constant(value) if is_operand is False else self._template(n, value)
+
+    def _formula(self, n: Node, out: str, again: NodeFactory, cls: Any, template: Any) -> None:
         """The node of a formula, written out: all but who its operands are is known."""
         operands = [self._operand(n, v) if is_operand else None for is_operand, v in template]
-        edges = [
-            f"({name}._g, {name}._i)" if wanted else "None"
-            for name, wanted in zip(operands, again.wanted, strict=True)
-        ]
         kept = []
         for k in again.kept:
             if k < 0:
-                kept.append(f"keep_result({out})")
+                kept.append(self._second(n, 0, out))
             elif operands[k] is None:
                 kept.append(self.constant((template[k][1], -1)))
             else:
-                kept.append(f"({operands[k]}, 0 if {operands[k]}._s is None else version_of({operands[k]}))")
+                kept.append(f"({operands[k]}, {self._version(str(operands[k]))})")
         saved = f"({self.constant(again.names)}, [{', '.join(kept)}], {self.constant(again.places)})"
-        self.lines += [
-            f"node = new({self.constant(again.cls)})",
-            f"node.next = ({', '.join(edges)},)",
-            "node.seq = next_seq()",
-            "node.hooks = None",
-            f"node.saved = {saved}",
-            f"{out}._g = node",
-        ]
+        edges = self._edges(operands, again.wanted)
+        self.lines.append(f"record({out}, {self.constant(cls)}, {edges}, {saved})")
 
     def _several(self, many: Any, outs: list[str]) -> str:
         items = "".join(f"{o}, " for o in outs)
@@ -530,26 +589,15 @@ class _Writer:
         cls, items = tree
         parts = ""
         for is_operand, value in items:
-            if is_operand:
-                parts += f"{self._operand(n, value)}, "
-            elif is_operand is False:
-                parts += f"{self.constant(value)}, "
-            else:
-                parts += f"{self._template(n, value)}, "
+            parts += f"{self._item_code(n, (is_operand, value))}, "
         return f"[{parts}]" if cls is list else f"({parts})"
 
     def _shell(self, n: Node, place: int, r: Any) -> None:
         t = self.names[place] = self._fresh("t")
         self.shells.append(t)
-        self.lines += [
-            f"{t} = new(Tensor)",
-            f"{t}._k = {self.constant(r.kind)}",
-            f"{t}._g = None",
-            f"{t}._i = 0",
-            f"{t}._hidden = {self.constant(r.pending)}",
-        ]
+        self.lines.append(f"{t} = shell(alive, {self.constant(r.kind)}, {self.constant(r.pending)})")
         if r.view is None:
-            self.lines.append(f"{t}._s = fresh() if INFERRING else None")
+            self.lines += ["if INFERRING:", f"    {t}._s = fresh()"]
             return
         base_number, again, rest, step = r.view
         base = self._operand(n, base_number)
@@ -578,14 +626,13 @@ class _Writer:
         if len(self.entrances) > 1:
             self.conditions.append(f"apart(({', '.join(self.entrances)},))")
         at, known = self.constant(end), self.constant(end.known)
-        made, told = ("".join(form.format(t) + ", " for t in self.shells) for form in ("{}", "ref({})"))
-        append = f"alive.append(ref({self.shells[0]}))" if len(self.shells) == 1 else f"alive += ({told})"
+        made = "".join(f"{t}, " for t in self.shells)
         lines = [
             *self.checks,
             *self.lines,
             f"region.node = {at}",
             f"region.known = {known}",
-            *([append] if self.shells else []),
+            *[f"alive.append(ref({t}))" for t in self.unnoted],
         ]
         late = (
             []
@@ -614,7 +661,7 @@ class _Writer:
         text = "\n        ".join(
             [
                 f"{''.join(f'{v}, ' for v in given)} = values" if given else "pass",
-                "alive = region.alive",
+                "alive, local = region.alive, region.local",
                 *body,
                 *late,
                 f"return {result}",

@@ -30,18 +30,17 @@ from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
-from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
-from rushlight._engine.trace.attributes import PLAINLY, SEQUENCES
+from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
-from rushlight._engine.trace.trace import Node, Step, Unit, bump, told, tracked
+from rushlight._engine.trace.trace import PLAINLY, SEQUENCES, Node, Step, Unit, bump, inserted, told, tracked
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
-_slot, _hidden = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_hidden"].__get__
+_slot, _hidden = ARRAY.__get__, Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()
@@ -97,6 +96,9 @@ class Region(Learning, Writes):
         # before: where the segment before this one ended.
         self.before, self.node = begin, begin.after()
         self.trace, self.thread = trace, threading.get_ident()
+        # Variables of the thread, which matchers look at.
+        LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
+        self.local = vars(LOCAL)
         # As the trace's; backward passes are not handed over.
         self.program: Any = trace.program if begin is trace.root else None
         self.lock = threading.RLock()
@@ -438,7 +440,7 @@ class Region(Learning, Writes):
             out = outs[0] if many is None else outs if many is list else tuple.__new__(many, outs)
             if step.node is not None:
                 function, template = step.node
-                function(out, _filled((None, (list, template)), tensors))
+                function(out, inserted((None, (list, template)), tensors))
         finally:
             self.making = False
         for k, by in step.bumps:
@@ -689,11 +691,6 @@ class Region(Learning, Writes):
             self.trace.region = None
             if self.context is not None:
                 self.context.close()
-
-
-def _filled(v: Any, tensors: Sequence[Tensor]) -> Any:
-    cls, items = v[1]
-    return cls([tensors[i[1]] if i[0] else i[1] if i[0] is False else _filled(i, tensors) for i in items])
 
 
 MATCHERS.add(Region)

@@ -8,7 +8,9 @@ memory of their own, which is used again once nobody holds it, and small ones ar
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
+import sys
 import threading
 import weakref
 from collections import Counter
@@ -39,6 +41,8 @@ from rushlight._engine.trace.trace import Node, Spec, Told, placed, specs
 _LINE = 64
 # Matched this often, a segment is compiled.
 _OFTEN = 2
+# So many runs are the first ones, at each of which is asked whether more could be bound.
+_EARLY = 32
 # For inputs of so many bytes that do not stay where they are a program waits a while before it is compiled.
 _MUCH = 1 << 20
 # Inputs whose memory has moved so often are copied in.
@@ -47,6 +51,8 @@ _RESTLESS = 3
 _FEW = 1 << 15
 # What the path's ops made is numbered from here on; below are places.
 _MADE = 1 << 32
+# References to an array that nobody but its list holds, as that is gone through.
+_IDLE = 3
 # One program runs at a time: they share the arena.
 RUNNING = threading.RLock()
 
@@ -180,29 +186,41 @@ class Plain:
 
 
 class Output:
-    """Memory of a wanted result. kept: the program's own is handed out, else a copy."""
+    """Memory of wanted results, at `specs`. kept: arrays in the program's own are handed out, else copies.
 
-    def __init__(self, memory: int, size: int, kept: bool) -> None:
-        self.memory, self.kept = memory, kept
+    The arrays are the same at each run: whether anybody holds them is seen by the references to them, and to
+    `given`, which views of them hold.
+    """
+
+    def __init__(self, memory: int, size: int, kept: bool, specs: Sequence[Spec]) -> None:
+        self.memory, self.kept, self.specs = memory, kept, list(dict.fromkeys(specs))
         self.arena = np.empty(size + _LINE, np.uint8)
         start = -pointer(self.arena) % _LINE
         self.flat = self.arena[start : start + size]
-        # The array that all that was handed out are views of.
-        self._given: Any = None
+        own: Any = self.flat
+        self._given = np.frombuffer(memoryview(own), np.uint8)  # one that no view of it looks past
+        self._arrays = self._seen_in(self._given) if kept else []
+        first = self.specs[0]
+        # A copy of an array, where that is all there is.
+        alone = len(self.specs) == 1 and not first.offset and first.dtype.itemsize * _count(first) == size
+        whole = self._seen_in(self.flat)[0]
+        self._whole = whole if alone and whole.copy().strides == whole.strides else None
+        self._idle = sys.getrefcount(self._given)
+
+    def _seen_in(self, flat: Array) -> list[Array]:
+        return [np.ndarray(s.shape, s.dtype, flat, s.offset, s.strides) for s in self.specs]
 
     @property
     def busy(self) -> bool:
         """Whether what a run handed out is still held."""
-        return self._given is not None and self._given() is not None
+        held = sys.getrefcount(self._given) > self._idle
+        return held or any([sys.getrefcount(a) > _IDLE for a in self._arrays])
 
-    def give(self) -> Array:
-        """The bytes for whoever wants them."""
-        if not self.kept:
-            return self.flat.copy()
-        memory: Any = self.flat
-        given = np.frombuffer(memoryview(memory), np.uint8)  # one that no view of it looks past
-        self._given = weakref.ref(given)
-        return given
+    def give(self) -> list[Array]:
+        """Arrays at `specs` for whoever wants them."""
+        if self.kept:
+            return self._arrays
+        return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
 
 
 class Compiled:
@@ -221,13 +239,24 @@ class Compiled:
         held: dict[int, Array] = {}
         for p in path.inputs:
             self._bind(p, arrays[p], p in stable, held)
-        made = {path.specs[p].memory for p in wanted if path.specs[p].memory >= _MADE}
+        # Places whose memory is bound, and where; the arrays that lay there at the last run.
+        self._bound = [(p, at) for p, _, at, bound in self.inputs if bound]
+        self._last: dict[int, Any] = {}
+        self._specs = [path.specs[p] for p in wanted]
+        made = {spec.memory for spec in self._specs if spec.memory >= _MADE}
         self.outputs = [
-            Output(m, size, size >= _FEW and m not in copied)
+            Output(
+                m,
+                path.sizes[m],
+                path.sizes[m] >= _FEW and m not in copied,
+                [s for s in self._specs if s.memory == m],
+            )
             for m in sorted(made)
-            for size in [path.sizes[m]]
         ]
         held.update({o.memory: o.flat for o in self.outputs})
+        # Wanted arrays; of those that were made, the number of the output and that among its arrays.
+        number = {spec: (i, k) for i, o in enumerate(self.outputs) for k, spec in enumerate(o.specs)}
+        self._found_at = [(spec, number.get(spec)) for spec in self._specs]
         used = {s.memory for t in told for s in (*specs(t.operands), *t.outs)}
         # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
         # runs some entries all the same, to see which kernel they call: integers may be places to read at.
@@ -339,7 +368,15 @@ class Compiled:
 
     def moved(self, arrays: dict[int, Array]) -> set[int]:
         """Places whose memory was bound, and lies elsewhere now."""
-        return {p for p, _, at, stable in self.inputs if stable and pointer(arrays[p]) != at}
+        found, last = set(), self._last
+        for p, at in self._bound:
+            a = arrays[p]
+            if last.get(p, _nobody)() is not a:
+                last[p] = weakref.ref(a)
+                if pointer(a) != at:
+                    del last[p]
+                    found.add(p)
+        return found
 
     def run(self, arrays: dict[int, Array]) -> list[Array]:
         """The arrays at the wanted places."""
@@ -368,15 +405,11 @@ class Compiled:
 
     def handed(self, arrays: dict[int, Array]) -> list[Array]:
         """What the last run left at the wanted places."""
-        flat = {o.memory: o.give() for o in self.outputs}
-        found = []
-        for memory, offset, shape, strides, dtype in [self.path.specs[p] for p in self.wanted]:
-            found.append(
-                np.ndarray(shape, dtype, flat[memory], offset, strides)
-                if memory >= _MADE
-                else seen(Spec(memory, offset, shape, strides, dtype), arrays[memory])
-            )
-        return found
+        given = [o.give() for o in self.outputs]
+        return [
+            seen(spec, arrays[spec.memory]) if at is None else given[at[0]][at[1]]
+            for spec, at in self._found_at
+        ]
 
 
 class Program:
@@ -443,6 +476,8 @@ class Program:
         made: Any = self.made
         if made.copied < _FEW or self.bound_again >= _RESTLESS:
             return False
+        if self.runs > _EARLY and self.runs % _EARLY > _OFTEN:  # now and then, for some runs in a row
+            return False
         still = sum(
             arrays[p].nbytes
             for p, _, _, stable in made.inputs
@@ -472,6 +507,14 @@ class Program:
         return at == pointer(a) and (
             _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))
         )
+
+
+def _count(spec: Spec) -> int:
+    return math.prod(spec.shape)
+
+
+def _nobody() -> None:
+    """What stands for a dead reference."""
 
 
 def _compute_constants(entries: Sequence[Entry], known: Container[int]) -> None:

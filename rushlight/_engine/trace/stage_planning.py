@@ -23,7 +23,7 @@ from rushlight._engine.kernels.moves import mersenne_twister
 from rushlight._engine.kernels.products.tiles import Packed
 from rushlight._engine.kernels.runtime import handwritten_stages as handwritten, parallel, stages
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
-from rushlight._engine.kernels.runtime.stages import LINE, Noted, Run, Stages, chains, joined
+from rushlight._engine.kernels.runtime.stages import LINE, Run, StageRecorder, Stages, chains, joined
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.creation.filled import Fill
@@ -59,7 +59,7 @@ def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
     batch, threads, tile = len(made.first[0]), parallel.get_num_threads(), made.packed.at(1).high
     part = batch // threads // tile * tile
     cuts = [*range(0, part * threads, part), batch] if part and threads > 1 else [0, batch]
-    parts = [Noted(threads if len(cuts) == 2 else 1) for _ in cuts[1:]]
+    parts = [StageRecorder(threads if len(cuts) == 2 else 1) for _ in cuts[1:]]
     for written, low, high in zip(parts, cuts, cuts[1:], strict=False):
         made.loop(written, low, high)
     if not all(written.known and written.stages for written in parts):

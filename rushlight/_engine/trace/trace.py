@@ -13,16 +13,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.device import device
+from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.size import Size
 from rushlight._engine.core.switches import switches
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
+from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import storage
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import _SHAPED_BY_VALUES, Array, Entry, arrays, flat, place_of, root
 
+# How attributes of ops are compared. What is equal only if it is the same object:
+IDENTICAL = frozenset((bool, type(None), dtype, Kind, MemoryFormat, StorageLayout, type(...)))
+# What is equal only if it means the same; floats and complex numbers have zeros of two signs.
+PLAINLY = IDENTICAL | frozenset((int, str, device))
+SEQUENCES = frozenset((tuple, list, Size))
 # In a step, memory is ~k for the operand k, and 0, 1, ... for what the step makes.
 _UNKNOWN = object()
 
@@ -400,6 +410,12 @@ def told(tree: Any, places: dict[int, int]) -> Any:
     if tree.__class__ is dict:
         return {name: told(v, places) for name, v in tree.items()}
     return tree
+
+
+def inserted(item: Any, tensors: Sequence[Tensor]) -> Any:
+    """What an item of a node's template stands for, of an op on these operands."""
+    cls, items = item[1]
+    return cls([tensors[i[1]] if i[0] else i[1] if i[0] is False else inserted(i, tensors) for i in items])
 
 
 def placed(tree: Any, change: Callable[[Spec], Any]) -> Any:

@@ -190,9 +190,13 @@ class Forward(Level):
         def kept(t: Any) -> Any:
             # What a gradient needs of an overwritten operand is a copy.
             copy = self.primal(t).clone() if t is target else t
-            return dual(copy, t.tangent, self) if t is target and self.holds(t) else copy
+            return dual(copy, t.tangent.clone(), self) if t is target and self.holds(t) else copy
 
-        if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
+        def tracked(t: Any) -> bool:
+            parts = (t.value, t.tangent) if self.holds(t) else (t,)
+            return any(part._g is not None for part in parts)
+
+        if LOCAL.enabled and any(map(tracked, operands(tuple(bound.values())))):
             bound = {n: mapped(kept, v) for n, v in bound.items()}
         check_writable(target, False)
         found = self.apply(row, bound)

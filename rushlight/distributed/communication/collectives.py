@@ -15,7 +15,7 @@ from typing import Any
 
 import rushlight
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.distributed.communication.lanes import Steps
+from rushlight.distributed.communication.operation_queue import Steps
 from rushlight.distributed.communication.reductions import (
     Buffer,
     ReduceOp,
@@ -370,7 +370,7 @@ def monitored_barrier(
     except RankFailure:
         raise
     except DistBackendError as error:
-        places, here = group.lane.watch.places(), f" barrier #{group.lane.number}"
+        places, here = group.queue.watch.places(), f" barrier #{group.queue.number}"
         missing = [str(rank) for rank in group.ranks if here not in places.get(rank, "")]
         raise DistBackendError(
             f"Rank {', '.join(missing)} failed to pass monitoredBarrier in "

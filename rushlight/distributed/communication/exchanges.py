@@ -18,7 +18,7 @@ from rushlight.distributed.communication.collectives import (
     note,
     root_rank,
 )
-from rushlight.distributed.communication.lanes import Steps
+from rushlight.distributed.communication.operation_queue import Steps
 from rushlight.distributed.communication.reductions import Buffer, check_moved
 from rushlight.distributed.communication.work import Work
 from rushlight.distributed.groups import ProcessGroup, default_group, member

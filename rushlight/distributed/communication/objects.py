@@ -10,7 +10,7 @@ import numpy as np
 import rushlight
 from rushlight.distributed.communication.collectives import root_rank
 from rushlight.distributed.communication.exchanges import check_list
-from rushlight.distributed.communication.lanes import Steps
+from rushlight.distributed.communication.operation_queue import Steps
 from rushlight.distributed.communication.transfers import recv, send
 from rushlight.distributed.communication.wire import Array, SoloWire
 from rushlight.distributed.groups import default_group, member

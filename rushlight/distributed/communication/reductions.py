@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import rushlight
-from rushlight.distributed.communication.lanes import Steps
+from rushlight.distributed.communication.operation_queue import Steps
 from rushlight.distributed.communication.wire import Array, SoloWire
 
 

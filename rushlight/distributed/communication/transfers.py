@@ -11,7 +11,7 @@ from typing import Any
 
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.communication.collectives import check_tensor, note
-from rushlight.distributed.communication.lanes import Operation, Steps
+from rushlight.distributed.communication.operation_queue import Operation, Steps
 from rushlight.distributed.communication.reductions import Buffer
 from rushlight.distributed.communication.wire import ANYBODY, Found
 from rushlight.distributed.communication.work import Work

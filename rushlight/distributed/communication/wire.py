@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rushlight.distributed.hub.messages import Line
+from rushlight.distributed.hub.messages import Connection
 
 INSTALL = (
     "torch.distributed with more than one rank needs MPICH and mpi4py: pip install 'rushlight[dist]' "
@@ -126,31 +126,39 @@ class MPIWire(SoloWire):
         return None if data is None else [data.reshape(-1).view(np.uint8), self._mpi.BYTE]
 
     def allreduce(self, data: Array, op: str) -> Request:
+        """Combine `data` of all ranks, in place on each, by `op`, MPI's name ("SUM")."""
         return self._comm.Iallreduce(self._mpi.IN_PLACE, self._numbers(data), getattr(self._mpi, op))
 
     def reduce(self, data: Array, op: str, root: int) -> Request:
+        """Combine `data` of all ranks by `op`, into `root`'s."""
         if self.rank == root:
             return self._comm.Ireduce(self._mpi.IN_PLACE, self._numbers(data), getattr(self._mpi, op), root)
         return self._comm.Ireduce(self._numbers(data), None, getattr(self._mpi, op), root)
 
     def broadcast(self, data: Array, root: int) -> Request:
+        """Fill `data` of all ranks with `root`'s."""
         return self._comm.Ibcast(self._bytes(data), root)
 
     def allgather(self, source: Array, into: Array) -> Request:
+        """All ranks' `source`, one after the other, into `into` of each."""
         return self._comm.Iallgather(self._bytes(source), self._bytes(into))
 
     def gather(self, source: Array, into: Array | None, root: int) -> Request:
+        """All ranks' `source`, one after the other, into `into` of `root`."""
         return self._comm.Igather(self._bytes(source), self._bytes(into), root)
 
     def scatter(self, source: Array | None, into: Array, root: int) -> Request:
+        """The parts of `root`'s `source`, one into each rank's `into`."""
         return self._comm.Iscatter(self._bytes(source), self._bytes(into), root)
 
     def reduce_scatter(self, source: Array, into: Array, counts: Sequence[int], op: str) -> Request:
+        """Combine `source` of all ranks by `op`; `counts[rank]` elements of it into each rank's `into`."""
         return self._comm.Ireduce_scatter(
             self._numbers(source), self._numbers(into), list(counts), getattr(self._mpi, op)
         )
 
     def alltoall(self, source: Array, into: Array, sent: Sequence[int], received: Sequence[int]) -> Request:
+        """`sent[i]` elements of `source` to each rank i, and `received[i]` from it into `into`."""
         # Ialltoallv moves one piece each time that it is tested; messages of its own between any two do not.
         parts = (
             np.split(source.reshape(-1), np.cumsum(sent)[:-1]),
@@ -165,20 +173,25 @@ class MPIWire(SoloWire):
         return Several(self._mpi.Request, requests)
 
     def barrier(self) -> Request:
+        """Done when all ranks have called it."""
         return self._comm.Ibarrier()
 
     def send(self, data: Array, to: int, tag: int) -> Request:
+        """Send `data` to a rank of this wire under a tag."""
         return self._comm.Isend(self._bytes(data), to, tag)
 
     def receive(self, data: Array, source: int, tag: int) -> Request:
+        """Fill `data` with what a rank (or ANYBODY) sends under a tag."""
         if source == ANYBODY:
             return Found(self._comm.Irecv(self._bytes(data), self._mpi.ANY_SOURCE, tag), self._mpi.Status())
         return self._comm.Irecv(self._bytes(data), source, tag)
 
     def poll(self) -> None:
+        """Let MPI move what is under way."""
         self._comm.Iprobe()
 
     def finalize(self) -> None:
+        """End MPI in this process."""
         self._mpi.Finalize()
 
     def told_by_first(self, value: Any) -> Any:
@@ -186,6 +199,7 @@ class MPIWire(SoloWire):
         return self._comm.bcast(value)
 
     def part(self, ranks: Sequence[int], tag: int) -> MPIWire:
+        """A wire of some ranks, which all of them ask for with the same tag."""
         members = self._comm.Get_group().Incl(list(ranks))
         made = self._comm.Create_group(members, tag)
         made.Set_errhandler(self._mpi.ERRORS_RETURN)
@@ -215,7 +229,7 @@ def start_mpi(host: str, port: int, job: str, rank: int, size: int) -> MPIWire:
                 "use a new process, or new_group() within the world"
             )
         return _world[0]
-    line = Line(host, port)
+    line = Connection(host, port)
     line.call("pmi", job, rank)
     # A bare descriptor: a Python socket would be closed before MPI is done with it.
     settings = {"PMI_FD": str(os.dup(line.socket.fileno())), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from rushlight.distributed.communication.lanes import Operation
+from rushlight.distributed.communication.operation_queue import Operation
 from rushlight.distributed.errors import DistBackendError
 
 
@@ -77,19 +77,19 @@ class Work:
         operation = self._operation
         if timeout:
             end = time.monotonic() + timeout.total_seconds()
-            with operation.lane.bell:
-                over = operation.lane.bell.wait_for(lambda: operation.finished, end - time.monotonic())
+            with operation.queue.bell:
+                over = operation.queue.bell.wait_for(lambda: operation.finished, end - time.monotonic())
             if not over:
                 raise DistBackendError(f"{operation} timed out after {timeout.total_seconds() * 1000:.0f}ms")
         else:
-            operation.lane.finish(operation)
+            operation.queue.finish(operation)
         if operation.error is not None:
             raise operation.error
         return True
 
     def is_completed(self) -> bool:
         """Whether it is over."""
-        return self._operation.lane.poll(self._operation)
+        return self._operation.queue.poll(self._operation)
 
     def is_success(self) -> bool:
         """Whether it is over and nothing went wrong."""
@@ -110,7 +110,7 @@ class Work:
     def get_future(self) -> Future:
         """The future of result()."""
         future = Future()
-        future._help = lambda: self._operation.lane.finish(self._operation)
+        future._help = lambda: self._operation.queue.finish(self._operation)
 
         def settle() -> None:
             if self._operation.error is not None:

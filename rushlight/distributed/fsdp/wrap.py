@@ -79,6 +79,7 @@ class ModuleWrapPolicy(_Policy):
         }
 
     def __call__(self, module: Any, recurse: bool, *args: Any, **kwargs: Any) -> bool:
+        """Whether to go into a module (`recurse`), or to wrap it: one of the classes."""
         return recurse or isinstance(module, tuple(self._module_classes))
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a circle: server.py imports its services
     from rushlight.distributed.hub.server import Caller, Command, Hub
 
 # What PMI-1's questions are answered with, whoever asks.
@@ -27,7 +27,7 @@ _ALWAYS = {
 VICTIM, VANISHED, CAUSE = 0, 1, 2
 
 
-class Trial:
+class FirstFailure:
     """Who failed first: a cause is believed at once, anything less when a cause could have come."""
 
     def __init__(self, hub: Hub, decided: Callable[[int, str], None]) -> None:
@@ -64,7 +64,7 @@ class Job:
         self.victims: set[int] = set()
         self.left: set[int] = set()
         self.started = False
-        self.trial = Trial(hub, self._failed)
+        self.trial = FirstFailure(hub, self._failed)
         self._values: dict[str, str] = {}
         self._at_barrier, self._problem = 0, ""
         self._stuck: dict[int, dict[int, str]] = {}  # who asked where the others are, and what they said

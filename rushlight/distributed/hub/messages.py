@@ -15,7 +15,7 @@ _COUNT = struct.Struct("!I")
 Field = bytes | str | int | float
 
 
-class Lost(ConnectionError):
+class ConnectionLost(ConnectionError):
     """The other end is gone."""
 
 
@@ -42,7 +42,7 @@ def unpack(buffer: bytearray) -> list[bytes] | None:
     return fields
 
 
-class Line:
+class Connection:
     """A connection to a hub. `call` asks and waits for the answer, from any thread."""
 
     def __init__(self, host: str, port: int, timeout: float = 300.0) -> None:
@@ -52,21 +52,21 @@ class Line:
         self._lock = threading.Lock()
 
     def send(self, *fields: Field) -> None:
-        """Send one message; Lost where nobody hears it."""
+        """Send one message; ConnectionLost where nobody hears it."""
         try:
             self.socket.sendall(pack(*fields))
         except OSError as error:
-            raise Lost(str(error)) from None
+            raise ConnectionLost(str(error)) from None
 
     def receive(self) -> list[bytes]:
-        """The next message; Lost where there will be none."""
+        """The next message; ConnectionLost where there will be none."""
         while (message := unpack(self._buffer)) is None:
             try:
                 data = self.socket.recv(1 << 20)
             except OSError as error:
-                raise Lost(str(error)) from None
+                raise ConnectionLost(str(error)) from None
             if not data:
-                raise Lost("connection closed")
+                raise ConnectionLost("connection closed")
             self._buffer += data
         return message
 
@@ -77,7 +77,7 @@ class Line:
             return self.receive()
 
     def close(self) -> None:
-        """Hang up; a thread that receives gets Lost."""
+        """Hang up; a thread that receives gets ConnectionLost."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()

@@ -10,9 +10,9 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from rushlight.distributed.hub.jobs import CAUSE, VANISHED, VICTIM, Trial
+from rushlight.distributed.hub.jobs import CAUSE, VANISHED, VICTIM, FirstFailure
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a circle: server.py imports its services
     from rushlight.distributed.hub.server import Caller, Command, Hub
 
 LAST_CALL = 3.0  # seconds to wait for more nodes when there are enough
@@ -41,7 +41,7 @@ class Nodes:
         self._run = ""
         self._ended = False
         self._looked = 0.0
-        self._trial: Trial | None = None
+        self._trial: FirstFailure | None = None
         self.commands: dict[str, Command] = {
             "join": self._join,
             "exit": self._exit,
@@ -100,7 +100,7 @@ class Nodes:
             return
         self._attempt += 1
         self._members = sorted(self._nodes, key=lambda node: node.wanted)
-        self._trial = Trial(self._hub, self._failed)
+        self._trial = FirstFailure(self._hub, self._failed)
         world = sum(node.workers for node in self._members)
         first = 0
         for at, node in enumerate(self._members):

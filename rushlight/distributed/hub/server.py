@@ -93,6 +93,7 @@ class Hub:
     """A listening socket and the services behind it. `run` serves until `stop`, or until nobody is left."""
 
     def __init__(self, listener: socket.socket) -> None:
+        # who only talks to a hub needs none of its services
         from rushlight.distributed.hub.jobs import Jobs
         from rushlight.distributed.hub.nodes import Nodes
         from rushlight.distributed.hub.store import Values

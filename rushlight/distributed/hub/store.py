@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rushlight.distributed.stores import ASKED, HashStore
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a circle: server.py imports its services
     from rushlight.distributed.hub.server import Caller, Command, Hub
 
 

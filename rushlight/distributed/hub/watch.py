@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.distributed.errors import DistBackendError, RankFailure
-from rushlight.distributed.hub.messages import Line, Lost
+from rushlight.distributed.hub.messages import Connection, ConnectionLost
 
 VICTIM, CAUSE = 0, 2  # weights of an accusation, as in jobs.py
 
@@ -29,18 +29,18 @@ class Watch:
         self.failed: tuple[int, str] | None = None
         self.left: dict[int, dict[str, int]] = {}
         self.place: Callable[[], str] = lambda: "in no operation"
-        self._line: Line | None = None
+        self._line: Connection | None = None
         self._pid = os.getpid()
         self._places: dict[int, str] | None = None
         self._answered, self._over = threading.Event(), threading.Event()
 
     def enter(self, host: str, port: int, job: str, rank: int, size: int, timeout: float) -> None:
         """Say that this rank is there and wait for all; DistBackendError where they do not fit or come."""
-        self._line = line = Line(host, port, timeout)
+        self._line = line = Connection(host, port, timeout)
         line.send("watch", job, rank, size, timeout, f"{socket.gethostname()} pid {os.getpid()}")
         try:
             answer = line.receive()
-        except Lost:
+        except ConnectionLost:
             raise DistBackendError(f"the hub of this job at {host}:{port} has gone") from None
         if answer[0] == b"failed":
             raise DistBackendError(f"rank {answer[1].decode()} failed: {answer[2].decode()}")
@@ -66,7 +66,7 @@ class Watch:
         try:
             if self._line is not None and self._pid == os.getpid():  # not where this rank was forked
                 self._line.send(*fields)
-        except Lost:
+        except ConnectionLost:
             pass
 
     def _listen(self) -> None:
@@ -74,7 +74,7 @@ class Watch:
         while line is not None:
             try:
                 word, *rest = line.receive()
-            except Lost:
+            except ConnectionLost:
                 if not self._over.is_set() and self.failed is None:
                     self.failed, self.news = (-1, "the job's hub, its process or its machine, has gone"), True
                 self._over.set()

@@ -102,22 +102,20 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """One step of this rank's part; then all ranks have all new parameters. Collective. What the closure
         returned, or None.
         """
+        # few programs join uneven inputs
         from rushlight.distributed.algorithms.join import Join
 
         Join.notify_join_context(self)
         _copy_options(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure=closure, **kwargs)
-        works = [
-            dist.broadcast(
-                param.detach(),
-                dist.get_global_rank(self.process_group, rank),
-                group=self.process_group,
-                async_op=True,
-            )
-            for rank, part in enumerate(self._parts)
-            for group in part
-            for param in group["params"]
-        ]
+        works = []
+        for rank, part in enumerate(self._parts):
+            sender = dist.get_global_rank(self.process_group, rank)
+            for group in part:
+                for param in group["params"]:
+                    works.append(
+                        dist.broadcast(param.detach(), sender, group=self.process_group, async_op=True)
+                    )
         for work in works:
             if work is not None:
                 work.wait()

@@ -103,10 +103,12 @@ class DTensor(Tensor):
 
     @property
     def device_mesh(self) -> Any:
+        """The mesh of processes that its parts lie on."""
         return self._mesh
 
     @property
     def placements(self) -> Any:
+        """A placement (Shard, Replicate, Partial) for each dim of the mesh."""
         return self._placements
 
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
@@ -140,6 +142,7 @@ class DTensor(Tensor):
 
     @property
     def shape(self) -> Any:
+        """The whole tensor's shape; that of the part here is `to_local().shape`."""
         return Size(self._whole)
 
     def size(self, dim: int | None = None) -> Any:

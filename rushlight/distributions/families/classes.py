@@ -52,12 +52,14 @@ class Categorical(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """Log-probabilities (..., K), normalised."""
         return probs_to_logits(self.probs)
 
     # The probabilities, which sum to 1.
 
     @lazy_property
     def probs(self) -> Tensor:
+        """Probabilities (..., K), which sum to 1."""
         return logits_to_probs(self.logits)
 
     @property
@@ -66,6 +68,7 @@ class Categorical(Distribution):
 
     @property
     def param_shape(self) -> Any:
+        """The shape of probs and logits, (..., K)."""
         return self._param.size()
 
     # The classes' numbers.
@@ -75,12 +78,14 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
+        """NaN: classes have no mean."""
         return self._all(math.nan, self.probs)
 
     variance = mean
 
     @property
     def mode(self) -> Tensor:
+        """The most probable class, int64: batch_shape."""
         return self.probs.argmax(-1)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -95,6 +100,7 @@ class Categorical(Distribution):
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
+        """-sum p log p, in nats; log-probabilities of -inf count as 0."""
         return -(self.logits.clamp(min=torch.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -109,10 +115,12 @@ class OfClasses(Distribution):
 
     @property
     def probs(self) -> Tensor:
+        """Probabilities (..., K), which sum to 1."""
         return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
+        """Log-probabilities (..., K), normalised."""
         return self._categorical.logits
 
     @property
@@ -121,6 +129,7 @@ class OfClasses(Distribution):
 
     @property
     def param_shape(self) -> Any:
+        """The shape of probs and logits, (..., K)."""
         return self._categorical.param_shape
 
     def _take_classes(
@@ -147,14 +156,17 @@ class OneHotCategorical(OfClasses):
 
     @property
     def mean(self) -> Tensor:
+        """The probabilities (..., K)."""
         return self.probs
 
     @property
     def variance(self) -> Tensor:
+        """p (1 - p) of each class, (..., K)."""
         return self.probs * (1 - self.probs)
 
     @property
     def mode(self) -> Tensor:
+        """A one at the most probable class, (..., K)."""
         return self._hot(self._categorical.mode)
 
     def _hot(self, classes: Any) -> Any:
@@ -166,9 +178,11 @@ class OneHotCategorical(OfClasses):
 
     # The logarithm of the class's probability.
     def log_prob(self, value: Tensor) -> Tensor:
+        """The log-probability of the class at which a value (..., K) has its one: (...)."""
         return self._categorical.log_prob(self._checked(value).max(-1)[1])
 
     def entropy(self) -> Tensor:
+        """Of the class, in nats."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -213,10 +227,12 @@ class Multinomial(OfClasses):
 
     @property
     def mean(self) -> Tensor:
+        """n p, (..., K)."""
         return self.probs * self.total_count
 
     @property
     def variance(self) -> Tensor:
+        """n p (1 - p) of each class, (..., K)."""
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -42,12 +42,14 @@ class LogOdds(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
+        """log(probs / (1 - probs))."""
         return probs_to_logits(self.probs, is_binary=True)
 
     # The probabilities.
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The sigmoid of the logits."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property
@@ -56,6 +58,7 @@ class LogOdds(Distribution):
 
     @property
     def param_shape(self) -> Any:
+        """The shape of whichever was given, probs or logits."""
         return self._param.size()
 
 
@@ -76,16 +79,19 @@ class Bernoulli(LogOdds, ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
+        """probs."""
         return self.probs
 
     @property
     def variance(self) -> Tensor:
+        """p (1 - p)."""
         return self.probs * (1 - self.probs)
 
     # The likelier one; nan where none is.
 
     @property
     def mode(self) -> Tensor:
+        """1 where probs > 1/2, 0 where it is less; NaN at 1/2."""
         return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan)
 
     def _draw(self, sample_shape: Sequence[int]) -> Tensor:
@@ -97,6 +103,7 @@ class Bernoulli(LogOdds, ExponentialFamily):
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
+        """-p log p - (1 - p) log(1 - p), in nats."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -135,6 +142,7 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
 
     @lazy_property
     def probs(self) -> Tensor:
+        """The sigmoid of the logits, kept off 0 and 1 by the dtype's precision."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _either(self, formula: Callable[..., Any], series: Callable[..., Any]) -> Any:
@@ -219,14 +227,17 @@ class Geometric(LogOdds):
 
     @property
     def mean(self) -> Tensor:
+        """1 / p - 1."""
         return 1 / self.probs - 1
 
     @property
     def mode(self) -> Tensor:
+        """0."""
         return torch.zeros_like(self.probs)
 
     @property
     def variance(self) -> Tensor:
+        """(1 / p - 1) / p."""
         return (1 / self.probs - 1) / self.probs
 
     def _draw(self, sample_shape: Sequence[int]) -> Tensor:

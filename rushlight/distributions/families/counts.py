@@ -31,12 +31,14 @@ class Poisson(ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
+        """rate."""
         return self.rate
 
     variance = mean
 
     @property
     def mode(self) -> Tensor:
+        """The largest integer that is at most rate."""
         return self.rate.floor()
 
     def _draw(self, sample_shape: Sequence[int]) -> Tensor:
@@ -93,16 +95,19 @@ class Binomial(LogOdds):
 
     @property
     def mean(self) -> Tensor:
+        """n p."""
         return self.total_count * self.probs
 
     @property
     def variance(self) -> Tensor:
+        """n p (1 - p)."""
         return self.total_count * self.probs * (1 - self.probs)
 
     # The likeliest count.
 
     @property
     def mode(self) -> Tensor:
+        """floor((n + 1) p), at most n."""
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     def _draw(self, sample_shape: Sequence[int]) -> Tensor:
@@ -124,6 +129,7 @@ class Binomial(LogOdds):
 
     # 0 to the number of trials along dim 0; NotImplementedError unless all places have as many.
     def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0 to total_count, which must be one number (NotImplementedError): (n + 1, *batch_shape)."""
         return self._counts("enumerate_support", expand)
 
     def _counts(self, what: str, expand: bool) -> Any:
@@ -162,16 +168,19 @@ class NegativeBinomial(LogOdds):
 
     @property
     def mean(self) -> Tensor:
+        """n p / (1 - p)."""
         return self.total_count * torch.exp(self.logits)
 
     @property
     def variance(self) -> Tensor:
+        """n p / (1 - p)^2."""
         return self.mean / torch.sigmoid(-self.logits)
 
     # The likeliest count.
 
     @property
     def mode(self) -> Tensor:
+        """floor((n - 1) p / (1 - p)), at least 0."""
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
 
     @lazy_property

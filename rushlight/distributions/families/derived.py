@@ -28,11 +28,13 @@ class Half(TransformedDistribution):
 
     @property
     def scale(self) -> Tensor:
+        """The base distribution's."""
         base: Any = self.base_dist
         return base.scale
 
     @property
     def mode(self) -> Tensor:
+        """0."""
         return torch.zeros_like(self.scale)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -41,12 +43,15 @@ class Half(TransformedDistribution):
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
+        """2 F(x) - 1 of the base's F."""
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
     def icdf(self, prob: Any) -> Tensor:
+        """The base's at (p + 1) / 2."""
         return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Tensor:
+        """The base's, less log 2."""
         return self.base_dist.entropy() - math.log(2)
 
 
@@ -59,10 +64,12 @@ class HalfNormal(Half):
 
     @property
     def mean(self) -> Tensor:
+        """scale sqrt(2 / pi)."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def variance(self) -> Tensor:
+        """scale^2 (1 - 2 / pi)."""
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
@@ -75,10 +82,12 @@ class HalfCauchy(Half):
 
     @property
     def mean(self) -> Tensor:
+        """inf."""
         return self._all(math.inf, self.scale)
 
     @property
     def variance(self) -> Tensor:
+        """The Cauchy distribution's: inf."""
         return self.base_dist.variance
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -105,17 +114,21 @@ class LogNormal(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
+        """exp(loc + scale^2 / 2)."""
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
     def mode(self) -> Tensor:
+        """exp(loc - scale^2)."""
         return (self.loc - self.scale.square()).exp()
 
     @property
     def variance(self) -> Tensor:
+        """(exp(scale^2) - 1) exp(2 loc + scale^2)."""
         return self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp()
 
     def entropy(self) -> Tensor:
+        """The normal's, plus loc."""
         return self.base_dist.entropy() + self.loc
 
 
@@ -137,8 +150,10 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Tensor:
+        """The normal's mean, (..., K - 1)."""
         return self.base_dist.base_dist.loc
 
     @property
     def scale(self) -> Tensor:
+        """The normal's standard deviation, (..., K - 1)."""
         return self.base_dist.base_dist.scale

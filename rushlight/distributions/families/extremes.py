@@ -53,18 +53,22 @@ class Gumbel(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
+        """loc + scale * Euler's constant."""
         return self.loc + self.scale * euler_constant
 
     @property
     def mode(self) -> Tensor:
+        """loc."""
         return self.loc
 
     @property
     def stddev(self) -> Tensor:
+        """pi scale / sqrt(6)."""
         return math.pi / math.sqrt(6) * self.scale
 
     @property
     def variance(self) -> Tensor:
+        """pi^2 scale^2 / 6."""
         return self.stddev.pow(2)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -73,6 +77,7 @@ class Gumbel(TransformedDistribution):
         return y - y.exp() - self.scale.log()
 
     def entropy(self) -> Tensor:
+        """log(scale) + 1 + Euler's constant."""
         return self.scale.log() + (1 + euler_constant)
 
 
@@ -94,6 +99,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def concentration_reciprocal(self) -> Tensor:
+        """1 / concentration."""
         return self.concentration.reciprocal()
 
     def _moment(self, n: int) -> Tensor:
@@ -102,14 +108,17 @@ class Weibull(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
+        """scale gamma(1 + 1 / k)."""
         return self.scale * self._moment(1)
 
     @property
     def variance(self) -> Tensor:
+        """scale^2 (gamma(1 + 2 / k) - gamma(1 + 1 / k)^2)."""
         return self.scale.pow(2) * (self._moment(2) - self._moment(1).pow(2))
 
     @property
     def mode(self) -> Tensor:
+        """scale ((k - 1) / k)^(1 / k)."""
         return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
 
     def entropy(self) -> Tensor:
@@ -140,22 +149,26 @@ class Pareto(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
+        """scale."""
         return self.scale
 
     # inf where alpha is at most 1 or 2.
 
     @property
     def mean(self) -> Tensor:
+        """alpha scale / (alpha - 1), inf for alpha <= 1."""
         return self._power(1) * self.scale / (self._power(1) - 1)
 
     @property
     def variance(self) -> Tensor:
+        """scale^2 alpha / ((alpha - 1)^2 (alpha - 2)), inf for alpha <= 2."""
         return self.scale.pow(2) * self._power(2) / ((self._power(2) - 1).pow(2) * (self._power(2) - 2))
 
     def _power(self, least: Any) -> Tensor:
         return self.alpha.clamp(min=least)
 
     def entropy(self) -> Tensor:
+        """log(scale / alpha) + 1 + 1 / alpha."""
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
@@ -196,6 +209,7 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mode(self) -> Tensor:
+        """loc."""
         return self.loc
 
     def _moment(self, most: float, moment: Callable[..., Any]) -> Tensor:
@@ -205,10 +219,12 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mean(self) -> Tensor:
+        """loc + scale / (1 - c) for concentrations c < 1, else inf."""
         return self._moment(1, lambda c: self.loc + self.scale / (1 - c))
 
     @property
     def variance(self) -> Tensor:
+        """scale^2 / ((1 - c)^2 (1 - 2 c)) for concentrations c < 1/2, else inf."""
         return self._moment(0.5, lambda c: self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -231,9 +247,11 @@ class GeneralizedPareto(Distribution):
 
     # The logarithm of the probability of what is not larger.
     def log_cdf(self, value: Tensor) -> Tensor:
+        """log(1 - P(x > value))."""
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
     def cdf(self, value: Tensor) -> Tensor:
+        """1 - P(x > value)."""
         return torch.exp(self.log_cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -243,6 +261,7 @@ class GeneralizedPareto(Distribution):
         return self.loc + self.scale * torch.where(none, -log, torch.expm1(-c * log) / c)
 
     def entropy(self) -> Tensor:
+        """log(scale) + c + 1."""
         return torch.log(self.scale) + self.concentration + 1
 
 
@@ -287,10 +306,12 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
+        """b B(1 + 1 / a, b)."""
         return self._moment(1)
 
     @property
     def variance(self) -> Tensor:
+        """b B(1 + 2 / a, b) - mean^2."""
         return self._moment(2) - self._moment(1).pow(2)
 
     def _peak(self, a: Any, b: Any) -> Any:
@@ -300,6 +321,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
+        """((a - 1) / (a b - 1))^(1 / a); NaN where the density has no peak."""
         return self._peak(self.concentration1, self.concentration0)
 
     def entropy(self) -> Tensor:

@@ -32,16 +32,19 @@ class Exponential(ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
+        """1 / rate."""
         return self.rate.reciprocal()
 
     stddev = mean
 
     @property
     def mode(self) -> Tensor:
+        """0."""
         return torch.zeros_like(self.rate)
 
     @property
     def variance(self) -> Tensor:
+        """1 / rate^2."""
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -49,15 +52,19 @@ class Exponential(ExponentialFamily):
         return self._empty(sample_shape, self.rate).exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
+        """log(rate) - rate x."""
         return self.rate.log() - self.rate * self._checked(value)
 
     def cdf(self, value: Tensor) -> Tensor:
+        """1 - exp(-rate x)."""
         return 1 - torch.exp(-self.rate * self._checked(value))
 
     def icdf(self, value: Tensor) -> Tensor:
+        """-log(1 - p) / rate."""
         return -torch.log1p(-value) / self.rate
 
     def entropy(self) -> Tensor:
+        """1 - log(rate)."""
         return 1.0 - torch.log(self.rate)
 
 
@@ -79,14 +86,17 @@ class Gamma(ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
+        """c / rate."""
         return self.concentration / self.rate
 
     @property
     def mode(self) -> Tensor:
+        """(c - 1) / rate, at least 0."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
     def variance(self) -> Tensor:
+        """c / rate^2."""
         return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -107,6 +117,7 @@ class Gamma(ExponentialFamily):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
+        """The regularized lower incomplete gamma function of c at rate x."""
         return torch.special.gammainc(self.concentration, self.rate * self._checked(value))
 
     def entropy(self) -> Tensor:
@@ -128,6 +139,7 @@ class Chi2(Gamma):
 
     @property
     def df(self) -> Tensor:
+        """The degrees of freedom, 2 c."""
         return self.concentration * 2
 
 
@@ -149,16 +161,19 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
+        """rate / (c + 1)."""
         return self.rate / (self.concentration + 1)
 
     # inf where the concentration is at most 1 or 2.
 
     @property
     def mean(self) -> Tensor:
+        """rate / (c - 1), inf for c <= 1."""
         return torch.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
 
     @property
     def variance(self) -> Tensor:
+        """rate^2 / ((c - 1)^2 (c - 2)), inf for c <= 2."""
         return torch.where(
             self.concentration > 2,
             self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2)),
@@ -194,14 +209,17 @@ class FisherSnedecor(Distribution):
 
     @property
     def mean(self) -> Tensor:
+        """df2 / (df2 - 2), NaN for df2 <= 2."""
         return self._above(2) / (self._above(2) - 2)
 
     @property
     def mode(self) -> Tensor:
+        """(df1 - 2) / df1 * df2 / (df2 + 2), NaN for df1 <= 2."""
         return ((self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)).masked_fill(self.df1 <= 2, math.nan)
 
     @property
     def variance(self) -> Tensor:
+        """2 df2^2 (df1 + df2 - 2) / (df1 (df2 - 2)^2 (df2 - 4)), NaN for df2 <= 4."""
         return (
             2
             * self._above(4).pow(2)
@@ -248,10 +266,12 @@ class StudentT(Distribution):
 
     @property
     def mode(self) -> Tensor:
+        """loc."""
         return self.loc
 
     @property
     def mean(self) -> Tensor:
+        """loc, NaN for df <= 1."""
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
     @property

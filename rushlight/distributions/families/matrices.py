@@ -66,6 +66,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
 
     @property
     def arg_constraints(self) -> Any:
+        """Which values the parameters may have; df is above p - 1."""
         return {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
     def _times(self, factor: Tensor, matrix: Tensor) -> Any:
@@ -73,6 +74,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
+        """df V, (..., p, p)."""
         return self._times(self.df, self.covariance_matrix)
 
     @property

@@ -34,6 +34,7 @@ class _Placed(Distribution):
 
     @property
     def mean(self) -> Tensor:
+        """loc."""
         return self.loc
 
     mode = mean
@@ -49,10 +50,12 @@ class Normal(_Placed, ExponentialFamily):
 
     @property
     def stddev(self) -> Tensor:
+        """scale."""
         return self.scale
 
     @property
     def variance(self) -> Tensor:
+        """scale^2."""
         return self.scale.pow(2)
 
     def _draw(self, sample_shape: Sequence[int]) -> Tensor:
@@ -74,9 +77,11 @@ class Normal(_Placed, ExponentialFamily):
         return 0.5 * (1 + torch.erf(steps / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
+        """loc + scale sqrt(2) erfinv(2 p - 1)."""
         return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Tensor:
+        """1/2 + log(2 pi) / 2 + log(scale)."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
 
 
@@ -90,10 +95,12 @@ class Cauchy(_Placed):
 
     @property
     def mean(self) -> Tensor:
+        """NaN: there is none."""
         return self._all(math.nan, self.loc)
 
     @property
     def variance(self) -> Tensor:
+        """inf."""
         return self._all(math.inf, self.loc)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -106,12 +113,15 @@ class Cauchy(_Placed):
         return -math.log(math.pi) - self.scale.log() - (steps**2).log1p()
 
     def cdf(self, value: Tensor) -> Tensor:
+        """atan((x - loc) / scale) / pi + 1/2."""
         return torch.atan((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:
+        """loc + scale tan(pi (p - 1/2))."""
         return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self) -> Tensor:
+        """log(4 pi) + log(scale)."""
         return math.log(4 * math.pi) + self.scale.log()
 
 
@@ -122,6 +132,7 @@ class Laplace(_Placed):
 
     @property
     def variance(self) -> Tensor:
+        """2 scale^2."""
         return 2 * self.scale.pow(2)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -145,6 +156,7 @@ class Laplace(_Placed):
         return self.loc - self.scale * away.sign() * torch.log1p(-2 * away.abs())
 
     def entropy(self) -> Tensor:
+        """1 + log(2 scale)."""
         return 1 + torch.log(2 * self.scale)
 
 
@@ -163,18 +175,22 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self) -> Any:
+        """Which values the parameters may have: low < high."""
         return {"low": less_than(self.high), "high": greater_than(self.low)}
 
     @property
     def mean(self) -> Tensor:
+        """(low + high) / 2."""
         return (self.high + self.low) / 2
 
     @property
     def mode(self) -> Tensor:
+        """NaN: every value is as probable."""
         return math.nan * self.high
 
     @property
     def variance(self) -> Tensor:
+        """(high - low)^2 / 12."""
         return (self.high - self.low).pow(2) / 12
 
     # From low to high.
@@ -192,10 +208,13 @@ class Uniform(Distribution):
         return torch.log(within) - torch.log(self.high - self.low)
 
     def cdf(self, value: Tensor) -> Tensor:
+        """(x - low) / (high - low), from 0 to 1."""
         return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
+        """low + p (high - low)."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Tensor:
+        """log(high - low)."""
         return torch.log(self.high - self.low)

@@ -36,10 +36,12 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
+        """c over its sum, (..., K)."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
     def variance(self) -> Tensor:
+        """mean (1 - mean) / (sum c + 1), (..., K)."""
         return self.mean * (1 - self.mean) / (self.concentration.sum(-1, True) + 1)
 
     @property
@@ -98,22 +100,27 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Tensor:
+        """a, the exponent of x plus 1."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Tensor:
+        """b, the exponent of 1 - x plus 1."""
         return self._dirichlet.concentration[..., 1]
 
     @property
     def mean(self) -> Tensor:
+        """a / (a + b)."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
     def mode(self) -> Tensor:
+        """(a - 1) / (a + b - 2), where a and b are above 1: the Dirichlet distribution's."""
         return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Tensor:
+        """a b / ((a + b)^2 (a + b + 1))."""
         return self._dirichlet.variance[..., 0]
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -125,6 +132,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.log_prob(torch.stack([self._checked(value), 1.0 - value], -1))
 
     def entropy(self) -> Tensor:
+        """The Dirichlet distribution's, in nats."""
         return self._dirichlet.entropy()
 
     @property

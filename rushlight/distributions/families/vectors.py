@@ -94,12 +94,14 @@ class ScaleMatrix(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Tensor:
+        """The lower Cholesky factor of the covariance, (..., n, n)."""
         return self._full(self._unbroadcasted_scale_tril)
 
     # The covariance of a vector's elements.
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
+        """(..., n, n)."""
         return self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
@@ -140,12 +142,14 @@ class MultivariateNormal(ScaleMatrix):
 
     @property
     def mean(self) -> Tensor:
+        """loc, (..., n)."""
         return self.loc
 
     mode = mean
 
     @property
     def variance(self) -> Tensor:
+        """The diagonal of the covariance, (..., n)."""
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape())
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -211,6 +215,7 @@ class LowRankMultivariateNormal(ScaleMatrix):
 
     @property
     def mean(self) -> Tensor:
+        """loc, (..., n)."""
         return self.loc
 
     mode = mean
@@ -219,6 +224,7 @@ class LowRankMultivariateNormal(ScaleMatrix):
 
     @property
     def variance(self) -> Tensor:
+        """The diagonal of W W^T + diag(D), (..., n)."""
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @lazy_property

@@ -87,10 +87,12 @@ class Transform:
 
     # y's shape of x's.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The shape of what a value of this shape becomes; here the same."""
         return shape
 
     # x's shape of y's.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The shape of what becomes a value of this shape; here the same."""
         return shape
 
 
@@ -113,14 +115,17 @@ class _InverseTransform(Transform):
 
     @property
     def bijective(self) -> bool:
+        """As the transform."""
         return self._inv.bijective
 
     @property
     def sign(self) -> Any:
+        """As the transform's."""
         return self._inv.sign
 
     @property
     def inv(self) -> Any:
+        """The transform itself."""
         return self._inv
 
     def __getstate__(self) -> dict[str, Any]:
@@ -141,14 +146,17 @@ class _InverseTransform(Transform):
 
     # Minus the transform's, of y and x.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The transform's from y to x, negated."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
     # The transform's inverse_shape.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The transform's inverse_shape."""
         return self._inv.inverse_shape(shape)
 
     # The transform's forward_shape.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The transform's forward_shape."""
         return self._inv.forward_shape(shape)
 
 
@@ -178,10 +186,12 @@ class ComposeTransform(Transform):
 
     @property
     def bijective(self) -> bool:
+        """Whether every part is."""
         return all(part.bijective for part in self.parts)
 
     @property
     def sign(self) -> Any:
+        """The product of the parts'."""
         return functools.reduce(operator.mul, [part.sign for part in self.parts], 1)
 
     @property
@@ -193,6 +203,7 @@ class ComposeTransform(Transform):
         return self._inv
 
     def __call__(self, x: Tensor) -> Any:
+        """x through all parts, the first one first."""
         for part in self.parts:
             x = part(x)
         return x
@@ -212,9 +223,11 @@ class ComposeTransform(Transform):
 
     # The parts', one after another.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The shape after all parts, the first one first."""
         return functools.reduce(lambda s, p: p.forward_shape(s), self.parts, shape)
 
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The shape before all parts."""
         return self.inv.forward_shape(shape)
 
     def __repr__(self) -> str:
@@ -247,10 +260,12 @@ class IndependentTransform(Transform):
 
     @property
     def bijective(self) -> bool:
+        """As the base transform."""
         return self.base_transform.bijective
 
     @property
     def sign(self) -> Any:
+        """As the base transform's."""
         return self.base_transform.sign
 
     def _call(self, x: Tensor) -> Tensor:
@@ -268,10 +283,12 @@ class IndependentTransform(Transform):
 
     # The base transform's.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The base transform's."""
         return self.base_transform.forward_shape(shape)
 
     # The base transform's.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The base transform's."""
         return self.base_transform.inverse_shape(shape)
 
 

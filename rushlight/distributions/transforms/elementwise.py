@@ -105,6 +105,7 @@ class PowerTransform(Transform):
 
     @property
     def sign(self) -> Any:
+        """The exponent's: x^-1 is decreasing."""
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
@@ -118,10 +119,12 @@ class PowerTransform(Transform):
 
     # log |exponent y / x|.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log |exponent y / x| of each element."""
         return (self.exponent * y / x).abs().log()
 
     # Broadcast with the exponent's.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
+        """The shape, broadcast with the exponent's."""
         return torch.broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
@@ -141,6 +144,7 @@ class AffineTransform(Transform):
 
     @property
     def event_dim(self) -> int:
+        """How many of the last dims are one value."""
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
@@ -206,6 +210,7 @@ class CumulativeDistributionTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The distribution's support."""
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:
@@ -216,4 +221,5 @@ class CumulativeDistributionTransform(Transform):
 
     # The logarithm of the density at x.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The distribution's log-density at x."""
         return self.distribution.log_prob(x)

@@ -28,6 +28,7 @@ class _Joined(Transform):
 
     @property
     def bijective(self) -> bool:
+        """Whether every one of them is."""
         return all(t.bijective for t in self.transforms)
 
     domain = dependent_property(lambda self: self._constraint([t.domain for t in self.transforms]))
@@ -74,6 +75,7 @@ class StackTransform(_Joined):
 
     # The parts', stacked.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """Those of the slices, stacked."""
         return self._join(self._jacobians(x, y))
 
 
@@ -92,10 +94,12 @@ class CatTransform(_Joined):
 
     @property
     def event_dim(self) -> int:
+        """The largest of the parts'."""
         return max(t.event_dim for t in self.transforms)
 
     @property
     def length(self) -> int:
+        """The size of the dim: the sum of the parts' lengths."""
         return sum(self.lengths)
 
     def _constraint(self, parts: Any) -> Any:

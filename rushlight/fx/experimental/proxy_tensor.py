@@ -226,6 +226,7 @@ get_proxy_mode = get_innermost_proxy_mode
 @contextmanager
 def disable_proxy_modes_tracing() -> Iterator[Any]:
     """A context in which nothing is recorded."""
+    # few programs have modes
     from rushlight.utils._python_dispatch import _disable_current_modes
 
     with _disable_current_modes() as modes:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.core.size import Size
+from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
 from rushlight.jit.compiler.indexing import Indexing
@@ -93,7 +94,12 @@ class Calls(Indexing):
     """The compiler's part for calls."""
 
     def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
+        """A call: of a builtin op, a special form, a compiled function, a class or a module."""
         callstack.calls(self.source, node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "__getitem__" and not node.keywords:
+            if len(node.args) != 1:
+                raise self.error(node.func, f"__getitem__ expected exactly 1 arguments, got {len(node.args)}")
+            return self.sugar(ast.copy_location(ast.Subscript(node.func.value, node.args[0]), node))
         function = self.sugar(node.func)
         if isinstance(function, Known):
             name = self.names.special(function.object)
@@ -241,12 +247,9 @@ class Calls(Indexing):
                 continue
             else:
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {name} not provided.")
-            message = (
-                f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument "
-                f"'{name}' but "
-                "instead found type '{actual}'."
-            )
             value = self.value(given, node)
+            why = schemas.unfit(Type("{wanted}"), Type("{actual}"), name, value.inferred, {})
+            message = f"\n{declaration(function)}:\n{why}"
             if name in function.repeated and value.type in (INT, FLOAT):
                 value = self.list_value([value] * function.repeated[name], node, None)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
@@ -278,6 +281,9 @@ class Calls(Indexing):
     # --- ops ------------------------------------------------------------------------------------
 
     def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A call of an op: a node of the overload that the arguments' types fit; an error lists all
+        overloads.
+        """
         if kind == "aten::len" and isinstance(args[0], Items):
             return self.constant(node, len(args[0].items))
         given: list[Any] = [a if isinstance(a, list) else self.value(a, node) for a in args]
@@ -362,7 +368,8 @@ class Calls(Indexing):
         """A call of a Python object."""
         if known is len and isinstance(args[0], Value) and args[0].type.kind == "Class":
             owner = args[0].type.cls
-            if owner.is_module:
+            own = getattr(owner.python, "__len__", None)
+            if owner.is_module and (own is None or is_ours(own)):
                 return self.constant(node, len(self.names.children(args[0], node, self)))
             if owner.method("__len__") is not None:
                 return self.call(self.member(args[0], owner, "__len__", node), [], {}, node)
@@ -459,6 +466,8 @@ class Calls(Indexing):
 
     def call_print(self, node: ast.Call, wanted: Any) -> Any:
         """print(...)."""
+        if node.keywords:
+            raise self.error(node.func, "print doesn't accept any keyword arguments")
         self.emit(node, "prim::Print", [self.value(x, node) for a in node.args for x in self.spread(a)])
         return self.constant(node, None)
 
@@ -488,13 +497,47 @@ class Calls(Indexing):
 
     def call_fork(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.fork(f, ...): run now; wait() gives the result."""
+        return self.put_off(node, "prim::fork", "Future")
+
+    def put_off(self, node: ast.Call, kind: str, wrapper: str) -> Value:
+        """f(f, ...): a call of the first argument with the others, as a node of this kind."""
         args = [x for a in node.args[1:] for x in self.spread(a)]
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
-        found = self.value(self.call(self.sugar(node.args[0]), args, kwargs, node), node)
+        function = self.sugar(node.args[0])
+        if isinstance(function, Known):
+            function = self.names.compiled(function.object, node, self)
+        if isinstance(function, Builtin):
+            function = self.function_of(function, args, node)
+        found = self.value(self.call(function, args, kwargs, node), node)
         if found.node is None or found.node.kind not in ("prim::CallFunction", "prim::CallMethod"):
-            raise self.error(node, "fork() expects a function or a method of a module")
-        found.node.kind, found.type = "prim::fork", Type("Future", (found.type,))
+            raise self.error(node, f"{kind[6:]}() expects a function or a method of a module")
+        found.node.kind, found.type = kind, Type(wrapper, (found.type,))
         return found
+
+    def function_of(self, op: Builtin, args: list[Any], node: Any) -> Function:
+        """A function of these arguments that calls an op."""
+        given = [self.value(a, node) for a in args]
+        made = Function(f"__torch__.{op.kind.rpartition(':')[2]}", [], None, finished=True)
+        outer, self.block = self.block, made.block
+        params = [made.block.param(v.type, f"x{i}") for i, v in enumerate(given)]
+        result = self.value(self.call_builtin(op.kind, [*op.args, *params], {}, node), node)
+        made.block.finish([result])
+        self.block = outer
+        made.arguments = [(v.hint, v.type, schemas.REQUIRED) for v in params]
+        made.returns = result.type
+        return made
+
+    def call_awaitable(self, node: ast.Call, wanted: Any) -> Any:
+        """torch.jit._awaitable(f, ...): run when the result is asked for."""
+        return self.put_off(node, "prim::awaitable", "Await")
+
+    def call_awaitable_wait(self, node: ast.Call, wanted: Any) -> Any:
+        """torch.jit._awaitable_wait(x): the result."""
+        return self.call_builtin("prim::awaitable_wait", [self.expr(node.args[0])], {}, node)
+
+    def call_awaitable_nowait(self, node: ast.Call, wanted: Any) -> Any:
+        """torch.jit._awaitable_nowait(x): an awaitable whose result is x."""
+        return self.call_builtin("prim::awaitable_nowait", [self.expr(node.args[0])], {}, node)
 
     def call_wait(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.wait(future)."""
@@ -514,7 +557,9 @@ def declaration(function: Function) -> str:
         + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
         for name, t, d in function.arguments
     ]
-    return f"{function.name}({', '.join(parts)}) -> {(function.returns or NONE).short()}"
+    result = (function.returns or NONE).short()
+    result = f"({result})" if result.startswith("(") else result
+    return f"{function.name}({', '.join(parts)}) -> {result}"
 
 
 def _each(iterable: ast.expr) -> ast.ListComp:

@@ -17,6 +17,9 @@ class Conditions(Calls):
     """The compiler's part for conditions, assert and raise."""
 
     def test(self, node: Any) -> tuple[Any, dict[str, Type], dict[str, Type]]:
+        """A condition as a bool where it is known now, else a value; and which types names have if it is
+        true, if false.
+        """
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             found, yes, no = self.test(node.operand)
             if isinstance(found, bool):
@@ -76,6 +79,9 @@ class Conditions(Calls):
         return value, _either(yes, more[0]), {**no, **more[1]}
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
+        """`and`, `or`: the later operands in blocks of prim::If, so that they run only where Python runs
+        them.
+        """
         found, _, _ = self.both(node)
         return self.constant(node, found) if isinstance(found, bool) else found
 
@@ -112,6 +118,7 @@ class Conditions(Calls):
         place, kinds = node.args
         value = self.expr(place)
         bare = {"list": "List", "dict": "Dict", "tuple": "Tuple"}
+        open_kinds = (*bare.values(), "Await", "Future")
         names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
         types = [
             Type(bare[ast.unparse(n)]) if ast.unparse(n) in bare else self.names.annotation(n, self)
@@ -120,7 +127,7 @@ class Conditions(Calls):
 
         def fits(t: Type) -> bool:
             return any(
-                subtype(t, w) or (not w.args and w.kind in bare.values() and w.kind == t.kind) for w in types
+                subtype(t, w) or (not w.args and w.kind in open_kinds and w.kind == t.kind) for w in types
             )
 
         parts = _alternatives(value.type)
@@ -160,6 +167,7 @@ class Conditions(Calls):
                 self.env[name] = made
 
     def at_IfExp(self, node: ast.IfExp, wanted: Type | None = None) -> Any:
+        """`a if c else b`: a prim::If with a result of both sides' common type."""
         found, yes, no = self.test(node.test)
         if isinstance(found, bool):
             return self.sugar(node.body if found else node.orelse, wanted)
@@ -197,6 +205,9 @@ class Conditions(Calls):
         return made.output
 
     def do_If(self, node: ast.If) -> None:
+        """An if statement: a prim::If whose outputs are the names that both sides leave; one side where it is
+        known.
+        """
         found, yes, no = self.test(node.test)
         if isinstance(found, bool):
             self.refine(yes if found else no, node)
@@ -271,6 +282,7 @@ class Conditions(Calls):
             values.append(value)
 
     def do_Assert(self, node: ast.Assert) -> None:
+        """assert: `if c: pass, else: raise` with AssertionError's text."""
         message = ast.Constant("AssertionError: ")
         text: ast.expr = message if node.msg is None else ast.BinOp(message, ast.Add(), node.msg)
         call = ast.Raise(ast.Call(ast.Name("RuntimeError", ast.Load()), [text], []), None)
@@ -278,6 +290,7 @@ class Conditions(Calls):
         self.do_If(ast.fix_missing_locations(ast.copy_location(check, node)))
 
     def do_Raise(self, node: ast.Raise) -> None:
+        """raise: a prim::RaiseException with the message and the exception's name."""
         name, message = "", self.constant(node, "")
         if isinstance(node.exc, ast.Call):
             name = ast.unparse(node.exc.func)

@@ -208,11 +208,13 @@ class Expressions:
     # --- atoms ----------------------------------------------------------------------------------
 
     def at_Constant(self, node: ast.Constant) -> Any:
+        """A literal as a prim::Constant; an error for `...` and bytes."""
         if node.value is Ellipsis or isinstance(node.value, bytes):
             raise self.error(node, f"{node.value!r} is not supported as a value")
         return self.constant(node, node.value)
 
     def at_Name(self, node: ast.Name) -> Any:
+        """A name: a local, else what the function's globals say; an error where neither knows it."""
         found = self.env.get(node.id)
         if found is None:
             found = self.names.lookup(node.id, node, self)
@@ -223,6 +225,7 @@ class Expressions:
         return found
 
     def at_Attribute(self, node: ast.Attribute) -> Any:
+        """`value.name`: an attribute, a method or what a module of Python has."""
         return self.attribute(self.sugar(node.value), node.attr, node)
 
     def attribute(self, base: Any, name: str, node: Any) -> Any:
@@ -230,9 +233,15 @@ class Expressions:
         if isinstance(base, (Known, Space)):
             return self.names.member(base, name, node, self)
         value = self.value(base, node)
+        if value.type.kind == "Await":  # what it has is its result's
+            value = self.call_builtin("prim::awaitable_wait", [value], {}, node)
+        if value.type.kind == "Class":
+            return self.member(value, value.type.cls, name, node)
+        return self.value_attribute(value, name, node)
+
+    def value_attribute(self, value: Value, name: str, node: Any) -> Any:
+        """What value.name stands for, of a tensor, tuple, list, number or text."""
         t = value.type
-        if t.kind == "Class":
-            return self.member(value, t.cls, name, node)
         if t.kind == "Tuple" and t.cls is not None and name in t.cls._fields:
             return self.tuple_item(value, t.cls._fields.index(name), node)
         if t.kind == "Enum" and name in ("name", "value"):
@@ -250,7 +259,7 @@ class Expressions:
             return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
         if t == TENSOR and name == "type":
             return Builtin("aten::to", (value,))
-        if schemas.named(f"aten::{name}"):
+        if any(t == TENSOR or _of_self(schema, t) for schema in schemas.named(f"aten::{name}")):
             return Builtin(f"aten::{name}", (value,))
         if schemas.named(f"prim::{name}") and t.kind == "Device":
             return self.call_builtin(f"prim::{name}", [value], {}, node)
@@ -290,6 +299,7 @@ class Expressions:
     # --- operators ------------------------------------------------------------------------------
 
     def at_BinOp(self, node: ast.BinOp) -> Any:
+        """`a + b`, and `text % values` as aten::percentFormat."""
         left = self.expr(node.left)
         if left.type == STR and isinstance(node.op, ast.Mod):
             right = self.sugar(node.right)
@@ -318,6 +328,7 @@ class Expressions:
         return self.value(self.call_builtin(f"aten::{name}", [left, right], {}, node), node)
 
     def at_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        """`not`, `-`, `~`; a literal's sign becomes part of the literal."""
         if isinstance(node.op, ast.UAdd):
             return self.expr(node.operand)
         if isinstance(node.op, ast.Not):
@@ -334,6 +345,7 @@ class Expressions:
         return self.call_builtin(f"aten::{_UNARY[type(node.op)]}", [value], {}, node)
 
     def at_Compare(self, node: ast.Compare) -> Any:
+        """A comparison; `a < b < c` as `a < b and b < c`."""
         if len(node.ops) > 1:
             parts = [
                 ast.copy_location(ast.Compare(a, [op], [b]), node)
@@ -347,6 +359,10 @@ class Expressions:
         op, right = node.ops[0], self.expr(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             left, right = right, left
+            if left.type.kind == "Class" and self.names.by_name(left.type.cls):
+                named = right.node.attrs.get("value") if right.node is not None else None
+                there = named in self.names.entries(left, node, self)
+                return self.constant(node, there is isinstance(op, ast.In))
             if left.type.kind == "Class":
                 inside = self.call_method(Method(left, left.type.cls, "__contains__"), [right], {}, node)
                 turned = isinstance(op, ast.NotIn)
@@ -381,6 +397,7 @@ class Expressions:
     # --- containers -----------------------------------------------------------------------------
 
     def at_Tuple(self, node: ast.Tuple) -> Any:
+        """A tuple: a value, or Items where a part has no type of its own."""
         items = [x for e in node.elts for x in self.spread(e)]
         return self.value(Items(items), node) if all(isinstance(x, Value) for x in items) else Items(items)
 
@@ -396,6 +413,7 @@ class Expressions:
         return [self.tuple_item(found, i, node) for i in range(len(found.type.args))]
 
     def at_List(self, node: ast.List, wanted: Type | None = None) -> Any:
+        """A list of one type, the annotated one where `wanted` says one."""
         if wanted and wanted.kind in ("int", "float", "bool", "str", "Tensor", "Dict") and self.annotated:
             raise self.error(node, f"Expected an annotation of type List but got {wanted}")
         inner = wanted.args[0] if wanted and wanted.kind == "List" else None
@@ -414,6 +432,7 @@ class Expressions:
         return self.emit(node, "prim::ListConstruct", values, list_of(t)).output
 
     def at_Dict(self, node: ast.Dict, wanted: Type | None = None) -> Any:
+        """A dict of one type of keys and one of values; an error for others."""
         pair = wanted.args if wanted and wanted.kind == "Dict" else None
         keys = [self.expr(k) for k in node.keys]
         values = [self.expr(v, pair[1] if pair else None) for v in node.values]
@@ -427,6 +446,7 @@ class Expressions:
         return self.emit(node, "prim::DictConstruct", flat, Type("Dict", tuple(types))).output
 
     def at_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        """An f-string as aten::format; an error for format specifiers and conversions."""
         text, args = "", []
         for part in node.values:
             if isinstance(part, ast.Constant):
@@ -457,4 +477,11 @@ class Expressions:
         raise NotImplementedError
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
+        """Of Conditions, below."""
         raise NotImplementedError
+
+
+def _of_self(schema: schemas.Schema, t: Type) -> bool:
+    """Whether an op is a method of values of a type."""
+    own = next((p for p in schema.parameters if p.name == "self"), None)
+    return own is not None and schemas.bind(own.type, t, {}) is not None

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from rushlight.jit.compiler.expressions import Expressions
-from rushlight.jit.compiler.values import Items
+from rushlight.jit.compiler.values import Items, Method
 from rushlight.jit.program.ir import Value
 from rushlight.jit.program.types import INT, NONE, STR, TENSOR, list_of, optional
 
@@ -28,10 +28,13 @@ class Indexing(Expressions):
     """The compiler's part for subscripts."""
 
     def at_Subscript(self, node: ast.Subscript) -> Any:
+        """`value[index]` of a tuple, list, dict, str, module list or tensor."""
         base, index = self.sugar(node.value), plain_index(node.slice)
         if isinstance(base, Items):
             return self.item_of(base, index, node)
         value = self.value(base, node)
+        if value.type.kind == "Class" and self.names.by_name(value.type.cls):
+            return self.named_item(value, index, node)
         if value.type.kind == "Class" and value.type.cls.is_module:
             return self.item_of(Items(self.names.children(value, node, self)), index, node)
         if value.type == TENSOR:
@@ -40,8 +43,40 @@ class Indexing(Expressions):
             return self.sliced(value, index, node)
         if value.type.kind == "Tuple":
             return self.tuple_item(value, self.fixed(index), node)
+        if value.type.kind == "Class" and value.type.cls.method("__getitem__") is not None:
+            return self.call_method(
+                Method(value, value.type.cls, "__getitem__"), [self.expr(index)], {}, node
+            )
+        if value.type.kind not in ("List", "Dict", "str"):
+            raise self.error(node, f"'{value.type}' object is not subscriptable")
         kind = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
         return self.call_builtin(kind, [value, self.expr(index)], {}, node)
+
+    def named_item(self, value: Value, index: Any, node: Any) -> Any:
+        """A module or parameter of a container by its name, which stands there."""
+        if not isinstance(index, ast.Constant):
+            raise self.error(
+                node,
+                "Unable to extract string literal index. ModuleDict indexing is only supported with string "
+                "literals. For example, 'i = \"a\"; self.layers[i](x)' will fail because i is not a literal. "
+                "Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): out = v(inp)'",
+            )
+        entries = self.names.entries(value, node, self)
+        if index.value not in entries:
+            raise self.error(node, f"Key Error, {index.value}")
+        return entries[index.value]
+
+    def place(self, index: Any, node: Any) -> int:
+        """The index of a module in a container: a number that stands there."""
+        if isinstance(index, ast.Name) and "rushlight" not in self.source.file:
+            raise self.error(
+                node,
+                "Expected integer literal for index but got a variable or non-integer. ModuleList/Sequential "
+                "indexing is only supported with integer literals. For example, 'i = 4; self.layers[i](x)' "
+                "will fail because i is not a literal. Enumeration is supported, e.g. 'for index, v in "
+                "enumerate(self): out = v(inp)'",
+            )
+        return self.fixed(index)
 
     def fixed(self, node: Any) -> int:
         """An index that is known now."""
@@ -55,7 +90,7 @@ class Indexing(Expressions):
         if isinstance(index, ast.Slice):
             bounds = [None if e is None else self.fixed(e) for e in (index.lower, index.upper, index.step)]
             return Items(base.items[slice(*bounds)])
-        place = self.fixed(index)
+        place = self.place(index, node)
         if not -len(base.items) <= place < len(base.items):
             raise self.error(node, f"Index {place} out of range for {len(base.items)} elements")
         return base.items[place]

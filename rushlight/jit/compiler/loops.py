@@ -11,7 +11,7 @@ from rushlight.jit.compiler import exits
 from rushlight.jit.compiler.conditions import Conditions
 from rushlight.jit.compiler.expressions import OPEN
 from rushlight.jit.compiler.values import Items, Known, Missing
-from rushlight.jit.frontend import UnsupportedNodeError
+from rushlight.jit.frontend import NotSupportedError, UnsupportedNodeError
 from rushlight.jit.program.ir import Block, Node, Value
 from rushlight.jit.program.types import INT, STR, TENSOR, Type, list_of, subtype
 
@@ -20,6 +20,7 @@ class Loops(Conditions):
     """The compiler's part for loops."""
 
     def do_While(self, node: ast.While) -> None:
+        """while: a prim::Loop that carries the names that its body assigns."""
         self.loop(node, lambda: self.condition(node.test), None)
 
     def condition(self, node: Any) -> Value:
@@ -28,8 +29,11 @@ class Loops(Conditions):
         return self.constant(node, found) if isinstance(found, bool) else found
 
     def do_For(self, node: ast.For) -> None:
+        """for: a prim::Loop over a number or a list; unrolled over tuples and modules. An error for else."""
         if node.orelse:
-            raise self.error(node, "else branches of for loops aren't supported")
+            raise NotSupportedError(self.source, node, "else branches of for loops aren't supported")
+        if isinstance(node.iter, ast.Tuple):
+            raise self.error(node, "List of iterables is not supported currently")
         found = self.iterable(node.iter)
         if isinstance(found, list):
             for item in found:
@@ -70,7 +74,10 @@ class Loops(Conditions):
                 return getattr(self, f"over_{name}")(node)
         found = self.sugar(node)
         if isinstance(found, Value) and found.type.kind == "Class" and found.type.cls.is_module:
-            return self.names.children(found, node, self)
+            entries = self.names.entries(found, node, self)
+            if self.names.by_name(found.type.cls):
+                return [self.constant(node, name) for name in entries]
+            return list(entries.values())
         if isinstance(found, Items):
             return found.items
         if isinstance(found, Known) and isinstance(found.object, EnumType):
@@ -208,6 +215,7 @@ class Loops(Conditions):
         self.block.finish([*again, *ends])
 
     def at_ListComp(self, node: ast.ListComp) -> Any:
+        """A list comprehension: a loop that appends; unrolled over tuples and modules."""
         found = self._comprehension(node)
         generator = node.generators[0]
         kept = dict(self.env)
@@ -228,6 +236,7 @@ class Loops(Conditions):
         return self._collected(node, found, made, add)
 
     def at_DictComp(self, node: ast.DictComp) -> Any:
+        """A dict comprehension: a loop that sets items."""
         found = self._comprehension(node)
         made = self.emit(node, "prim::DictConstruct", (), Type("Dict", (OPEN, OPEN))).output
 

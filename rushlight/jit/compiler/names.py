@@ -23,9 +23,11 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours
-from rushlight.jit.compiler import callstack
+from rushlight.jit.compiler import callstack, interfaces
+from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
+from rushlight.jit.compiler.signatures import comment, is_any, numbers
 from rushlight.jit.compiler.statements import Compiler
-from rushlight.jit.compiler.values import Builtin, Items, Known, Overloaded
+from rushlight.jit.compiler.values import Builtin, Known, Overloaded
 from rushlight.jit.frontend import (
     FrontendError,
     NotSupportedError,
@@ -61,10 +63,14 @@ _SPECIAL_NAMES = (
     "is_tracing",
     "is_compiling",
     "is_exporting",
+    "isinstance",
     "fork",
     "wait",
     "_fork",
     "_wait",
+    "_awaitable",
+    "_awaitable_wait",
+    "_awaitable_nowait",
 )
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 
@@ -156,7 +162,7 @@ class Names:
         try:
             return from_ast(node, find)
         except TypeError as error:
-            raise compiler.error(node, str(error)) from None
+            raise _no_type(str(error), node, compiler) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
         """The type that a Python class or annotation means."""
@@ -165,7 +171,7 @@ class Names:
         try:
             return from_python(found, _class_type)
         except TypeError as error:
-            raise compiler.error(node, str(error)) from None
+            raise _no_type(str(error), node, compiler) from None
 
     def compiled(self, found: Any, node: Any, compiler: Any) -> Any:
         """What a Python function is when compiled code calls it."""
@@ -196,13 +202,22 @@ class Names:
         )
 
     def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
-        """The modules in a container, in order."""
+        """The modules in a container, in order; of a container of parameters, these."""
+        return list(self.entries(value, node, compiler).values())
+
+    def entries(self, value: Value, node: Any, compiler: Any) -> dict[str, Any]:
+        """The same, by their names."""
         owner = value.type.cls
-        return [
-            compiler.member(value, owner, name, node)
-            for name, kind in owner.kinds.items()
-            if kind == "module"
-        ]
+        kind = "parameter" if is_of(owner, (torch.nn.ParameterList, torch.nn.ParameterDict)) else "module"
+        return {
+            name: compiler.member(value, owner, name, node)
+            for name, found in owner.kinds.items()
+            if found == kind
+        }
+
+    def by_name(self, owner: ClassType) -> bool:
+        """Whether it is a module whose children are found by their names."""
+        return owner.is_module and is_of(owner, (torch.nn.ModuleDict, torch.nn.ParameterDict))
 
     def outside(self, value: Value, owner: ClassType, name: str, node: Any, compiler: Any) -> Any:
         """An attribute of a module or class that is none of its fields, constants and methods."""
@@ -213,18 +228,18 @@ class Names:
         if name in owner.extras:
             self.check_compiles(owner, name, node, compiler)
             return Known(owner.extras[name])
-        if name in ("items", "keys", "values") and owner.is_module:
-            return Known(_Listing(name, value))
+        if (name in ("items", "keys", "values") or name in LISTINGS) and owner.is_module:
+            return Known(Listing(name, value))
         if name in owner.failed:
+            what, why = owner.failed[name]
             raise compiler.error(
                 node,
-                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute "
-                f"'{name}' "
-                f"(This attribute exists on the Python module, but we failed to "
-                f"convert Python "
-                f"type: '{owner.failed[name]}' to a TorchScript type.)",
+                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' (This attribute "
+                f"exists on the Python module, but we failed to convert Python type: '{what}' to a "
+                f"TorchScript type.{why} Its type was inferred; try adding a type annotation for the "
+                "attribute.)",
             )
-        if owner.is_module:
+        if owner.is_module and not owner.is_interface:
             raise compiler.error(
                 node, f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}'"
             )
@@ -266,26 +281,19 @@ class Names:
             ) from None
 
 
+def _no_type(message: str, node: Any, compiler: Any) -> Exception:
+    """The error for an annotation: PyTorch's is a ValueError where it is a Python object of no use."""
+    if message.startswith("Unknown type annotation"):
+        return ValueError(f"{message} at {compiler.source.show(node)}")
+    error: Exception = compiler.error(node, message)
+    return error
+
+
 class _Bound:
     """A property's function with its object."""
 
     def __init__(self, value: Value, owner: ClassType, name: str) -> None:
         self.value, self.owner, self.name = value, owner, name
-
-
-class _Listing:
-    """items(), keys() or values() of a container of modules."""
-
-    def __init__(self, name: str, value: Value) -> None:
-        self.name, self.value = name, value
-
-    def __compile_call__(self, compiler: Any, node: Any) -> Items:
-        modules = compiler.names.children(self.value, node, compiler)
-        keys = [compiler.constant(node, n) for n, k in self.value.type.cls.kinds.items() if k == "module"]
-        return Items(
-            {"keys": keys, "values": modules}.get(self.name)
-            or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]
-        )
 
 
 NOTHING: Any = object()
@@ -441,7 +449,7 @@ def build(
     """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants."""
     shown = tree.name if owner is None else f"{owner.qualname.rpartition('.')[2]}.{tree.name}"
     with callstack.compiling(shown):
-        function = _declared(tree, source, names, qualname, owner, defaults)
+        function = declared(tree, source, names, qualname, owner, defaults)
         known(function)
         try:
             _check_statements(tree.body, source)
@@ -452,7 +460,7 @@ def build(
     return function
 
 
-def _declared(
+def declared(
     tree: ast.FunctionDef,
     source: Source,
     names: Names,
@@ -472,7 +480,9 @@ def _declared(
             "arguments with defaults",
         )
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
-    notes, result = _comment(tree, source, len(formal) - (owner is not None))
+    if owner is not None and not formal:
+        raise compiler.error(tree, "methods must have a self argument")
+    notes, result = comment(tree, source, len(formal) - (owner is not None))
     spelled = dict(zip([a.arg for a in reversed(formal)], reversed(tree.args.defaults), strict=False))
     for i, a in enumerate(formal):
         note = a.annotation or (
@@ -480,21 +490,25 @@ def _declared(
         )
         if i == 0 and owner is not None:
             t = Type("Class", cls=owner)
-        elif note is None or _is_any(note, source):
+        elif note is None or is_any(note, source):
             t = TENSOR
+            function.inferred.add(a.arg)
         else:
-            note, count = _numbers(note)
+            note, count = numbers(note)
             function.repeated.update({a.arg: count} if count else {})
             t = names.annotation(note, compiler)
+        if note is None and i == 1 and owner is not None and tree.name == "__setstate__":
+            saved = owner.method("__getstate__")  # what it gives is what comes back
+            t = t if saved is None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
             default = ast.literal_eval(spelled[a.arg])
-        if default is None and note is not None and _is_any(note, source):
+        if default is None and note is not None and is_any(note, source):
             t = optional(TENSOR)
         function.arguments.append((a.arg, t, default))
     result = tree.returns or result
     function.returns = (
-        None if result is None or _is_any(result, source) else names.annotation(result, compiler)
+        None if result is None or is_any(result, source) else names.annotation(result, compiler)
     )
     return function
 
@@ -511,33 +525,6 @@ def _check_statements(body: list[ast.stmt], source: Source) -> None:
         _check_statements([*getattr(node, "body", []), *getattr(node, "orelse", [])], source)
 
 
-def _numbers(note: ast.expr) -> tuple[ast.expr, int]:
-    """An annotation, BroadcastingList2[int] and _size_2_t as lists; for how many numbers one may stand."""
-    base = note.value if isinstance(note, ast.Subscript) else note
-    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
-    found = re.fullmatch(r"BroadcastingList([1-6])|_size_([1-6])_t", name)
-    if found is None:
-        return note, 0
-    element = note.slice if isinstance(note, ast.Subscript) else ast.Name("int", ast.Load())
-    listed = ast.Subscript(ast.Name("List", ast.Load()), element, ast.Load())
-    return ast.fix_missing_locations(ast.copy_location(listed, note)), int(found[1] or found[2])
-
-
-def _is_any(note: ast.AST, source: Source) -> bool:
-    """In Rushlight's own modules `Any` says nothing."""
-    return "rushlight" in source.file and "Any" in ast.unparse(note)
-
-
-def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast.expr], ast.expr | None]:
-    """The types in a comment `# type: (Tensor, int) -> Tensor`."""
-    for line in source.lines[tree.lineno - 1 : tree.body[0].end_lineno]:
-        found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
-        if found:
-            inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body
-    return [], None
-
-
 def ignored(function: Any, owner: ClassType | None) -> Function:
     """A Python function that stays Python, or that raises when it is reached (`unused`)."""
     unused = function._torchscript_modifier == "unused"
@@ -550,27 +537,21 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
     for i, (name, p) in enumerate(formal.items()):
         if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
-        own = i == 0 and owner is not None
-        t = (
-            Type("Class", cls=owner)
-            if own
-            else from_python(notes[name], _class_type)
-            if name in notes
-            else ANY
-            if unused
-            else TENSOR
-        )
+        if i == 0 and owner is not None:
+            t = Type("Class", cls=owner)
+        elif name in notes:
+            t = from_python(notes[name], _class_type)
+        else:
+            t = ANY if unused else TENSOR
         made.arguments.append(
             (name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default)
         )
     made.returns = from_python(notes["return"], _class_type) if "return" in notes else TENSOR
     params = [made.block.param(t, name) for name, t, _ in made.arguments]
     if function._torchscript_modifier == "unused":
-        text = [
-            made.block.add("prim::Constant", (), [of_value("")], value=m).output
-            for m in (function._torchscript_message,)
-        ]
-        made.block.add("prim::RaiseException", text, schema=schemas.named("prim::RaiseException")[0])
+        message = function._torchscript_message
+        text = made.block.add("prim::Constant", (), [of_value("")], value=message).output
+        made.block.add("prim::RaiseException", [text], schema=schemas.named("prim::RaiseException")[0])
         result = made.block.add("prim::Uninitialized", (), [made.returns]).output
     else:
         result = made.block.add("prim::PythonOp", params, [made.returns], python=function).output
@@ -659,6 +640,13 @@ def compile_method(
 _classes: dict[type, ClassType] = {}
 
 
+def _declared_method(function: Any, owner: ClassType) -> Function:
+    """A method of an interface: its arguments and result."""
+    tree, source = parsed(function)
+    names = Names(scope_of(function, _annotated(function, tree)))
+    return declared(tree, source, names, f"{owner.qualname}.{tree.name}", owner, _defaults(function))
+
+
 def _class_type(cls: type) -> Type:
     if is_ours(cls):
         raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
@@ -675,9 +663,13 @@ def class_type(cls: type, around: Callable[[str], Any] | None = None) -> ClassTy
 
         made.compile = lambda name: compile_method(made, name, look)
         setattr(cls, "_type", made)
+        made.is_module = interfaces.is_interface(cls) and issubclass(cls, torch.nn.Module)
         try:
             with callstack.compiling(made.qualname):
-                _fill(made, cls)
+                if interfaces.is_interface(cls):
+                    interfaces.fill(made, cls, _declared_method)
+                else:
+                    _fill(made, cls)
         except BaseException:
             _classes.pop(cls, None)
             if "_type" in vars(cls):

@@ -7,11 +7,12 @@ from typing import Any
 
 from rushlight.jit.compiler import exits
 from rushlight.jit.compiler.contexts import Contexts
-from rushlight.jit.compiler.values import Missing
+from rushlight.jit.compiler.interfaces import incompatible
+from rushlight.jit.compiler.values import Items, Missing
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.program.ir import Value
 from rushlight.jit.program.tidy import tidy
-from rushlight.jit.program.types import TENSOR, unify
+from rushlight.jit.program.types import TENSOR, ClassType, Type, unify
 
 
 class Compiler(Contexts):
@@ -20,7 +21,8 @@ class Compiler(Contexts):
     def run(self, tree: ast.FunctionDef) -> None:
         """Compile the body."""
         for name, t, _ in self.function.arguments:
-            self.env[name] = self.block.param(t, name)
+            value = self.env[name] = self.block.param(t, name)
+            value.inferred = name in self.function.inferred
         if self.function.owner is not None and self.function.arguments:
             self.block.params[0].hint = "self"
         self.body(exits.structured(tree.body))
@@ -44,6 +46,8 @@ class Compiler(Contexts):
             if method is None:
                 raise UnsupportedNodeError(self.source, node)
             method(node)
+            if self.env.get("$dead"):
+                return  # what follows is never come to
 
     # --- assignments ----------------------------------------------------------------------------
 
@@ -51,10 +55,12 @@ class Compiler(Contexts):
         """Nothing."""
 
     def do_Expr(self, node: ast.Expr) -> None:
+        """An expression as a statement; docstrings are dropped."""
         if not isinstance(node.value, ast.Constant):
             self.sugar(node.value)
 
     def do_Assign(self, node: ast.Assign) -> None:
+        """`a = b = value`; a `return`, which exits.py has made an assignment, too."""
         if getattr(node, "is_return", False):
             self.env[exits.RESULT] = self.result(
                 self.value(self.sugar(node.value, self.function.returns), node), node
@@ -87,11 +93,12 @@ class Compiler(Contexts):
         return value
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """`name: type = value`, converted to that type; an error without a value."""
         t = self.names.annotation(node.annotation, self)
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
         self.annotated = True
-        value = self.expr(node.value, t)
+        value = self.chosen_module(node, t) or self.expr(node.value, t)
         self.annotated = False
         found = self.convert(
             value,
@@ -105,7 +112,26 @@ class Compiler(Contexts):
             found = self.emit(node, "prim::unchecked_cast", [found], t).output
         self.assign(node.target, found, node)
 
+    def chosen_module(self, node: ast.AnnAssign, t: Type) -> Value | None:
+        """m: Interface = modules[key], where the key is not known yet; None for anything else."""
+        if t.kind != "Class" or not t.cls.is_interface or not isinstance(node.value, ast.Subscript):
+            return None
+        container, index = self.value(self.sugar(node.value.value), node), self.expr(node.value.slice)
+        known = container.type.cls if container.type.kind == "Class" else None
+        if known is None or not known.is_module or (index.node and index.node.kind == "prim::Constant"):
+            return None
+        for name, kind in known.kinds.items():
+            if kind == "module":
+                own = known.fields[name].cls
+                for method in t.cls.methods:
+                    own.method(method)
+                why = incompatible(own, t.cls)
+                if why:
+                    raise self.error(node.value, f"Attribute {name} is not of annotated type {t}: {why}")
+        return self.emit(node, "prim::ModuleContainerIndex", [container, index], t).output
+
     def do_AugAssign(self, node: ast.AugAssign) -> None:
+        """`a += b`, in place on tensors."""
         load = ast.parse(ast.unparse(node.target), mode="eval").body
         for part in ast.walk(load):
             ast.copy_location(part, node)
@@ -120,6 +146,12 @@ class Compiler(Contexts):
             # In its own block a variable may become something else; what it was around that stays.
             old = self.around.get(target.id)
             if isinstance(found, Value):
+                if isinstance(old, Value) and old.type != found.type and _is_module(found.type):
+                    raise self.error(
+                        target,
+                        f"Cannot re-assign '{target.id}' to a value of type module because {target.id} is "
+                        "not a first-class value.  Only reassignments to first-class values are allowed",
+                    )
                 if (
                     isinstance(old, Value)
                     and old.type.kind not in ("open", "Class")
@@ -146,16 +178,46 @@ class Compiler(Contexts):
     def unpack(self, target: Any, found: Any, node: Any) -> None:
         """a, b = found."""
         count = len(target.elts)
+        starred = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
+        if starred is not None:
+            self.unpack_starred(target, found, starred, node)
+            return
         if isinstance(found, Value) and found.type == TENSOR:
             found = self.call_builtin("aten::unbind", [found], {}, node)
         if isinstance(found, Value) and found.type.kind not in ("Tuple", "List"):
             raise self.error(node, f"{found.type} cannot be used as a tuple")
+        if isinstance(found, Value) and found.type == Type("Tuple") and count:
+            raise self.error(
+                node.value,
+                "Provided tuple is not fully defined/refined including its element types, please provide a "
+                "value of type like Tuple[int, int]",
+            )
         parts = self.parts(found, count, node) if isinstance(found, Value) else found.items
         if len(parts) != count:
             raise self.error(
                 node, f"need {max(len(parts), count)} values to unpack: expected {count}, got {len(parts)}"
             )
         for one, part in zip(target.elts, parts, strict=True):
+            self.assign(one, part, node)
+
+    def unpack_starred(self, target: Any, found: Any, place: int, node: Any) -> None:
+        """a, *b, c = found, which is a tuple."""
+        if isinstance(found, Value) and found.type.kind == "List":
+            raise self.error(
+                node.value, "cannot statically infer the expected size of a list in this context"
+            )
+        if isinstance(found, Value) and found.type.kind != "Tuple":
+            raise self.error(node, f"{found.type} cannot be used as a tuple")
+        parts = found.items if isinstance(found, Items) else self.parts(found, len(found.type.args), node)
+        behind = len(target.elts) - place - 1
+        if len(parts) < len(target.elts) - 1:
+            raise self.error(
+                node, f"need at least {len(target.elts) - 1} values to unpack, but found only {len(parts)}"
+            )
+        middle = Items(list(parts[place : len(parts) - behind]))
+        chosen = [*parts[:place], self.value(middle, node), *parts[len(parts) - behind :]]
+        names = [e.value if isinstance(e, ast.Starred) else e for e in target.elts]
+        for one, part in zip(names, chosen, strict=True):
             self.assign(one, part, node)
 
     def set_attribute(self, base: Value, name: str, value: Value, node: Any) -> None:
@@ -176,6 +238,13 @@ class Compiler(Contexts):
             if self.block is not self.function.block:
                 raise self.error(
                     node, "First attribute assignment cannot be in a control-flow block; assign it before"
+                )
+            if _contains(value.type, owner):
+                raise self.error(
+                    node,
+                    f"Assignment to attribute '{name}' cannot be of a type that contains class "
+                    f"'{owner.qualname}'.\nClasses that recursively contain instances of themselves are not "
+                    "yet supported",
                 )
             owner.fields[name], owner.kinds[name] = value.type, "attribute"
         message = f"Wrong type for attribute assignment. Expected {{wanted}} but got {{actual}}"  # noqa: F541
@@ -202,6 +271,7 @@ class Compiler(Contexts):
             )
 
     def do_Delete(self, node: ast.Delete) -> None:
+        """`del x[i]`, of lists and dicts; errors for slices and names."""
         for target in node.targets:
             if not isinstance(target, ast.Subscript):
                 raise UnsupportedNodeError(self.source, node)
@@ -211,3 +281,12 @@ class Compiler(Contexts):
                     "del statements only support deletion at a single index, slicing is not supported",
                 )
             self.call_builtin("aten::Delete", [self.expr(target.value), self.expr(target.slice)], {}, node)
+
+
+def _is_module(t: Type) -> bool:
+    return t.kind == "Class" and bool(t.cls.is_module)
+
+
+def _contains(t: Type, owner: ClassType) -> bool:
+    """Whether values of a type may hold objects of a class."""
+    return (t.kind == "Class" and t.cls is owner) or any(_contains(part, owner) for part in t.args)

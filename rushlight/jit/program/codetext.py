@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from rushlight.jit.program.graphtext import python_call
 from rushlight.jit.program.ir import Function, Node
 from rushlight.jit.program.schema import REQUIRED, spell
 from rushlight.jit.program.types import FUNCTION, NONE, Type
@@ -39,19 +40,31 @@ class CodeWriter(Writer):
         "uninitialized",
         "unchecked_cast",
         "fork",
+        "awaitable",
+        "awaitable_wait",
+        "awaitable_nowait",
         "device",
     )
 
     def __init__(self, function: Function, tensor: Callable[[Any], str] | None = None) -> None:
         super().__init__(function)
-        self.tensor = tensor or (lambda value: "CONSTANTS.c0")
+        self.tensor = tensor or self.numbered
+        self.constants: list[Any] = []  # those that have no spelling
         if function.owner is not None and function.block.params:
             self.spelled[function.block.params[0]] = "self"
 
+    def numbered(self, value: Any) -> str:
+        """The name of a constant that has no spelling."""
+        if not any(known is value for known in self.constants):
+            self.constants.append(value)
+        return f"CONSTANTS.c{next(i for i, known in enumerate(self.constants) if known is value)}"
+
     def name(self, value: Any) -> str:
+        """The name of a value; `self` stays."""
         return "self" if self.spelled.get(value) == "self" else super().name(value)
 
     def constant(self, node: Node) -> str:
+        """A constant's text: a literal, an enum's or function's name, or a constant of the archive."""
         value = node.attrs["value"]
         if node.output.type == FUNCTION:
             return value.qualname
@@ -62,6 +75,7 @@ class CodeWriter(Writer):
         return f'torch.device("{value}")' if node.output.type.kind == "Device" else self.tensor(value)
 
     def op(self, node: Node) -> str:
+        """An op as PyTorch writes it: `torch.add(a, b, alpha=1)`, others as `ops.space.name(...)`."""
         space, name = node.kind.split("::")
         shown, schema = [self.ref(v) for v in node.inputs], node.schema
         if schema is not None:
@@ -93,15 +107,23 @@ class CodeWriter(Writer):
         return f"{'torch' if space == 'aten' else f'ops.{space}'}.{name}({', '.join(shown)})"
 
     def at_CallMethod(self, node: Node) -> str:
+        """`(object).method(args)`."""
         return f"({self.ref(node.inputs[0])}).{node.attrs['name']}({self.args(node.inputs[1:])})"
 
     def at_CallFunction(self, node: Node) -> str:
+        """`qualified.name(args)`."""
         return f"{node.attrs['function'].qualname}({self.args(node.inputs)})"
 
+    def at_PythonOp(self, node: Node) -> str:
+        """A call of a Python function."""
+        return f"{python_call(node)}({', '.join(map(self.ref, node.inputs))})"
+
     def at_CreateObject(self, node: Node) -> str:
+        """`Class.__new__(Class)`."""
         return f"{node.output.type}.__new__({node.output.type})"
 
     def at_ListConstruct(self, node: Node) -> str:
+        """`[a, b]`, with its type where the elements do not say it."""
         text = super().at_ListConstruct(node)
         inner = node.output.type.args[0]
         exact = node.inputs and all(v.type == inner for v in node.inputs)
@@ -109,35 +131,50 @@ class CodeWriter(Writer):
         return text if plain else f"annotate({node.output.type}, {text})"
 
     def at_DictConstruct(self, node: Node) -> str:
+        """`{a: b}`, with its type where the values do not say it."""
         text = super().at_DictConstruct(node)
         exact = node.inputs and all(v.type == node.output.type.args[1] for v in node.inputs[1::2])
         return text if exact else f"annotate({node.output.type}, {text})"
 
     def at_TupleConstruct(self, node: Node) -> str:
+        """`(a, b)`, or a named tuple's constructor."""
         t = node.output.type
         return f"{t}({', '.join(map(self.ref, node.inputs))})" if t.cls else super().at_TupleConstruct(node)
 
     def at_tolist(self, node: Node) -> str:
+        """`annotate(type, tensor.tolist())`."""
         t = node.output.type
         return f"annotate({t}, {self.ref(node.inputs[0])}.tolist())"
 
     def at_unchecked_cast(self, node: Node) -> str:
+        """`unchecked_cast(type, value)`, or annotate for what may be None."""
         source, t = node.inputs[0], node.output.type
         word = "annotate" if source.type == NONE or t.kind == "Optional" else "unchecked_cast"
         return f"{word}({t}, {self.ref(source)})"
 
     def at_Uninitialized(self, node: Node) -> str:
+        """`uninitialized(type)`."""
         return f"uninitialized({node.output.type})"
 
     def at_isinstance(self, node: Node) -> str:
+        """`isinstance(value, types)`."""
         types = ", ".join(map(str, node.attrs["types"]))
         types = types if len(node.attrs["types"]) == 1 else f"({types})"
         return f"isinstance({self.ref(node.inputs[0])}, {types})"
 
     def at_fork(self, node: Node) -> str:
+        """`fork(function, args)`."""
         method = node.attrs.get("name")
         called = f"({self.ref(node.inputs[0])}).{method}" if method else node.attrs["function"].qualname
-        return f"fork({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
+        return f"{node.kind[6:]}({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
+
+    at_awaitable = at_fork
+
+    def at_awaitable_wait(self, node: Node) -> str:
+        """awaitable_wait(x), awaitable_nowait(x)."""
+        return f"{node.kind[6:]}({self.ref(node.inputs[0])})"
+
+    at_awaitable_nowait = at_awaitable_wait
 
 
 def _is_default(value: Any, p: Any) -> bool:
@@ -172,6 +209,12 @@ def function_text(
     return "".join(indent + line + "\n" for line in (head + body).splitlines()) if indent else head + body
 
 
+def declaration_text(function: Function) -> str:
+    """A method of an interface, as an archive has it."""
+    shown = ",\n      ".join(f"{name}: {t}" for name, t, _ in function.arguments)
+    return f"  def {function.name}({shown}) -> {function.returns}:\n    pass"
+
+
 def _written(default: Any, t: Type) -> Any:
     inner = t.args[0] if t.kind == "Optional" else t
     if inner.kind == "List" and isinstance(default, tuple):
@@ -179,4 +222,4 @@ def _written(default: Any, t: Type) -> Any:
     return float(default) if inner.kind == "float" and isinstance(default, int) else default
 
 
-__all__ = ["CodeWriter", "function_text"]
+__all__ = ["CodeWriter", "declaration_text", "function_text"]

@@ -17,6 +17,7 @@ import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.export import overloads, spellings
+from rushlight.jit.compiler.interfaces import incompatible
 from rushlight.jit.program import runtime
 from rushlight.jit.program.failures import PLACES, failed
 from rushlight.jit.program.ir import Function, Node, Value
@@ -46,6 +47,7 @@ class PythonWriter(Writer):
         return self.bound[id(found)]
 
     def constant(self, node: Node) -> str:
+        """A constant's text, or the name of one that is bound in `scope`."""
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
@@ -58,6 +60,7 @@ class PythonWriter(Writer):
         return self.bind(value, "constant")
 
     def attribute(self, value: Value, name: str) -> str:
+        """`base.name`; parameters, buffers and modules by their dicts, which is quicker."""
         owner, base = value.type.cls, self.ref(value)
         table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}.get(
             owner.kinds.get(name, "")
@@ -65,29 +68,54 @@ class PythonWriter(Writer):
         return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
 
     def do_SetAttr(self, node: Node) -> None:
+        """`object.name = value`."""
         self.line(f"{self.ref(node.inputs[0])}.{node.attrs['name']} = {self.ref(node.inputs[1])}")
 
     def at_CallFunction(self, node: Node) -> str:
+        """A call of the compiled function."""
         function = node.attrs["function"]
         return f"{self.bind(runner(function), function.name)}({', '.join(map(self.ref, node.inputs))})"
 
-    at_CallMethod = at_fork = at_CallFunction
+    at_fork = at_CallFunction
+
+    def at_CallMethod(self, node: Node) -> str:
+        """A method: of an object of which only an interface is known, its own."""
+        owner = node.inputs[0].type.cls
+        if owner is None or not owner.is_interface:
+            return self.at_CallFunction(node)
+        called = f"{self.bind(method_of, 'method_of')}({self.ref(node.inputs[0])}, {node.attrs['name']!r})"
+        return f"{called}({', '.join(map(self.ref, node.inputs))})"
+
+    def at_ModuleContainerIndex(self, node: Node) -> str:
+        """A module of a container, by a key that is known when it runs."""
+        container, index = map(self.ref, node.inputs)
+        return f"rt.child({container}, {index})"
+
+    def at_awaitable(self, node: Node) -> str:
+        """A call that is put off."""
+        function = node.attrs["function"]
+        parts = [self.bind(runner(function), function.name), *map(self.ref, node.inputs)]
+        return f"rt._awaitable({', '.join(parts)})"
 
     def at_PythonOp(self, node: Node) -> str:
+        """A call of the Python function that torch.jit.ignore left."""
         return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
 
     def manager(self, node: Node) -> str:
+        """The context manager of a with statement: Python's own, or rt.leaving around a compiled one."""
         known, inputs = node.attrs.get("manager"), ", ".join(map(self.ref, node.inputs))
         if known is not None:
             return f"{self.bind(known, 'manager')}({inputs})"
         return f"rt.leaving({self.bind(runner(node.attrs['function']), 'leave')}, {inputs})"
 
     def at_CreateObject(self, node: Node) -> str:
+        """`Class.__new__(Class)`."""
         owner = node.output.type.cls
         name = self.bind(owner.python, owner.qualname.rpartition(".")[2])
         return f"{name}.__new__({name})"
 
     def at_TupleConstruct(self, node: Node) -> str:
+        """`(a, b)`, or a named tuple's constructor."""
         owner = node.output.type.cls
         return (
             f"{self.bind(owner, owner.__name__)}({', '.join(map(self.ref, node.inputs))})"
@@ -96,25 +124,31 @@ class PythonWriter(Writer):
         )
 
     def at_unchecked_cast(self, node: Node) -> str:
+        """The value itself."""
         return self.ref(node.inputs[0])
 
     def at_tolist(self, node: Node) -> str:
+        """`rt.listed(tensor, type)`, which checks the type."""
         return f"rt.listed({self.ref(node.inputs[0])}, {str(node.output.type)!r})"
 
     def at_Uninitialized(self, node: Node) -> str:
+        """`None`: nobody reads it."""
         return "None"
 
     def at_isinstance(self, node: Node) -> str:
+        """A call of a test of the types."""
         test = self.bind(
             lambda value, types=node.attrs["types"]: any(accepts(value, t) for t in types), "matches"
         )
         return f"{test}({self.ref(node.inputs[0])})"
 
     def at_RaiseException(self, node: Node) -> str:
+        """`rt.fail(name, message)`."""
         shown = node.attrs.get("shown", "")
         return f"rt.fail({shown!r}, {', '.join(map(self.ref, node.inputs))})"
 
     def op(self, node: Node) -> str:
+        """A call of an op: its template's text, or of the bound function."""
         schema = node.schema
         shown = [
             self.argument(v, schema.parameters[i].raw if schema and i < len(schema.parameters) else "")
@@ -210,6 +244,11 @@ def runner(function: Function) -> Callable[..., Any]:
     return function.run
 
 
+def method_of(found: Any, name: str) -> Callable[..., Any]:
+    """The method of an object of which only an interface is known."""
+    return runner(found._type.method(name))
+
+
 # --- calls from outside -------------------------------------------------------------------------
 
 _EXACT = {"Tensor": "torch.Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
@@ -268,16 +307,23 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = [value] * function.repeated[name]
         if not accepts(value, t):
             shown = type(value).__name__
-            missing = lacking(value, t)
+            own: Any = getattr(value, "_type", None)
+            interface = own is not None and t.kind == "Class" and t.cls.is_interface
+            missing = incompatible(own, t.cls) if interface else lacking(value, t)
             if missing:
                 raise RuntimeError(
                     f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
                 )
+            inferred = name in function.inferred
+            told = (
+                f"\nInferred '{name}' to be of type 'Tensor' because it was not annotated with an explicit "
+            )
+            told = f"{told}type."
             raise RuntimeError(
-                f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
-                f"instead "
-                f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
-                f"{declared}"
+                f"{function.name}() Expected a value of type '{t}{' (inferred)' * inferred}' for argument "
+                f"'{name}' but instead found type '{shown}'.{told * inferred}\nPosition: {place}\n"
+                f"Value: {value!r}\nDeclaration: {declared}\nCast error details: Unable to cast {value} to "
+                f"{t}"
             )
         taken.append(runtime.handed(value, t))
     return tuple(taken)
@@ -319,10 +365,13 @@ def accepts(value: Any, t: Type) -> bool:
         )
     if kind == "Enum":
         return isinstance(value, t.cls)
+    if kind == "Class" and t.cls.is_interface:
+        own = getattr(value, "_type", None)
+        return own is not None and not incompatible(own, t.cls)
     if kind == "Class":
         if getattr(value, "_type", None) is t.cls or isinstance(value, t.cls.python or ()):
             return t.cls.is_module or not lacking(value, t)
-        return bool(t.cls.is_interface)
+        return False
     plain: dict[str, Any] = {
         "Tensor": torch.Tensor,
         "int": (int, torch.dtype),
@@ -336,5 +385,6 @@ def accepts(value: Any, t: Type) -> bool:
         "Any": object,
         "Generator": object,
         "Future": object,
+        "Await": runtime._Await,
     }
     return isinstance(value, plain[kind]) and not (kind in ("int", "float") and isinstance(value, bool))

@@ -13,7 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.jit.program import ir
-from rushlight.jit.program.graphtext import SCALARS, GraphWriter, node_text
+from rushlight.jit.program.graphtext import SCALARS, GraphWriter, constants_of, node_text
 from rushlight.jit.program.types import TENSOR, Type as Plain, subtype
 
 
@@ -30,6 +30,8 @@ class Type:
     def get(cls) -> Type:
         """The type itself, where it has no parts."""
         return cls()
+
+    getInferred = get
 
     def kind(self) -> str:
         """TensorType, ListType, ..."""
@@ -399,6 +401,26 @@ class Node(_View):
 
     i = f = s = c = t = ival = _attribute
 
+    # --- of a call of Python --------------------------------------------------------------------
+
+    def pyname(self) -> str:
+        """The name of the Python function, or of the autograd.Function."""
+        return str(self._python().__name__)
+
+    def pyobj(self) -> Any:
+        """The Python function, or an autograd.Function's `apply`."""
+        called = self._python()
+        return getattr(called, "apply", called)
+
+    def scalar_args(self) -> list[Any]:
+        """The arguments that are no values of the graph."""
+        return constants_of(self._python())
+
+    def _python(self) -> Any:
+        if self._of.kind != "prim::PythonOp":
+            raise RuntimeError(f"expected a node of kind prim::PythonOp, got {self._of.kind}")
+        return self._of.attrs["python"]
+
     # --- beside ---------------------------------------------------------------------------------
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
@@ -431,6 +453,10 @@ class Block(_View):
     def returnNode(self) -> Node:
         """The node that reads what it gives."""
         return Node(self._graph, self._of.ending)
+
+    def paramNode(self) -> Node:
+        """The node that gives its parameters."""
+        return Node(self._graph, ir.Node("prim::Param", [], outputs=self._of.params, block=self._of))
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind."""
@@ -473,8 +499,9 @@ class Graph(Block):
         return list(self._written().spelled).index(value)
 
     def changed(self, function: ir.Function) -> None:
-        """Show this program from now on."""
-        self._function, self._of, self._writer = function, function.block, None
+        """The program is this one from now on, for all who call it."""
+        self._function.block, self._function.run = function.block, None
+        self._of, self._writer = function.block, None
 
     def block(self) -> Block:
         """Itself, as a block."""
@@ -486,7 +513,7 @@ class Graph(Block):
 
     def param_node(self) -> Node:
         """The node that gives its parameters."""
-        return Node(self, ir.Node("prim::Param", [], outputs=self._of.params, block=self._of))
+        return self.paramNode()
 
     def copy(self) -> Graph:
         """Another graph of the same program."""
@@ -502,6 +529,14 @@ class Graph(Block):
         """The text, with or without the lines that nodes come from."""
         lines = str(self).split("\n")
         return "\n".join(line if print_source_ranges else line.partition(" # ")[0] for line in lines)
+
+
+def graph_of(function: ir.Function) -> Graph:
+    """The graph of a program: the same object each time, so that passes over it change the program."""
+    if function.graph is None:
+        function.graph = Graph(function)
+    found: Graph = function.graph
+    return found
 
 
 class TracingState:

@@ -37,6 +37,7 @@ class Value:
     hint: str = ""
     uses: list[tuple[Node, int]] = field(default_factory=list)
     example: Example | None = None
+    inferred: bool = False  # an argument that nobody said to be a tensor
 
     def __repr__(self) -> str:
         """One line: what it is made from, and all that is made from it, is not told again."""
@@ -113,6 +114,14 @@ def read(node: Node, value: Value) -> None:
     node.inputs.append(value)
 
 
+def replace(old: Value, new: Value) -> None:
+    """Let all who read one value read another."""
+    for user, place in old.uses:
+        user.inputs[place] = new
+    new.uses += old.uses
+    old.uses = []
+
+
 def walk(block: Block) -> Iterator[Node]:
     """All nodes of a block and of the blocks in it."""
     for node in block.nodes:
@@ -131,9 +140,11 @@ class Function:
     block: Block = field(default_factory=Block)
     owner: Any = None
     run: Any = None
+    graph: Any = None  # what programs are shown of it
     finished: bool = False
     # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).
     repeated: dict[str, int] = field(default_factory=dict)
+    inferred: set[str] = field(default_factory=set)  # arguments without annotation, taken for tensors
 
     def __repr__(self) -> str:
         """Its name and its block's size."""
@@ -164,7 +175,7 @@ def _copy_into(into: Block, block: Block, known: dict[Value, Value], calls: bool
 def _copy_nodes(into: Block, block: Block, known: dict[Value, Value], calls: bool) -> None:
     for node in block.nodes:
         callee = node.attrs.get("function")
-        if calls and callee is not None and node.kind != "prim::fork":
+        if calls and callee is not None and node.kind not in ("prim::fork", "prim::awaitable"):
             known.update(zip(callee.block.params, (known[v] for v in node.inputs), strict=True))
             _copy_nodes(into, callee.block, known, calls)
             known[node.output] = known[callee.block.ending.inputs[0]]

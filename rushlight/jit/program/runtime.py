@@ -14,6 +14,11 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core import callers
+from rushlight.jit.awaiting import (
+    _Await as _Await,
+    _awaitable as _awaitable,
+    _awaitable_nowait as _awaitable_nowait,
+)
 from rushlight.jit.frontend import Error
 from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.types import Type
@@ -97,16 +102,28 @@ def formatted(form: str, *values: Any) -> str:
     return form.format(*map(text, values))
 
 
+_PERCENT = (
+    ("not enough arguments", "Too few arguments for format string: {form}"),
+    ("not all arguments", "Too many arguments for format string: {form}"),
+    ("incomplete format", "Incomplete format specifier at end of format string: {form}"),
+)
+
+
 def percent(form: str, *values: Any) -> str:
     """form % values."""
     try:
         return form % values
-    except TypeError as error:
-        found = re.match(r"%(\w)", str(error))
-        if found is None or not any(isinstance(value, str) for value in values):
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        for said, told in _PERCENT:
+            if said in message:
+                raise RuntimeError(told.format(form=form)) from None
+        found = re.match(r"%(\w)", message)
+        letter = found[1] if found else next(iter(re.findall(r"%(\w)", form)), "")
+        if not letter or not any(isinstance(value, str) for value in values):
             raise
-        wanted = "an int or char for formatting" if found[1] == "c" else "a number for formatting"
-        raise RuntimeError(f"%{found[1]} requires {wanted}, but got String") from None
+        wanted = "an int or char for formatting" if letter == "c" else "a number for formatting"
+        raise RuntimeError(f"%{letter} requires {wanted}, but got String") from None
 
 
 def set_item(where: Any, index: Any, value: Any) -> None:
@@ -138,6 +155,11 @@ def unwrapped(value: Any) -> Any:
     if value is None:
         raise RuntimeError("AssertionError: Unwrapping null optional")
     return value
+
+
+def child(container: Any, index: Any) -> Any:
+    """A module in a container, by its place or its name."""
+    return container._modules[index] if isinstance(index, str) else list(container._modules.values())[index]
 
 
 def wait(value: Any) -> Any:

@@ -50,6 +50,7 @@ class Schema:
     returns: list[Type]
     variadic: bool
     fields: tuple[str, ...] = ()  # the names of the results, where they have some
+    line: str = ""  # as PyTorch writes it
 
 
 @cache
@@ -88,13 +89,15 @@ def _parse(line: str) -> Schema:
             keyword = True
         elif part != "...":
             parameters.append(_parameter(part, keyword))
-    result = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
+    result = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)(?<!Await)\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
     wrapped = result.startswith("(") and _closes(result) and not result.startswith("((")
     returns = [_type(re.sub(r" \w+$", "", r)) for r in (_split(result[1:-1]) if wrapped else [result])]
     fields = tuple(r.rpartition(" ")[2] for r in _split(result[1:-1]) if " " in r) if wrapped else ()
     if result.startswith("(("):
         returns, fields = [_type(result[1:-1])], ()
-    return Schema(f"{space or 'aten'}::{name}", overload or "", parameters, returns, "..." in parts, fields)
+    shown = line if space else f"aten::{line}"
+    kind = f"{space or 'aten'}::{name}"
+    return Schema(kind, overload or "", parameters, returns, "..." in parts, fields, shown)
 
 
 def _closes(text: str) -> bool:
@@ -119,7 +122,7 @@ def _split(text: str) -> list[str]:
 
 
 def _parameter(text: str, keyword: bool) -> Parameter:
-    text = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\w\|\w\)", "", text)
+    text = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)(?<!Await)\(\w+!?\)|\(\w\|\w\)", "", text)
     written, _, default = text.partition("=")
     raw, _, name = written.rpartition(" ")
     value: Any = REQUIRED
@@ -137,7 +140,7 @@ def _type(text: str) -> Type:
         return optional(_type(text[:-1]))
     if text.endswith("[]"):
         return list_of(_type(text[:-2]))
-    if text.startswith(("Dict(", "Future(")):
+    if text.startswith(("Dict(", "Future(", "Await(")):
         kind, _, rest = text.partition("(")
         return Type(kind, tuple(map(_type, _split(rest[:-1]))))
     if text.startswith("("):
@@ -202,6 +205,7 @@ def _writing(kind: str) -> list[Schema]:
             s,
             overload="out" if s.overload in ("", "Tensor") else f"{s.overload}_out",
             parameters=[*s.parameters, place],
+            line="",
         )
         for s in named(kind)
         if s.returns == [ATOMS["Tensor"]] and not kind.endswith("_")
@@ -225,19 +229,54 @@ def match(
             def adapted(value: Any, parameter: Any, bound: Any = bound, convert: bool = convert) -> Any:
                 return adapt(value, parameter, bound, convert)
 
-            found = _arguments(schema, args, kwargs, adapted)
+            found = _arguments(schema, args, kwargs, adapted, bound)
             if not isinstance(found, str):
                 return schema, found, bound
-            tried.append(f"  {text(schema)}:\n  {found}\n")
-    listed = "\n".join(dict.fromkeys(tried))
+            tried.append(f"{text(schema)}:\n{found}\n")
+    tried = list(dict.fromkeys(tried))
+    if len(tried) == 1:
+        raise TypeError(f"\n{tried[0]}")
+    listed = "\n".join(f"  {one}".replace("\n", "\n  ").rstrip(" ") for one in tried)
     raise TypeError(
-        "\nArguments for call are not valid.\nThe following variants are available:\n  \n"
+        "Arguments for call are not valid.\nThe following variants are available:\n  \n"
         f"{listed}\nThe original call is"
     )
 
 
+def unfit(formal: Type, actual: Type, name: str, inferred: bool, bound: Mapping[Any, Type]) -> str:
+    """Why an argument is not what a signature says, in PyTorch's words."""
+    clash = _clash(formal, actual, bound)
+    if clash:
+        return f"Could not match type {actual} to {formal} in argument '{name}': {clash}"
+    told = f"Expected a value of type '{formal}' for argument '{name}' but instead found type '{actual}"
+    if not inferred:
+        return f"{told}'."
+    return (
+        f"{told} (inferred)'.\nInferred the value for argument '{name}' to be of type 'Tensor' because it "
+        "was not annotated with an explicit type."
+    )
+
+
+def _clash(formal: Type, actual: Type, bound: Mapping[Any, Type]) -> str:
+    """What a type variable stands for already, where the argument asks for another type."""
+    if formal.kind == "var":
+        known = bound.get(formal.cls)
+        if known is None or unify(known, actual) is not None:
+            return ""
+        return f"Type variable '{formal}' previously matched to type {known} is matched to type {actual}."
+    if formal.kind != actual.kind:
+        return ""
+    return next(
+        filter(None, (_clash(f, a, bound) for f, a in zip(formal.args, actual.args, strict=False))), ""
+    )
+
+
 def _arguments(
-    schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Callable[[Any, Parameter], Any]
+    schema: Schema,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    adapt: Callable[[Any, Parameter], Any],
+    bound: Mapping[Any, Type],
 ) -> list[Any] | str:
     """A value for each parameter, None for a default; or why the arguments do not fit."""
     left, found = dict(kwargs), list[Any]()
@@ -265,10 +304,9 @@ def _arguments(
         if adapted is None and p is last and spread and not isinstance(value, list):
             adapted = adapt([value], p)  # zeros(3) is zeros([3])
         if adapted is None:
-            what = getattr(getattr(value, "type", None), "short", lambda: "a list")()
-            return (
-                f"Expected a value of type '{p.type}' for argument '{p.name}' but instead found type "
-                f"'{what}'."
+            given = value[0] if isinstance(value, list) and value else value
+            return unfit(
+                p.type, getattr(given, "type", NONE), p.name, getattr(given, "inferred", False), bound
             )
         found.append(adapted)
     found += args[len(places) :]
@@ -277,6 +315,8 @@ def _arguments(
 
 def text(schema: Schema) -> str:
     """The signature as errors show it."""
+    if schema.line:
+        return schema.line
     shown, star = [], False
     for p in schema.parameters:
         shown += ["*"] if p.keyword_only and not star else []

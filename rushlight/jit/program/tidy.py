@@ -1,43 +1,27 @@
-"""What is taken out of a program before it is written: values that nobody reads, constants that are there
-already.
+"""A program before it is written: what is known is computed, what nobody needs is left out, and constants
+come first.
 """
 
 from __future__ import annotations
 
-from rushlight.jit.program.ir import Block, Node, Value
+from rushlight.jit.program.folding import fold
+from rushlight.jit.program.ir import Block, Node, Value, replace
+from rushlight.jit.program.memory import sweep
 from rushlight.jit.program.schema import spell
 
-_PURE = frozenset(
-    (
-        "prim::Constant",
-        "prim::GetAttr",
-        "prim::ListConstruct",
-        "prim::TupleConstruct",
-        "prim::TupleIndex",
-        "prim::DictConstruct",
-        "prim::Uninitialized",
-        "prim::unchecked_cast",
-        "prim::TupleUnpack",
-        "aten::size",
-        "aten::dim",
-        "aten::__is__",
-        "aten::__isnot__",
-        "prim::dtype",
-        "prim::device",
-        "prim::NumToTensor",
-    )
-)
 _PLAIN = (int, float, bool, str, type(None))
 
 
-def tidy(
-    block: Block, top: list[Node] | None = None, known: dict[tuple[type, str], Value] | None = None
-) -> None:
-    """Prune a function's block, and gather its constants at the top."""
-    whole = top is None
-    top, known = [] if top is None else top, {} if known is None else known
-    if whole:
-        prune(block)
+def tidy(block: Block) -> None:
+    """Fold and sweep a function's block, and gather its constants at the top, each once."""
+    fold(block)
+    sweep(block)
+    top: list[Node] = []
+    _gather(block, top, {})
+    block.nodes[:0] = top
+
+
+def _gather(block: Block, top: list[Node], known: dict[tuple[type, str], Value]) -> None:
     for node in list(block.nodes):
         value = node.attrs.get("value")
         if node.kind == "prim::Constant" and type(value) in _PLAIN:
@@ -48,41 +32,4 @@ def tidy(
             else:
                 replace(node.output, first)
         for inner in node.blocks:
-            tidy(inner, top, known)
-    if whole:
-        block.nodes[:0] = top
-
-
-def replace(old: Value, new: Value) -> None:
-    """Let all who read one value read another."""
-    for user, place in old.uses:
-        user.inputs[place] = new
-    new.uses += old.uses
-    old.uses = []
-
-
-def prune(block: Block) -> None:
-    """Take out what has no effect and no reader, the last first."""
-    for node in reversed(list(block.nodes)):
-        if node.kind == "prim::If":
-            _outputs(node)
-        for inner in node.blocks:
-            prune(inner)
-        if node.kind in _PURE and not any(v.uses for v in node.outputs):
-            block.nodes.remove(node)
-            for value in set(node.inputs):
-                value.uses = [use for use in value.uses if use[0] is not node]
-
-
-def _outputs(node: Node) -> None:
-    """Take out the results of an if that nobody reads."""
-    keep = [i for i, v in enumerate(node.outputs) if v.uses]
-    if len(keep) == len(node.outputs):
-        return
-    node.outputs = [node.outputs[i] for i in keep]
-    for block in node.blocks:
-        kept = [block.ending.inputs[i] for i in keep]
-        for value in set(block.ending.inputs):
-            value.uses = [use for use in value.uses if use[0] is not block.ending]
-        block.ending.inputs = []
-        block.finish(kept)
+            _gather(inner, top, known)

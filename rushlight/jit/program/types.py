@@ -27,6 +27,8 @@ class Type:
 
     def __str__(self) -> str:
         """As in code: List[int], Optional[Tensor]."""
+        if self.kind == "var":
+            return str(self.cls.__qualname__)
         if self.cls is not None:
             return self.cls.qualname if self.kind == "Class" else qualified(self.cls)
         if self.kind == "Tuple" and not self.args:
@@ -46,7 +48,7 @@ class Type:
             return f"Union({', '.join(parts)})"
         if self.kind in ("List", "Optional"):
             return parts[0] + ("[]" if self.kind == "List" else "?")
-        if self.kind in ("Dict", "Future"):
+        if self.kind in ("Dict", "Future", "Await"):
             return f"{self.kind}({', '.join(parts)})"
         if self.kind == "Enum":
             return f"Enum<{qualified(self.cls)}>"
@@ -70,7 +72,7 @@ NUMBER, COMPLEX, DEVICE, ANY, GENERATOR = map(Type, ("number", "complex", "Devic
 FUNCTION = Type("Function")
 ATOMS = {t.kind: t for t in (TENSOR, INT, FLOAT, BOOL, STR, NONE, NUMBER, COMPLEX, DEVICE, ANY, GENERATOR)}
 GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Optional, typing.Union)  # noqa: UP006
-CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future")
+CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future", "Await")
 
 
 @dataclass(eq=False)
@@ -79,7 +81,8 @@ class ClassType:
 
     fields: types of attributes, in order; kinds: "parameter", "buffer", "module" or "attribute".
     methods: compiled ones; compile: makes one by its name when it is first called.
-    extras: attributes that are functions; failed: those without a type, and what they are in Python.
+    extras: attributes that are functions; failed: those without a type: what they are in Python,
+    and why.
     """
 
     qualname: str
@@ -92,7 +95,7 @@ class ClassType:
     python: Any = None
     is_interface: bool = False
     extras: dict[str, Any] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, tuple[str, str]] = field(default_factory=dict)
     pre_hooks: tuple[Any, ...] = ()  # Python functions that run before and after forward
     hooks: tuple[Any, ...] = ()
     form: Any = None  # the Python class of scripted modules of this type
@@ -107,6 +110,10 @@ def qualified(cls: Any) -> str:
     module = cls.__module__.replace("rushlight", "torch", 1)
     name: str = cls.__qualname__.split(".")[-1]
     return "__torch__." + ("" if module == "__main__" else f"{module}.") + name
+
+
+# What says why objects of a type do not have an interface: compiler/interfaces.py.
+conforming: list[Callable[[ClassType, ClassType], str]] = []
 
 
 def union(types: Iterable[Type]) -> Type:
@@ -148,10 +155,12 @@ def subtype(a: Type, b: Type) -> bool:
         )
     if b == NUMBER:
         return a in (INT, FLOAT, COMPLEX)
+    if a.kind == b.kind and b.kind in ("Future", "Await"):
+        return not b.args or all(map(subtype, a.args, b.args))
     if b.kind == "Tuple" and a.kind == "Tuple":
         return len(a.args) == len(b.args) and all(map(subtype, a.args, b.args)) and b.cls in (None, a.cls)
     if b.kind == "Class" and a.kind == "Class" and b.cls.is_interface:
-        return all(a.cls.method(name) is not None for name in b.cls.methods)
+        return not any(missing(a.cls, b.cls) for missing in conforming)
     return False
 
 
@@ -191,7 +200,14 @@ def _named(found: Any, name: str) -> Type | None:
     if issubclass(found, Enum):
         return _enumeration(found)
     if issubclass(found, tuple) and hasattr(found, "_fields"):
-        notes = typing.get_type_hints(found)
+        try:
+            notes = typing.get_type_hints(found)
+        except NameError as error:
+            raise TypeError(
+                f"Unknown type annotation: 'ForwardRef('{error.name}')' in NamedTuple {found.__name__}. "
+                "Likely due to partial support for ForwardRef parameters in NamedTuples, see #95858. "
+                "Issue occurred"
+            ) from None
         return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
     return _of_ours(name) if is_ours(found) else None
 
@@ -222,8 +238,8 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
         parts = () if args == ((),) else tuple(from_python(a, of_class) for a in args)
         return Type(origin.__name__.capitalize(), parts)
     name: Any = getattr(origin or found, "__name__", None)
-    if name == "Future" and args:
-        return Type("Future", (from_python(args[0], of_class),))
+    if name in ("Future", "_Await"):
+        return Type(name.lstrip("_"), (from_python(args[0], of_class),) if args else ())
     named = _named(found, name) if isinstance(found, type) else None
     if named is not None:
         return named
@@ -262,6 +278,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
         return Type("Tuple", tuple(from_ast(e, name) for e in node.elts))
     if isinstance(node, ast.Subscript):
         text = _constructor(node.value, name)
+        text = "Await" if text == "_await" else text
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         args = tuple(from_ast(e, name) for e in inner)
         if text in ("Final", "Optional", "Tensor"):

@@ -156,6 +156,7 @@ class Writer:
         return "".join(f"{self.ref(v)}, " for v in values)
 
     def do_If(self, node: Node) -> None:
+        """if and else; each side assigns the outputs."""
         self.line(f"if {self.ref(node.inputs[0])}:")
         names = [self.name(v) for v in node.outputs]
         self.finish(node.blocks[0], names)
@@ -179,6 +180,7 @@ class Writer:
             self.line(f"{', '.join(n for n, _ in pairs)} = {', '.join(v for _, v in pairs)}")
 
     def do_Loop(self, node: Node) -> None:
+        """`while` or `for` over a range, with the carried values as variables."""
         block, loops = node.blocks[0], node.attrs["while"]
         carried = block.params if loops else block.params[1:]
         for value, initial in zip(carried, node.inputs[1:], strict=True):
@@ -198,6 +200,7 @@ class Writer:
             self.finish(block, names)
 
     def do_With(self, node: Node) -> None:
+        """with, around a block."""
         self.line(f"with {self.manager(node)}:")
         self.inner(node.blocks[0])
 
@@ -207,12 +210,15 @@ class Writer:
         return inputs if named is None else f"{named}({inputs})"
 
     def do_Print(self, node: Node) -> None:
+        """print(...)."""
         self.line(f"print({', '.join(map(self.ref, node.inputs))})")
 
     def do_SetAttr(self, node: Node) -> None:
+        """`object.name = value`."""
         self.line(f"{self.attribute(node.inputs[0], node.attrs['name'])} = {self.ref(node.inputs[1])}")
 
     def do_TupleUnpack(self, node: Node) -> None:
+        """`a, b, = value`."""
         text = self.ref(node.inputs[0])
         if node.outputs:
             self.line(f"{', '.join(map(self.name, node.outputs))}, = {text}")
@@ -239,23 +245,30 @@ class Writer:
         return f"{self.ref(value)}.{name}" if name.isidentifier() else f'getattr({self.ref(value)}, "{name}")'
 
     def at_GetAttr(self, node: Node) -> str:
+        """`object.name`."""
         return self.attribute(node.inputs[0], node.attrs["name"])
 
     def at_EnumName(self, node: Node) -> str:
+        """`value.name`."""
         return f"{self.ref(node.inputs[0])}.name"
 
     def at_EnumValue(self, node: Node) -> str:
+        """`value.value`."""
         return f"{self.ref(node.inputs[0])}.value"
 
     def at_ListConstruct(self, node: Node) -> str:
+        """`[a, b]`."""
         return f"[{', '.join(map(self.ref, node.inputs))}]"
 
     def at_TupleConstruct(self, node: Node) -> str:
+        """`(a, b)`."""
         return f"({', '.join(map(self.ref, node.inputs))}{',' * (len(node.inputs) == 1)})"
 
     def at_DictConstruct(self, node: Node) -> str:
+        """`{a: b}`."""
         texts = list(map(self.ref, node.inputs))
         return "{" + ", ".join(f"{k}: {v}" for k, v in zip(texts[::2], texts[1::2], strict=True)) + "}"
 
     def at_TupleIndex(self, node: Node) -> str:
+        """`(value)[index]`."""
         return f"({self.ref(node.inputs[0])})[{self.ref(node.inputs[1])}]"

@@ -451,6 +451,21 @@ def device(*parts: Any) -> torch.device:
     return torch.device(*parts)
 
 
-@plain("wait")
+@plain("wait", "prim::awaitable_wait")
 def wait(future: Any) -> Any:
     return rt.wait(future)
+
+
+@plain("prim::awaitable_nowait")
+def nowait(value: Any) -> Any:
+    return rt._awaitable_nowait(value)
+
+
+@of_tensors("_indices")
+def indices(x: Any) -> Any:
+    return x._indices()
+
+
+@of_tensors("_values")
+def held(x: Any) -> Any:
+    return x._values()

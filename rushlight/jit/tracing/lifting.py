@@ -37,6 +37,8 @@ def _lift(call: Node, outer: Block, handed_on: dict[Value, Value]) -> None:
     given = _arguments(function, inside, named)
     escaping = [v for node in walk(block) for v in node.outputs if _readers(v, inside)]
     results = [handed_on.get(value, value) for value in call.attrs.get("results", ())]
+    if not escaping:  # nobody reads it; called by itself, the method gives what the module gave
+        escaping = [value for value in dict.fromkeys(results) if value.node in inside]
     order = {value: i for i, value in reversed(list(enumerate(results)))}
     escaping.sort(key=lambda value: order.get(value, len(order)))
     place = outer.nodes.index(call)

@@ -23,7 +23,7 @@ from rushlight.jit.modules import (
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import Function, Value
-from rushlight.jit.program.tidy import prune
+from rushlight.jit.program.memory import sweep
 from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
 from rushlight.jit.state import STACK
 from rushlight.jit.tracing.checking import check
@@ -186,7 +186,7 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
     result = _result(tracer, found, strict)
     function.returns, function.finished = result.type, True
     function.block.finish([result])
-    prune(function.block)
+    sweep(function.block)
     lift(function.block)
 
 
@@ -222,7 +222,7 @@ def _get_trace_graph(
     results = [x for x in flatten(found)[0] if isinstance(x, torch.Tensor)]
     function.finished = True
     function.block.finish([tracer.value(x) for x in results])
-    prune(function.block)
+    sweep(function.block)
     plain = _plain(found)
     extra: tuple[Any, ...] = ()
     if return_inputs:

@@ -134,6 +134,22 @@ def _converted(method: str) -> Callable[..., Any]:
     return run
 
 
+def _sparsified(name: str) -> Callable[..., Any]:
+    """A method that gives a sparse tensor: one op, whose parts the program asks for."""
+    plain = getattr(torch.Tensor, name)
+
+    def sparse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tracer = tracing()
+        if tracer is None:
+            return plain(self, *args, **kwargs)
+        with paused():
+            found = plain(_plain(self), *args, **kwargs)
+        return tracer.sparsified(name, (self, *args), kwargs, found)
+
+    sparse.__name__, sparse.__doc__ = name, plain.__doc__
+    return sparse
+
+
 class TracedTensor(torch.Tensor):
     """A tensor whose methods outside of the table are seen by the trace."""
 
@@ -167,6 +183,9 @@ class TracedTensor(torch.Tensor):
     detach, contiguous = _recorded("detach"), _recorded("contiguous")
     zero_, fill_, copy_ = _recorded("zero_"), _recorded("fill_"), _recorded("copy_")
     requires_grad_ = _recorded("requires_grad_")
+    to_sparse, to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc = map(
+        _sparsified, ("to_sparse", *(f"to_sparse_{layout}" for layout in ("csr", "csc", "bsr", "bsc")))
+    )
     resize_, resize_as_ = _unconnected("resize_"), _unconnected("resize_as_")
 
     def detach_(self) -> Any:

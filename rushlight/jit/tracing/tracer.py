@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rushlight as torch
+from rushlight._engine.autograd.function import KeepsFunctions
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.signature import REQUIRED, rename_keywords
@@ -29,6 +32,7 @@ from rushlight.jit.program.types import INT, NONE, TENSOR, Type
 from rushlight.jit.state import paused, tracing
 from rushlight.jit.tracing.traced import TracedInt, TracedTensor, _plain
 from rushlight.overrides import TorchFunctionMode
+from rushlight.sparse.tensor import PARTS, SparseTensor, make
 
 _PACKAGE = str(Path(torch.__file__).parent)
 
@@ -62,7 +66,39 @@ class Frame:
         return not self.path or path == self.path or path.startswith(f"{self.path}.")
 
 
-class Tracer(TorchFunctionMode):
+@dataclass
+class Applied:
+    """`of.apply` in a program: its tensors are the program's values, its other arguments constants."""
+
+    of: type[torch.autograd.Function]
+    args: tuple[Any, ...]  # None where a tensor stands
+    tensors: list[int]  # where tensors stand
+    kwargs: dict[str, Any]
+
+    @property
+    def __name__(self) -> str:
+        """The Function's name."""
+        return self.of.__name__
+
+    @property
+    def apply(self) -> Any:
+        """The Function's own."""
+        return self.of.apply
+
+    @property
+    def constants(self) -> list[Any]:
+        """The arguments that are no tensors."""
+        return [x for i, x in enumerate(self.args) if i not in self.tensors]
+
+    def __call__(self, *tensors: torch.Tensor) -> Any:
+        """What it gives for these tensors."""
+        args = list(self.args)
+        for place, tensor in zip(self.tensors, tensors, strict=True):
+            args[place] = tensor
+        return self.of.apply(*args, **self.kwargs)
+
+
+class Tracer(KeepsFunctions, TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
     def __init__(self, function: Function, module: Any) -> None:
@@ -90,6 +126,7 @@ class Tracer(TorchFunctionMode):
         held = id(found) in self.places
         if held:  # what an op that writes to a parameter or buffer gives
             self.frames[-1].known[id(found)] = value
+            value.example = example(found)
             return found
         if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
             traced = found.as_subclass(TracedTensor)
@@ -117,6 +154,8 @@ class Tracer(TorchFunctionMode):
         known = self.values.get(id(found))
         if known is not None:
             return known
+        if isinstance(found, SparseTensor) and any(id(part) in self.values for part in found.parts):
+            return self.sparse(found)
         if isinstance(found, torch.Tensor):
             return self.attribute(found)
         if isinstance(found, (list, tuple)) and any(
@@ -137,9 +176,49 @@ class Tracer(TorchFunctionMode):
             return self.compiler.emit(_AT, "prim::DictConstruct", flat, kind).output
         if isinstance(found, TracedInt):
             found = int(found)
+        if isinstance(found, (np.ndarray, np.generic)):
+            return self.array(found)
         return self.compiler.constant(
             _AT, *self.compiler.names.plain(list(found) if isinstance(found, tuple) else found)
         )
+
+    def sparse(self, found: SparseTensor) -> Value:
+        """A sparse tensor that was put together of traced parts: indices and values."""
+        parts = [self.value(part) for part in found.parts]
+        size = self.compiler.list_value([self.compiler.constant(_AT, int(n)) for n in found.shape], _AT, INT)
+        if len(parts) == 2:
+            sure = {"is_coalesced": self.compiler.constant(_AT, True)} if found.coalesced else {}
+            value = self.compiler.call_builtin("aten::sparse_coo_tensor", [*parts, size], sure, _AT)
+        else:
+            layout = {"layout": self.compiler.constant(_AT, *self.compiler.names.plain(found.layout))}
+            value = self.compiler.call_builtin("aten::sparse_compressed_tensor", [*parts, size], layout, _AT)
+        self.alive.append(found)
+        self.values[id(found)] = value
+        return value
+
+    def sparsified(self, name: str, args: Any, kwargs: dict[str, Any], found: SparseTensor) -> Any:
+        """A sparse tensor that an op made; what it holds are results, too."""
+        values = [self.value(a) for a in args]
+        named = {k: self.value(v) for k, v in kwargs.items()}
+        value = self.compiler.call_builtin(f"aten::{name}", values, named, _AT)
+        readers = PARTS[found.layout] if len(found.parts) == 3 else ("_indices", "_values")
+        parts = tuple(
+            self.results(part, self.compiler.call_builtin(f"aten::{reader}", [value], {}, _AT))
+            for part, reader in zip(found.parts, readers, strict=True)
+        )
+        made = make(parts, found.shape, found.coalesced, found.layout)
+        self.values[id(made)] = value
+        self.alive.append(made)
+        return made
+
+    def array(self, found: Any) -> Value:
+        """NumPy's numbers and arrays, with which an op of several steps computes: constants."""
+        if found.ndim == 0:
+            return self.compiler.constant(_AT, found.item())
+        with paused():
+            kept = torch.from_numpy(np.ascontiguousarray(found))
+        self.alive.append(found)
+        return self.compiler.emit(_AT, "prim::Constant", (), TENSOR, value=kept).output
 
     def whole(self, found: Any) -> Value:
         """The program's value for an argument of a compiled function, where a tuple is no list."""
@@ -248,6 +327,26 @@ class Tracer(TorchFunctionMode):
         ).output
         return self.results(found, value)
 
+    def recording(self) -> bool:
+        """Whether what runs now is recorded here."""
+        return tracing() is self
+
+    def applied(
+        self, of: type[torch.autograd.Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A custom Function stays a call of Python, for its gradient is its own."""
+        tensors = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
+        rest = tuple(None if isinstance(x, torch.Tensor) else _plain(x) for x in args)
+        call = Applied(of, rest, tensors, _plain(kwargs))
+        with paused():
+            found = call(*(_plain(args[i]) for i in tensors))
+        several = isinstance(found, (tuple, list))
+        kind = Type("Tuple", (TENSOR,) * len(found)) if several else TENSOR
+        value = self.compiler.emit(
+            _AT, "prim::PythonOp", [self.value(args[i]) for i in tensors], kind, python=call
+        ).output
+        return self.results(found, value)
+
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """An op: recorded under PyTorch's own name for such a call, or in the ops that it consists of."""
         if tracing() is not self:
@@ -274,13 +373,35 @@ class Tracer(TorchFunctionMode):
             parts = [t for t in flatten(result)[0] if isinstance(t, torch.Tensor)]
             if all(id(t) in self.values for t in parts):
                 return result
-            raise RuntimeError(f"torch.jit.trace: {row.name} has no form in TorchScript")
+            return self.stays_python(row, call, args, kwargs)
         if isinstance(kwargs.get("out"), (tuple, list)):
             rest = {k: v for k, v in kwargs.items() if k != "out"}
             for place, part in zip(kwargs["out"], call(*args, **rest), strict=True):
                 place.copy_(part)
             return tuple(kwargs["out"])
-        return self.as_written(row, call, args, kwargs)
+        try:
+            return self.as_written(row, call, args, kwargs)
+        except RuntimeError as error:
+            if not any(text in str(error) for text in _NO_FORM):
+                raise
+            return self.stays_python(row, call, args, kwargs)
+
+    def stays_python(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """A call that TorchScript has no form for: it runs in the program, which files cannot hold then."""
+        leaves, spec = flatten((tuple(args), kwargs))
+        tensors = [i for i, x in enumerate(leaves) if isinstance(x, torch.Tensor)]
+        rest = [None if isinstance(x, torch.Tensor) else _plain(x) for x in leaves]
+        python = Called(call, rest, tensors, spec)
+        with paused():
+            found = python(*(_plain(leaves[i]) for i in tensors))
+        if not tensors and row.name.startswith("_"):
+            return found  # numbers of an op's own: a constant
+        several = isinstance(found, (tuple, list))
+        kind = Type("Tuple", (TENSOR,) * len(found)) if several else TENSOR
+        value = self.compiler.emit(
+            _AT, "prim::PythonOp", [self.value(leaves[i]) for i in tensors], kind, python=python
+        ).output
+        return self.results(found, value)
 
     def named(self, row: Any) -> bool:
         """Whether TorchScript has the op or function under the row's name."""
@@ -329,6 +450,7 @@ class Tracer(TorchFunctionMode):
             return tuple(self.results(f, v) for f, v in zip(found, kept, strict=True))
         if args and isinstance(args[0], TracedTensor) and found is args[0].__dict__.get("_plain"):
             self.values[id(args[0])] = value  # an op that wrote to it
+            value.example = example(found)
             return args[0]
         return self.results(found, value)
 
@@ -407,6 +529,8 @@ class Tracer(TorchFunctionMode):
 _AT: Any = ast.Constant(0, lineno=0, col_offset=0, end_lineno=0, end_col_offset=0)
 
 
+# How the compiler says that an op takes no such arguments.
+_NO_FORM = ("Arguments for call are not valid", "Expected a value of type", "has no form in TorchScript")
 # PyTorch does not record these by name, but the one op that all of them are: the dims that each slides over.
 _CONVOLUTIONS = {f"conv{kind}{n}d": n for kind in ("", "_transpose") for n in (1, 2, 3)}
 
@@ -468,10 +592,35 @@ def _convolution(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, lis
     return "_convolution", [*first, *sizes, bound["groups"], *switches]
 
 
-def example(found: torch.Tensor) -> Example:
-    """What is told of a traced tensor."""
+def example(found: torch.Tensor) -> Example | None:
+    """What is told of a traced tensor; None of a sparse one."""
+    if found.layout is not torch.strided:
+        return None
     sizes = tuple(int(n) for n in torch.Tensor.size(found))
     return Example(found.dtype, sizes, tuple(found.stride()), found.device, found.requires_grad)
+
+
+@dataclass
+class Called:
+    """A function in a program that TorchScript has no op for: its tensors are the program's values."""
+
+    function: Any
+    leaves: list[Any]  # None where a tensor stands
+    tensors: list[int]  # where tensors stand
+    spec: Any
+
+    @property
+    def __name__(self) -> str:
+        """The function's name."""
+        return str(getattr(self.function, "__name__", self.function))
+
+    def __call__(self, *tensors: torch.Tensor) -> Any:
+        """What it gives for these tensors."""
+        leaves = list(self.leaves)
+        for place, tensor in zip(self.tensors, tensors, strict=True):
+            leaves[place] = tensor
+        args, kwargs = self.spec.unflatten(leaves)
+        return self.function(*args, **kwargs)
 
 
 def _bound(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -63,9 +63,11 @@ class Threshold(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with `value` where it is at most `threshold`, of its shape and dtype."""
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: threshold, value, and inplace where not the default."""
         inplace = ", inplace=True" if self.inplace else ""
         return f"threshold={self.threshold}, value={self.value}{inplace}"
 
@@ -80,9 +82,11 @@ class ReLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, at least 0, of its shape and dtype; in the input's memory with `inplace`."""
         return F.relu(input, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -101,9 +105,11 @@ class RReLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, its negative elements times random slopes in training, of its shape and dtype."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: lower, upper, and inplace where not the default."""
         inplace = ", inplace=True" if self.inplace else ""
         return f"lower={self.lower}, upper={self.upper}{inplace}"
 
@@ -134,9 +140,11 @@ class Hardtanh(Module):
             )
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, cut to the range, of its shape and dtype."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: min_val, max_val, and inplace where not the default."""
         inplace = ", inplace=True" if self.inplace else ""
         return f"min_val={self.min_val}, max_val={self.max_val}{inplace}"
 
@@ -148,6 +156,7 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -155,6 +164,7 @@ class Sigmoid(Module):
     """1 / (1 + exp(-x)). Any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input's sigmoid, in (0, 1): of its shape; its dtype, or the default one of integers."""
         return torch.sigmoid(input)
 
 
@@ -168,6 +178,7 @@ class Hardsigmoid(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The piecewise linear sigmoid, in [0, 1], of the input's shape and dtype."""
         return F.hardsigmoid(input, self.inplace)
 
 
@@ -175,6 +186,7 @@ class Tanh(Module):
     """tanh(x). Any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input's tanh, in (-1, 1): of its shape; its dtype, or the default one of integers."""
         return torch.tanh(input)
 
 
@@ -188,9 +200,11 @@ class SiLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """x * sigmoid(x), of the input's shape and dtype; in the input's memory with `inplace`."""
         return F.silu(input, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -204,9 +218,11 @@ class Mish(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """x * tanh(softplus(x)), of the input's shape and dtype; in the input's memory with `inplace`."""
         return F.mish(input, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -220,6 +236,7 @@ class Hardswish(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The piecewise form of SiLU, of the input's shape and dtype; in its memory with `inplace`."""
         return F.hardswish(input, self.inplace)
 
 
@@ -234,9 +251,11 @@ class ELU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, above -alpha, of its shape and dtype; in its memory with `inplace`."""
         return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: alpha, and inplace where not the default."""
         inplace = ", inplace=True" if self.inplace else ""
         return f"alpha={self.alpha}{inplace}"
 
@@ -252,9 +271,11 @@ class CELU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, above -alpha and differentiable at 0, of its shape and dtype."""
         return F.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: alpha, and inplace where not the default."""
         inplace = ", inplace=True" if self.inplace else ""
         return f"alpha={self.alpha}{inplace}"
 
@@ -269,9 +290,11 @@ class SELU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The scaled ELU, of the input's shape and dtype; in the input's memory with `inplace`."""
         return F.selu(input, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -285,9 +308,13 @@ class GLU(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
+        """One half times the sigmoid of the other: `dim` has half the size, which must be even
+        (RuntimeError).
+        """
         return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
+        """What repr() shows: dim."""
         return f"dim={self.dim}"
 
 
@@ -301,9 +328,11 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
+        """x * Phi(x), of the input's shape and dtype, which must be floating (NotImplementedError)."""
         return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
+        """What repr() shows: approximate."""
         return f"approximate={self.approximate!r}"
 
 
@@ -317,9 +346,11 @@ class Hardshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, zero within [-lambd, lambd], of its shape and dtype."""
         return F.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
+        """What repr() shows: lambd."""
         return str(self.lambd)
 
 
@@ -334,9 +365,11 @@ class LeakyReLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, its negative elements times negative_slope, of its shape and dtype."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
+        """What repr() shows: negative_slope, and inplace where not the default."""
         inplace = ", inplace=True" if self.inplace else ""
         return f"negative_slope={self.negative_slope}{inplace}"
 
@@ -345,6 +378,7 @@ class LogSigmoid(Module):
     """log(1 / (1 + exp(-x))). Any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """log(sigmoid(x)) without overflow, at most 0, of the input's shape and dtype."""
         return F.logsigmoid(input)
 
 
@@ -359,9 +393,11 @@ class Softplus(Module):
         self.threshold = threshold
 
     def forward(self, input: Tensor) -> Tensor:
+        """A smooth relu, above 0, of the input's shape and dtype."""
         return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
+        """What repr() shows: beta, threshold."""
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
@@ -375,9 +411,11 @@ class Softshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input moved towards zero by lambd, of its shape and dtype."""
         return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
+        """What repr() shows: lambd."""
         return str(self.lambd)
 
 
@@ -385,6 +423,7 @@ class Softsign(Module):
     """x / (1 + |x|). Any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """x / (1 + |x|), in (-1, 1), of the input's shape and dtype."""
         return F.softsign(input)
 
 
@@ -392,6 +431,7 @@ class Tanhshrink(Module):
     """x - tanh(x). Any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """x - tanh(x), of the input's shape and dtype."""
         return F.tanhshrink(input)
 
 
@@ -421,9 +461,13 @@ class PReLU(Module):
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input, its negative elements times the weight; channels are dim 1 where there are several
+        weights.
+        """
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
+        """What repr() shows: num_parameters."""
         return f"num_parameters={self.num_parameters}"
 
 
@@ -437,9 +481,13 @@ class Softmin(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
+        """Softmax of -input, of the input's shape and dtype. Without `dim`: 0 for 0, 1 or 3 dims, else 1,
+        with a warning.
+        """
         return F.softmin(input, self.dim)
 
     def extra_repr(self) -> str:
+        """What repr() shows: dim."""
         return f"dim={self.dim}"
 
 
@@ -453,9 +501,13 @@ class Softmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
+        """Softmax along `dim`, of the input's shape and dtype. Without `dim`: 0 for 0, 1 or 3 dims, else 1,
+        with a warning.
+        """
         return F.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
+        """What repr() shows: dim."""
         return f"dim={self.dim}"
 
 
@@ -463,6 +515,7 @@ class Softmax2d(Module):
     """softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """Softmax over the channels, of the input's shape and dtype; ValueError unless it has 3 or 4 dims."""
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)
@@ -478,9 +531,13 @@ class LogSoftmax(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
+        """Log-softmax along `dim`, of the input's shape and dtype. Without `dim`: 0 for 0, 1 or 3 dims, else
+        1, with a warning.
+        """
         return F.log_softmax(input, self.dim)
 
     def extra_repr(self) -> str:
+        """What repr() shows: dim."""
         return f"dim={self.dim}"
 
 

@@ -21,8 +21,10 @@ class CELU(Module):
     inplace: _bool
     def __init__(self, alpha: _float = 1.0, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: alpha, and inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, above -alpha and differentiable at 0, of its shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class ELU(Module):
     """x where x > 0, else alpha * (exp(x) - 1). Any shape."""
@@ -31,8 +33,10 @@ class ELU(Module):
     inplace: _bool
     def __init__(self, alpha: _float = 1.0, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: alpha, and inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, above -alpha, of its shape and dtype; in its memory with `inplace`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class GELU(Module):
     """x * Phi(x), the normal distribution's; `approximate="tanh"` for the tanh formula. Any shape."""
@@ -40,8 +44,10 @@ class GELU(Module):
     approximate: str
     def __init__(self, approximate: str = 'none') -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: approximate."""
+    def forward(self, input: Any) -> Tensor:
+        """x * Phi(x), of the input's shape and dtype, which must be floating (NotImplementedError)."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class GLU(Module):
     """a * sigmoid(b), where a and b are the halves of the input along `dim`: (*, 2 * n, *) -> (*, n, *)."""
@@ -49,8 +55,12 @@ class GLU(Module):
     dim: _int
     def __init__(self, dim: _int = -1) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: dim."""
+    def forward(self, input: Any) -> Tensor:
+        """One half times the sigmoid of the other: `dim` has half the size, which must be even
+        (RuntimeError).
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Hardshrink(Module):
     """x where |x| > lambd, else 0. Any shape."""
@@ -58,8 +68,10 @@ class Hardshrink(Module):
     lambd: _float
     def __init__(self, lambd: _float = 0.5) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: lambd."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, zero within [-lambd, lambd], of its shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Hardsigmoid(Module):
     """clip(x / 6 + 1/2, 0, 1). Any shape."""
@@ -67,7 +79,8 @@ class Hardsigmoid(Module):
     inplace: _bool
     def __init__(self, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """The piecewise linear sigmoid, in [0, 1], of the input's shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Hardswish(Module):
     """x * clip(x / 6 + 1/2, 0, 1). Any shape."""
@@ -75,7 +88,8 @@ class Hardswish(Module):
     inplace: _bool
     def __init__(self, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """The piecewise form of SiLU, of the input's shape and dtype; in its memory with `inplace`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Hardtanh(Module):
     """x clipped to [min_val, max_val]. Any shape."""
@@ -85,8 +99,10 @@ class Hardtanh(Module):
     min_val: Any
     def __init__(self, min_val: _float = -1.0, max_val: _float = 1.0, inplace: _bool = False, min_value: _float | None = None, max_value: _float | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: min_val, max_val, and inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, cut to the range, of its shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LeakyReLU(Module):
     """x where x >= 0, else negative_slope * x. Any shape."""
@@ -95,13 +111,16 @@ class LeakyReLU(Module):
     negative_slope: _float
     def __init__(self, negative_slope: _float = 0.01, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: negative_slope, and inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, its negative elements times negative_slope, of its shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LogSigmoid(Module):
     """log(1 / (1 + exp(-x))). Any shape."""
 
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """log(sigmoid(x)) without overflow, at most 0, of the input's shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LogSoftmax(Module):
     """log(softmax(x)) along `dim`. Any shape."""
@@ -109,8 +128,12 @@ class LogSoftmax(Module):
     dim: _int | None
     def __init__(self, dim: _int | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: dim."""
+    def forward(self, input: Any) -> Tensor:
+        """Log-softmax along `dim`, of the input's shape and dtype. Without `dim`: 0 for 0, 1 or 3 dims, else
+        1, with a warning.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Mish(Module):
     """x * tanh(softplus(x)). Any shape."""
@@ -118,8 +141,10 @@ class Mish(Module):
     inplace: _bool
     def __init__(self, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """x * tanh(softplus(x)), of the input's shape and dtype; in the input's memory with `inplace`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MultiheadAttention(Module):
     """softmax(Q K^T / sqrt(D)) V by heads, then a linear map.
@@ -162,8 +187,12 @@ class PReLU(Module):
     weight: Parameter
     def __init__(self, num_parameters: _int = 1, init: _float = 0.25, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: num_parameters."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, its negative elements times the weight; channels are dim 1 where there are several
+        weights.
+        """
     def reset_parameters(self) -> None:
         """Fill the weight with `init`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
@@ -178,8 +207,10 @@ class RReLU(Module):
     upper: _float
     def __init__(self, lower: _float = 0.125, upper: _float = 0.3333333333333333, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: lower, upper, and inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, its negative elements times random slopes in training, of its shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class ReLU(Module):
     """max(0, x). Any shape."""
@@ -187,22 +218,27 @@ class ReLU(Module):
     inplace: _bool
     def __init__(self, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The input, at least 0, of its shape and dtype; in the input's memory with `inplace`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class ReLU6(Hardtanh):
     """min(max(0, x), 6). Any shape."""
 
     def __init__(self, inplace: _bool = False) -> None: ...
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
 class SELU(Module):
     """scale * ELU(x), with the constants of self-normalising networks. Any shape."""
 
     inplace: _bool
     def __init__(self, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The scaled ELU, of the input's shape and dtype; in the input's memory with `inplace`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class SiLU(Module):
     """x * sigmoid(x), also called swish. Any shape."""
@@ -210,13 +246,16 @@ class SiLU(Module):
     inplace: _bool
     def __init__(self, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """x * sigmoid(x), of the input's shape and dtype; in the input's memory with `inplace`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Sigmoid(Module):
     """1 / (1 + exp(-x)). Any shape."""
 
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """The input's sigmoid, in (0, 1): of its shape; its dtype, or the default one of integers."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Softmax(Module):
     """exp(x) over its sum along `dim`. Any shape."""
@@ -224,13 +263,18 @@ class Softmax(Module):
     dim: _int | None
     def __init__(self, dim: _int | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: dim."""
+    def forward(self, input: Any) -> Tensor:
+        """Softmax along `dim`, of the input's shape and dtype. Without `dim`: 0 for 0, 1 or 3 dims, else 1,
+        with a warning.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Softmax2d(Module):
     """softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """Softmax over the channels, of the input's shape and dtype; ValueError unless it has 3 or 4 dims."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Softmin(Module):
     """exp(-x) over its sum along `dim`. Any shape."""
@@ -238,8 +282,12 @@ class Softmin(Module):
     dim: _int | None
     def __init__(self, dim: _int | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: dim."""
+    def forward(self, input: Any) -> Tensor:
+        """Softmax of -input, of the input's shape and dtype. Without `dim`: 0 for 0, 1 or 3 dims, else 1,
+        with a warning.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Softplus(Module):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold. Any shape."""
@@ -248,8 +296,10 @@ class Softplus(Module):
     threshold: _float
     def __init__(self, beta: _float = 1.0, threshold: _float = 20.0) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: beta, threshold."""
+    def forward(self, input: Any) -> Tensor:
+        """A smooth relu, above 0, of the input's shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Softshrink(Module):
     """x - lambd where x > lambd, x + lambd where x < -lambd, else 0. Any shape."""
@@ -257,23 +307,28 @@ class Softshrink(Module):
     lambd: _float
     def __init__(self, lambd: _float = 0.5) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: lambd."""
+    def forward(self, input: Any) -> Tensor:
+        """The input moved towards zero by lambd, of its shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Softsign(Module):
     """x / (1 + |x|). Any shape."""
 
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """x / (1 + |x|), in (-1, 1), of the input's shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Tanh(Module):
     """tanh(x). Any shape."""
 
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """The input's tanh, in (-1, 1): of its shape; its dtype, or the default one of integers."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Tanhshrink(Module):
     """x - tanh(x). Any shape."""
 
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """x - tanh(x), of the input's shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Threshold(Module):
     """x where x > threshold, else value. Any shape."""
@@ -283,8 +338,10 @@ class Threshold(Module):
     value: _float
     def __init__(self, threshold: _float, value: _float, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: threshold, value, and inplace where not the default."""
+    def forward(self, input: Any) -> Tensor:
+        """The input with `value` where it is at most `threshold`, of its shape and dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 __all__ = ['CELU', 'ELU', 'GELU', 'GLU', 'SELU', 'Hardshrink', 'Hardsigmoid', 'Hardswish', 'Hardtanh',
     'LeakyReLU', 'LogSigmoid', 'LogSoftmax', 'Mish', 'MultiheadAttention', 'PReLU', 'RReLU', 'ReLU', 'ReLU6',

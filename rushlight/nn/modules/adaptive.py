@@ -68,6 +68,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
+        """Draw the weights of the head and of all clusters anew, as Linear does."""
         self.head.reset_parameters()
         pair: Any
         for pair in self.tail:

@@ -34,7 +34,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         """(N, n_classes): the log-probabilities of all classes."""
     def predict(self, input: Tensor) -> Any:
         """(N,): the most probable class of each sample."""
-    def reset_parameters(self) -> None: ...
+    def reset_parameters(self) -> None:
+        """Draw the weights of the head and of all clusters anew, as Linear does."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _ASMoutput(NamedTuple):
     output: Tensor

@@ -77,6 +77,7 @@ class _NormBase(Module):
         raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
 
     def extra_repr(self) -> str:
+        """What repr() shows: num_features, eps, momentum, affine, bias, track_running_stats."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
@@ -96,6 +97,12 @@ class _BatchNorm(_NormBase):
     """The base of batch normalisation over 1, 2 and 3 dims: its forward."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """Normalise each channel: (N, C, *) -> the same shape and dtype.
+
+        In training by the batch's mean and biased variance, with which the running statistics are updated
+        (the variance unbiased there); else by the running statistics, or the batch's where none are kept.
+        ValueError for an input of other dims than the class takes.
+        """
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         tracked = self.track_running_stats
@@ -179,6 +186,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, *) -> the same shape; ValueError where process groups are in use: these run on the CPU."""
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")

@@ -52,12 +52,19 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, *) -> the same shape; ValueError where process groups are in use: these run on the CPU."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _BatchNorm(_NormBase):
     """The base of batch normalisation over 1, 2 and 3 dims: its forward."""
 
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """Normalise each channel: (N, C, *) -> the same shape and dtype.
+
+        In training by the batch's mean and biased variance, with which the running statistics are updated
+        (the variance unbiased there); else by the running statistics, or the batch's where none are kept.
+        ValueError for an input of other dims than the class takes.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _LazyNormBase(LazyLayer):
     """Finds `num_features` at the first call: the size of dim 1."""
@@ -87,7 +94,8 @@ class _NormBase(Module):
     weight: Parameter
     def __init__(self, num_features: _int, eps: _float = 1e-05, momentum: _float | None = 0.1, affine: _bool = True, track_running_stats: _bool = True, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: num_features, eps, momentum, affine, bias, track_running_stats."""
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, and the running statistics as before the first batch."""
     def reset_running_stats(self) -> None:

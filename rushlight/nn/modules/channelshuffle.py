@@ -17,7 +17,9 @@ class ChannelShuffle(Module):
         self.groups = groups
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with its channels in another order; RuntimeError unless `groups` divides them."""
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
+        """What repr() shows: groups."""
         return f"groups={self.groups}"

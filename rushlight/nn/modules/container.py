@@ -182,6 +182,9 @@ class Sequential(_Modules):
                 self.add_module(str(position), module)
 
     def forward(self, input: Any) -> Any:
+        """The input, passed through every child in turn; without children, the input itself. One argument
+        only.
+        """
         for module in self._modules.values():
             input = module(input)
         return input
@@ -362,9 +365,11 @@ class ParameterList(_ListLike):
         return self
 
     def extra_repr(self) -> str:
+        """What repr() shows: a line for each entry, its type, dtype, size and device."""
         return "\n".join(_line(i, p, str(getattr(p, "dtype", ""))) for i, p in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: it is a list, not a layer."""
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -467,9 +472,11 @@ class ParameterDict(_DictLike):
             self[key] = value
 
     def extra_repr(self) -> str:
+        """What repr() shows: a line for each entry, its key, type, size and device."""
         return "\n".join(_line(key, p, torch.typename(p)) for key, p in self.items())
 
     def __call__(self, input: Any) -> Any:
+        """RuntimeError: it is a dict, not a layer."""
         raise RuntimeError("ParameterDict should not be called.")
 
 

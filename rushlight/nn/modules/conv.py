@@ -87,11 +87,13 @@ class _ConvNd(Module):
         return (*channels, *self.kernel_size)
 
     def reset_parameters(self) -> None:
+        """Draw weight and bias anew from U(-b, b), b = 1 / sqrt(fan_in): Kaiming's rule with a = sqrt(5)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.weight.numel():
             _init_bias(self.bias, self.weight)
 
     def extra_repr(self) -> str:
+        """What repr() shows: channels, kernel_size, stride, and other options where not the default."""
         dims = len(self.kernel_size)
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -180,6 +182,7 @@ class Conv1d(_ConvNd):
         return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, in, L) or without N -> (N, out, L') or without N, sizes and errors as of Conv2d."""
         return self._conv_forward(input, self.weight, self.bias)
 
 
@@ -229,6 +232,9 @@ class Conv2d(_ConvNd):
         return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, in, H, W) or (in, H, W) -> (N, out, H', W') or (out, H', W'), each H' = (H + 2 * padding -
+        dilation * (kernel_size - 1) - 1) // stride + 1; RuntimeError for other channels, dims or dtype.
+        """
         return self._conv_forward(input, self.weight, self.bias)
 
 
@@ -278,6 +284,7 @@ class Conv3d(_ConvNd):
         return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, in, D, H, W) or without N -> (N, out, D', H', W'), sizes and errors as of Conv2d."""
         return self._conv_forward(input, self.weight, self.bias)
 
 
@@ -352,6 +359,11 @@ class ConvTranspose1d(_ConvTransposeNd):
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """(N, in, L) -> (N, out, L'), L' = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) +
+        output_padding + 1.
+
+        `output_size` instead of output_padding: ValueError where it is none of the possible sizes.
+        """
         output_padding = self._output_padding(input, output_size)
         return F.conv_transpose1d(
             input,
@@ -405,6 +417,7 @@ class ConvTranspose2d(_ConvTransposeNd):
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """(N, in, H, W) -> (N, out, H', W'), sizes and errors as of ConvTranspose1d."""
         output_padding = self._output_padding(input, output_size)
         return F.conv_transpose2d(
             input,
@@ -458,6 +471,7 @@ class ConvTranspose3d(_ConvTransposeNd):
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """(N, in, D, H, W) -> (N, out, D', H', W'), sizes and errors as of ConvTranspose1d."""
         output_padding = self._output_padding(input, output_size)
         return F.conv_transpose3d(
             input,

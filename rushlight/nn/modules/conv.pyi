@@ -20,7 +20,8 @@ class Conv1d(_ConvNd):
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, in, L) or without N -> (N, out, L') or without N, sizes and errors as of Conv2d."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Conv2d(_ConvNd):
     """(N, in, H, W) -> (N, out, H, W), of another size in these; the batch dim may be missing.
@@ -31,7 +32,10 @@ class Conv2d(_ConvNd):
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, in, H, W) or (in, H, W) -> (N, out, H', W') or (out, H', W'), each H' = (H + 2 * padding -
+        dilation * (kernel_size - 1) - 1) // stride + 1; RuntimeError for other channels, dims or dtype.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Conv3d(_ConvNd):
     """(N, in, D, H, W) -> (N, out, D, H, W), of another size in these; the batch dim may be missing.
@@ -42,7 +46,8 @@ class Conv3d(_ConvNd):
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, in, D, H, W) or without N -> (N, out, D', H', W'), sizes and errors as of Conv2d."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class ConvTranspose1d(_ConvTransposeNd):
     """(N, in, L) -> (N, out, L): the gradient of Conv1d with respect to its input.
@@ -53,7 +58,12 @@ class ConvTranspose1d(_ConvTransposeNd):
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: _size_1_t = 0, output_padding: _size_1_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_1_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor: ...
+    def forward(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor:
+        """(N, in, L) -> (N, out, L'), L' = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) +
+        output_padding + 1.
+
+        `output_size` instead of output_padding: ValueError where it is none of the possible sizes.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class ConvTranspose2d(_ConvTransposeNd):
     """(N, in, H, W) -> (N, out, H, W): the gradient of Conv2d with respect to its input.
@@ -64,7 +74,8 @@ class ConvTranspose2d(_ConvTransposeNd):
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: _size_2_t = 0, output_padding: _size_2_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_2_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor: ...
+    def forward(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor:
+        """(N, in, H, W) -> (N, out, H', W'), sizes and errors as of ConvTranspose1d."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class ConvTranspose3d(_ConvTransposeNd):
     """(N, in, D, H, W) -> (N, out, D, H, W): the gradient of Conv3d with respect to its input.
@@ -75,7 +86,8 @@ class ConvTranspose3d(_ConvTransposeNd):
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: _size_3_t = 0, output_padding: _size_3_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_3_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor: ...
+    def forward(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor:
+        """(N, in, D, H, W) -> (N, out, D', H', W'), sizes and errors as of ConvTranspose1d."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LazyConv1d(_LazyConvXdMixin, Conv1d):
     """Conv1d that finds `in_channels` at its first call, and is a Conv1d from then on."""
@@ -124,8 +136,10 @@ class _ConvNd(Module):
     weight: Parameter
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: tuple[_int, ...], stride: tuple[_int, ...], padding: str | tuple[_int, ...], dilation: tuple[_int, ...], transposed: _bool, output_padding: tuple[_int, ...], groups: _int, bias: _bool, padding_mode: str, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def reset_parameters(self) -> None: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: channels, kernel_size, stride, and other options where not the default."""
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew from U(-b, b), b = 1 / sqrt(fan_in): Kaiming's rule with a = sqrt(5)."""
 class _ConvTransposeNd(_ConvNd):
     """The base of transposed convolutions of 1, 2 and 3 dims: the size of a result can be chosen."""
 

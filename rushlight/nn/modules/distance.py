@@ -22,6 +22,7 @@ class PairwiseDistance(Module):
         self.keepdim = keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """(N, D) and (N, D) -> (N,), or (N, 1) with `keepdim`; shapes broadcast."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
@@ -36,4 +37,5 @@ class CosineSimilarity(Module):
         self.eps = eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Cosines in [-1, 1], without the dim `dim`; shapes broadcast. `eps` bounds each norm from below."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -20,6 +20,7 @@ class _DropoutNd(Module):
         self.inplace = inplace
 
     def extra_repr(self) -> str:
+        """What repr() shows: p, inplace."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
@@ -27,6 +28,7 @@ class Dropout(_DropoutNd):
     """Zero each element with probability p and scale the rest by 1 / (1 - p). Any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with random zeros in training, else the input itself; of its shape and dtype."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
@@ -34,6 +36,7 @@ class Dropout1d(_DropoutNd):
     """Zero whole channels of (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with random zero channels in training, else the input itself; 2 or 3 dims."""
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
@@ -41,6 +44,7 @@ class Dropout2d(_DropoutNd):
     """Zero whole channels of (N, C, H, W) or (N, C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with random zero channels in training, else the input itself; 3 or 4 dims."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
@@ -48,6 +52,7 @@ class Dropout3d(_DropoutNd):
     """Zero whole channels of (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with random zero channels in training, else the input itself; 4 or 5 dims."""
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
@@ -55,6 +60,7 @@ class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean and variance, for SELU networks. Any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with elements at SELU's lower limit in training, else the input itself."""
         return F.alpha_dropout(input, self.p, self.training)
 
 
@@ -62,4 +68,5 @@ class FeatureAlphaDropout(_DropoutNd):
     """AlphaDropout of whole channels: (N, C, *)."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with channels at SELU's lower limit in training, else the input itself."""
         return F.feature_alpha_dropout(input, self.p, self.training)

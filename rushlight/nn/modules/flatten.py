@@ -20,9 +20,11 @@ class Flatten(Module):
         self.end_dim = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with fewer dims: a view where its strides allow that, else a copy."""
         return torch.flatten(input, self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
+        """What repr() shows: start_dim, end_dim."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
@@ -48,9 +50,11 @@ class Unflatten(Module):
         self.unflattened_size: Any = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
+        """A view of the input with more dims; RuntimeError unless the sizes multiply to that of `dim`."""
         return torch.unflatten(input, self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
+        """What repr() shows: dim, unflattened_size."""
         return f"dim={self.dim!r}, unflattened_size={self.unflattened_size}"
 
 

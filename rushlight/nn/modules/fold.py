@@ -32,9 +32,13 @@ class Fold(Module):
         self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C * kh * kw, L) or without N -> (N, C, *output_size); RuntimeError for another L than the
+        blocks are.
+        """
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
+        """What repr() shows: output_size, kernel_size, dilation, padding, stride."""
         return (
             f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
             f"padding={self.padding}, stride={self.stride}"
@@ -60,9 +64,11 @@ class Unfold(Module):
         self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, H, W) or without N -> (N, C * kh * kw, L), L blocks in the order of their rows."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
+        """What repr() shows: kernel_size, dilation, padding, stride."""
         return (
             f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
             f"stride={self.stride}"

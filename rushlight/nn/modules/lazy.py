@@ -88,6 +88,7 @@ class LazyLayer(LazyModuleMixin):
         raise NotImplementedError(f"{type(self).__name__} does not say which shapes its parameters have")
 
     def reset_parameters(self) -> None:
+        """Draw the weights, once there are any: before the first input it does nothing."""
         if not self.has_uninitialized_params() and getattr(self, self._finds) != 0:
             getattr(super(), "reset_parameters")()
 

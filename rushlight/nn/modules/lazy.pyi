@@ -11,7 +11,8 @@ class LazyLayer(LazyModuleMixin):
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first input."""
-    def reset_parameters(self) -> None: ...
+    def reset_parameters(self) -> None:
+        """Draw the weights, once there are any: before the first input it does nothing."""
 class LazyModuleMixin:
     """Put before a Module class: `class LazyLinear(LazyModuleMixin, Linear)`.
 

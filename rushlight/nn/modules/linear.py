@@ -21,6 +21,7 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input itself, whatever it is."""
         return input
 
 
@@ -50,10 +51,14 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw weight and bias anew, both from U(-k, k), k = 1 / sqrt(in_features)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         _init_bias(self.bias, self.weight)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(*, in_features) -> (*, out_features), of the weight's dtype; RuntimeError for other sizes or
+        dtypes.
+        """
         own: dict[str, Any] = self._parameters
         try:  # two look-ups instead of two failing ones: this is the most called layer
             weight, bias = own["weight"], own["bias"]
@@ -62,6 +67,7 @@ class Linear(Module):
         return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
+        """What repr() shows: in_features, out_features, bias."""
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
         )
@@ -113,15 +119,18 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw weight and bias anew, both from U(-k, k), k = 1 / sqrt(in1_features)."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """(*, in1_features) and (*, in2_features), * alike -> (*, out_features)."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
+        """What repr() shows: in1_features, in2_features, out_features, bias."""
         return (
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"

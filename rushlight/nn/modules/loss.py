@@ -56,6 +56,7 @@ class L1Loss(_Loss):
     """|input - target|. Any shape."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
@@ -82,6 +83,7 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """log_input and target of one shape -> a scalar, or that shape with reduction="none"."""
         return F.poisson_nll_loss(
             log_input,
             target,
@@ -106,6 +108,7 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        """input, target and variance -> a scalar, or its shape; ValueError for negative variances."""
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
@@ -128,6 +131,10 @@ class KLDivLoss(_Loss):
         self.log_target = log_target
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Log-probabilities and target of one shape -> a scalar, or that shape with reduction="none".
+
+        "mean" divides by the number of elements, with a warning; "batchmean" by the first size.
+        """
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
@@ -135,6 +142,7 @@ class MSELoss(_Loss):
     """(input - target)^2. Any shape."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
@@ -145,6 +153,7 @@ class BCELoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Numbers of [0, 1] and targets of one shape -> a scalar, or that shape with reduction="none"."""
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -167,6 +176,7 @@ class BCEWithLogitsLoss(_Loss):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Logits and targets in [0, 1] of one shape -> a scalar, or that shape with reduction="none"."""
         return F.binary_cross_entropy_with_logits(
             input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction
         )
@@ -188,6 +198,7 @@ class HingeEmbeddingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """input and targets 1 and -1 of one shape -> a scalar, or that shape with reduction="none"."""
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -195,6 +206,7 @@ class MultiLabelMarginLoss(_Loss):
     """Hinge loss of several classes for each sample: (N, C) or (C); the target lists classes, then -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """(N, C) and int64 (N, C) -> a scalar, or (N,) with reduction="none"."""
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
@@ -214,6 +226,7 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
@@ -227,6 +240,7 @@ class HuberLoss(_Loss):
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
@@ -234,6 +248,7 @@ class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), targets 1 and -1. Any shape."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """input and targets 1 and -1 of one shape -> a scalar, or that shape with reduction="none"."""
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
@@ -260,6 +275,11 @@ class CrossEntropyLoss(_WeightedLoss):
         self.label_smoothing = label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Logits (N, C, *) and int64 classes (N, *), or probabilities (N, C, *) -> a scalar, or (N, *).
+
+        Without N: (C,) and a scalar. IndexError for a class outside [0, C) that is not `ignore_index`; "mean"
+        divides by the sum of the weights of the targets that count.
+        """
         return F.cross_entropy(
             input,
             target,
@@ -290,6 +310,7 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Log-probabilities (N, C, *) and int64 classes (N, *) -> a scalar, or (N, *) for "none"."""
         return F.nll_loss(
             input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
         )
@@ -322,6 +343,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Logits (N, C) and 0/1 targets (N, C) -> a scalar, or (N,) with reduction="none"."""
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -344,6 +366,7 @@ class CosineEmbeddingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """(N, D), (N, D) and targets 1 and -1 (N,) -> a scalar, or (N,) with reduction="none"."""
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -363,6 +386,7 @@ class MarginRankingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """Inputs and targets 1 and -1, all (N,) or () -> a scalar, or that shape with reduction="none"."""
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -394,6 +418,7 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """(N, C) and int64 classes (N,) -> a scalar, or (N,) with reduction="none"."""
         return F.multi_margin_loss(
             input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )
@@ -425,6 +450,7 @@ class TripletMarginLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """Three of (N, D) or (D,) -> a scalar, or (N,) with reduction="none"."""
         return F.triplet_margin_loss(
             anchor,
             positive,
@@ -457,6 +483,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """Three of what the distance takes -> a scalar, or the distance's shape with reduction="none"."""
         return F.triplet_margin_with_distance_loss(
             anchor,
             positive,
@@ -490,6 +517,10 @@ class CTCLoss(_Loss):
     def forward(
         self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
     ) -> Tensor:
+        """(T, N, C), targets (N, S) or (sum of target_lengths,), lengths (N,) twice -> a scalar, or (N,).
+
+        Without N: (T, C), (S,) and two scalars. "mean" divides each loss by its target's length first.
+        """
         return F.ctc_loss(
             log_probs,
             targets,
@@ -548,6 +579,7 @@ class LinearCrossEntropyLoss(Module):
         self.options = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """(N, in_features) and classes (N, *out_features) -> a scalar, or the targets' shape."""
         shape = (self.num_classes, *self.out_features)
         bias = self.linear.bias
         return F.linear_cross_entropy(
@@ -563,6 +595,7 @@ class LinearCrossEntropyLoss(Module):
         )
 
     def extra_repr(self) -> str:
+        """What repr() shows: the sizes, whether there is a bias, and the options."""
         return (
             f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
             f"out_features={self.out_features}, bias={self.linear.bias is not None}, "

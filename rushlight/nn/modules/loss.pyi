@@ -19,7 +19,8 @@ class BCELoss(_WeightedLoss):
     `weight`: of each element, or what can be expanded to that.
     """
 
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """Numbers of [0, 1] and targets of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class BCEWithLogitsLoss(_Loss):
     """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets. Any shape."""
@@ -27,7 +28,8 @@ class BCEWithLogitsLoss(_Loss):
     pos_weight: Tensor | None
     weight: Tensor | None
     def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> None: ...
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """Logits and targets in [0, 1] of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class CTCLoss(_Loss):
     """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or joined.
@@ -40,7 +42,11 @@ class CTCLoss(_Loss):
     zero_infinity: _bool
     def __init__(self, blank: _int = 0, reduction: str = 'mean', zero_infinity: _bool = False) -> None: ...
     __constants__: list[Any]
-    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor: ...
+    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor:
+        """(T, N, C), targets (N, S) or (sum of target_lengths,), lengths (N,) twice -> a scalar, or (N,).
+
+        Without N: (T, C), (S,) and two scalars. "mean" divides each loss by its target's length first.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class CosineEmbeddingLoss(_Loss):
     """1 - cos(x1, x2) where target is 1; max(0, cos(x1, x2) - margin) where it is -1.
@@ -51,7 +57,8 @@ class CosineEmbeddingLoss(_Loss):
     margin: _float
     def __init__(self, margin: _float = 0.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor: ...
+    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+        """(N, D), (N, D) and targets 1 and -1 (N,) -> a scalar, or (N,) with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class CrossEntropyLoss(_WeightedLoss):
     """-log_softmax(input)[target]: (N, C, *) and classes (N, *), or probabilities (N, C, *).
@@ -64,7 +71,12 @@ class CrossEntropyLoss(_WeightedLoss):
     label_smoothing: _float
     def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean', label_smoothing: _float = 0.0) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """Logits (N, C, *) and int64 classes (N, *), or probabilities (N, C, *) -> a scalar, or (N, *).
+
+        Without N: (C,) and a scalar. IndexError for a class outside [0, C) that is not `ignore_index`; "mean"
+        divides by the sum of the weights of the targets that count.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class GaussianNLLLoss(_Loss):
     """(log(var) + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2.
@@ -76,7 +88,8 @@ class GaussianNLLLoss(_Loss):
     full: _bool
     def __init__(self, *, full: _bool = False, eps: _float = 1e-06, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any, var: Any | _float) -> Tensor: ...
+    def forward(self, input: Any, target: Any, var: Any | _float) -> Tensor:
+        """input, target and variance -> a scalar, or its shape; ValueError for negative variances."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1; max(0, margin - input) where it is -1. Any shape."""
@@ -84,7 +97,8 @@ class HingeEmbeddingLoss(_Loss):
     margin: _float
     def __init__(self, margin: _float = 1.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """input and targets 1 and -1 of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class HuberLoss(_Loss):
     """d^2 / 2 where |d| = |input - target| < delta, else delta * (|d| - delta / 2). Any shape."""
@@ -92,7 +106,8 @@ class HuberLoss(_Loss):
     delta: _float
     def __init__(self, reduction: str = 'mean', delta: _float = 1.0) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class KLDivLoss(_Loss):
     """target * (log(target) - input), for log-probabilities; reduction "batchmean" too. Any shape.
@@ -103,12 +118,17 @@ class KLDivLoss(_Loss):
     log_target: _bool
     def __init__(self, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', log_target: _bool = False) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """Log-probabilities and target of one shape -> a scalar, or that shape with reduction="none".
+
+        "mean" divides by the number of elements, with a warning; "batchmean" by the first size.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class L1Loss(_Loss):
     """|input - target|. Any shape."""
 
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LinearCrossEntropyLoss(Module):
     """cross_entropy(linear(input), target): (N, in_features) and (N, *out_features) -> a scalar.
@@ -126,8 +146,10 @@ class LinearCrossEntropyLoss(Module):
     weight: Tensor
     def __init__(self, in_features: _int, num_classes: _int, *, out_features: tuple[_int, ...] = (), bias: _bool = False, device: Device = None, dtype: _dtype | None = None, reduction: str = 'mean', weight: Tensor | None = None, ignore_index: _int | None = None, label_smoothing: _float = 0.0, options: LinearCrossEntropyOptions | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: the sizes, whether there is a bias, and the options."""
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """(N, in_features) and classes (N, *out_features) -> a scalar, or the targets' shape."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LinearCrossEntropyOptions:
     """How PyTorch cuts the batch into chunks. The result is the same; here nothing is cut."""
@@ -147,7 +169,8 @@ class LinearCrossEntropyOptions:
 class MSELoss(_Loss):
     """(input - target)^2. Any shape."""
 
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MarginRankingLoss(_Loss):
     """max(0, -target * (input1 - input2) + margin), targets 1 and -1. All three of one shape, (N) or ()."""
@@ -155,12 +178,14 @@ class MarginRankingLoss(_Loss):
     margin: _float
     def __init__(self, margin: _float = 0.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor: ...
+    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+        """Inputs and targets 1 and -1, all (N,) or () -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MultiLabelMarginLoss(_Loss):
     """Hinge loss of several classes for each sample: (N, C) or (C); the target lists classes, then -1."""
 
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """(N, C) and int64 (N, C) -> a scalar, or (N,) with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """BCE with logits, averaged over the classes: (N, C) and 0/1 targets (N, C).
@@ -168,7 +193,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     `weight` (C,): of each class.
     """
 
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """Logits (N, C) and 0/1 targets (N, C) -> a scalar, or (N,) with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MultiMarginLoss(_WeightedLoss):
     """Sum over the other classes of max(0, margin - input[target] + input[i])^p, over C: (N, C) and (N).
@@ -180,7 +206,8 @@ class MultiMarginLoss(_WeightedLoss):
     p: _int
     def __init__(self, p: _int = 1, margin: _float = 1.0, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """(N, C) and int64 classes (N,) -> a scalar, or (N,) with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class NLLLoss(_WeightedLoss):
     """-input[target], for log-probabilities (N, C, *) and classes (N, *).
@@ -191,7 +218,8 @@ class NLLLoss(_WeightedLoss):
     ignore_index: _int
     def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """Log-probabilities (N, C, *) and int64 classes (N, *) -> a scalar, or (N, *) for "none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class NLLLoss2d(NLLLoss):
     """Deprecated: NLLLoss takes images as well."""
@@ -208,7 +236,8 @@ class PoissonNLLLoss(_Loss):
     log_input: _bool
     def __init__(self, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = 1e-08, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, log_input: Any, target: Any) -> Tensor: ...
+    def forward(self, log_input: Any, target: Any) -> Tensor:
+        """log_input and target of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class SmoothL1Loss(_Loss):
     """d^2 / (2 * beta) where |d| = |input - target| < beta, else |d| - beta / 2. Any shape."""
@@ -216,12 +245,14 @@ class SmoothL1Loss(_Loss):
     beta: _float
     def __init__(self, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', beta: _float = 1.0) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """input and target of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), targets 1 and -1. Any shape."""
 
-    def forward(self, input: Any, target: Any) -> Tensor: ...
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """input and targets 1 and -1 of one shape -> a scalar, or that shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TripletMarginLoss(_Loss):
     """max(0, ||anchor - positive|| - ||anchor - negative|| + margin), in the p-norm: (N, D) or (D) each.
@@ -235,7 +266,8 @@ class TripletMarginLoss(_Loss):
     swap: _bool
     def __init__(self, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor: ...
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor:
+        """Three of (N, D) or (D,) -> a scalar, or (N,) with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TripletMarginWithDistanceLoss(_Loss):
     """TripletMarginLoss with a distance of one's own, by default PairwiseDistance: (N, D), (N, D) -> (N)."""
@@ -245,7 +277,8 @@ class TripletMarginWithDistanceLoss(_Loss):
     swap: _bool
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: _float = 1.0, swap: _bool = False, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor: ...
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor:
+        """Three of what the distance takes -> a scalar, or the distance's shape with reduction="none"."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _Loss(Module):
     """The base of all losses, which keeps `reduction`."""

@@ -76,10 +76,11 @@ def __getattr__(name: str) -> Any:
 
 
 class Module(Tree, hooks.Hooks, State, Conversion):
-    """Base class of layers and models: subclass it and define `forward`.
+    """Base class of layers and models: subclass it, call super().__init__() first, and define `forward`.
 
-    Parameters, buffers and modules assigned to attributes are registered: they show in
-    `parameters()`, `state_dict()`, `children()`, and follow `to()`.
+    Parameters, buffers and modules that are assigned to attributes are registered: they show in parameters(),
+    state_dict() and children(), and follow to(). Call the module, not forward: hooks run around it then.
+    `training` is True until eval(). NotImplementedError from a class without a forward.
     """
 
     dump_patches: bool = False
@@ -121,6 +122,9 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     # --- the call ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, between the hooks that are registered: what forward gives, or what a hook puts in its
+        place.
+        """
         if (
             self._forward_hooks
             or self._forward_pre_hooks
@@ -147,7 +151,11 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     # --- registration -----------------------------------------------------------------------------
 
     def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
+        """Add a tensor (or None) that is state but not a parameter: it follows to(), and with `persistent` is
+        in state_dict().
+
+        TypeError for what is no tensor; KeyError for a name that is taken, empty or has a dot.
+        """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         _check_name(self, "buffer", name, self._buffers)
@@ -163,7 +171,11 @@ class Module(Tree, hooks.Hooks, State, Conversion):
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Any) -> None:
-        """Add a Parameter; None reserves the name (and is in no state dict)."""
+        """Add a Parameter; None reserves the name (and is in no state dict).
+
+        TypeError for what is no Parameter, ValueError for one that is not a leaf, KeyError for a name that is
+        taken, empty or has a dot.
+        """
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         _check_name(self, "parameter", name, self._parameters)
@@ -184,7 +196,9 @@ class Module(Tree, hooks.Hooks, State, Conversion):
         self._parameters[name] = _hooked(_global_parameter_registration_hooks, self, name, param)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Add a child; None reserves the name."""
+        """Add a child; None reserves the name. TypeError for what is no module, KeyError for a bad or taken
+        name.
+        """
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         _check_name(self, "module", name, self._modules)

@@ -22,32 +22,46 @@ _R = TypeVar("_R", covariant=True)
 class _Forward(Protocol[_P, _R]):
     def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class Module(Tree, Hooks, State, Conversion):
-    """Base class of layers and models: subclass it and define `forward`.
+    """Base class of layers and models: subclass it, call super().__init__() first, and define `forward`.
 
-    Parameters, buffers and modules assigned to attributes are registered: they show in
-    `parameters()`, `state_dict()`, `children()`, and follow `to()`.
+    Parameters, buffers and modules that are assigned to attributes are registered: they show in parameters(),
+    state_dict() and children(), and follow to(). Call the module, not forward: hooks run around it then.
+    `training` is True until eval(). NotImplementedError from a class without a forward.
     """
 
     call_super_init: bool
     dump_patches: bool
     forward: Callable[..., Any]
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, between the hooks that are registered: what forward gives, or what a hook puts in its
+        place.
+        """
     def __delattr__(self, name: str) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
     def __setstate__(self, state: dict[str, Any]) -> None: ...
     T_destination: Any
     def add_module(self, name: str, module: Any) -> None:
-        """Add a child; None reserves the name."""
+        """Add a child; None reserves the name. TypeError for what is no module, KeyError for a bad or taken
+        name.
+        """
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile this module's calls in place; arguments as of torch.compile."""
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
+        """Add a tensor (or None) that is state but not a parameter: it follows to(), and with `persistent` is
+        in state_dict().
+
+        TypeError for what is no tensor; KeyError for a name that is taken, empty or has a dot.
+        """
     def register_module(self, name: str, module: Any) -> None:
         """Same as add_module."""
     def register_parameter(self, name: str, param: Any) -> None:
-        """Add a Parameter; None reserves the name (and is in no state dict)."""
+        """Add a Parameter; None reserves the name (and is in no state dict).
+
+        TypeError for what is no Parameter, ValueError for one that is not a leaf, KeyError for a name that is
+        taken, empty or has a dot.
+        """
 def _check_name(module: Module, what: str, name: Any, table: dict[str, Any]) -> None: ...
 def _forget(module: Module, name: str, keep: str) -> None:
     """Remove a name from everywhere but the table `keep`, before it is registered there."""

@@ -26,9 +26,11 @@ class LocalResponseNorm(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, *) -> the same shape and dtype; ValueError for fewer than 3 dims."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
+        """What repr() shows: size, alpha, beta, k."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
@@ -49,6 +51,7 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, H, W) -> the same shape and dtype; ValueError for other dims."""
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         reach = (self.size - 1) // 2
@@ -59,6 +62,7 @@ class CrossMapLRN2d(Module):
         return input * (self.k + self.alpha / self.size * total) ** -self.beta
 
     def extra_repr(self) -> str:
+        """What repr() shows: size, alpha, beta, k."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
@@ -94,9 +98,11 @@ class LayerNorm(Module):
         fill_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(*, *normalized_shape) -> the same shape; RuntimeError where the last sizes differ."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
+        """What repr() shows: normalized_shape, eps, elementwise_affine, bias."""
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
             f"bias={self.bias is not None}"
@@ -139,9 +145,11 @@ class GroupNorm(Module):
         fill_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, *) -> the same shape and dtype; RuntimeError for other channels than `num_channels`."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
+        """What repr() shows: num_groups, num_channels, eps, affine, bias."""
         return (
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
@@ -180,9 +188,11 @@ class RMSNorm(Module):
             init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(*, *normalized_shape) -> the same shape; RuntimeError where the last sizes differ."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
+        """What repr() shows: normalized_shape, eps, elementwise_affine."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 

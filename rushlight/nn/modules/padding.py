@@ -25,10 +25,12 @@ class _CircularPadNd(Module):
         raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with the opposite side's values around it: each size grows by its two paddings."""
         self._check_input_dim(input)
         return F.pad(input, self.padding, "circular")
 
     def extra_repr(self) -> str:
+        """What repr() shows: padding."""
         return f"{self.padding}"
 
 
@@ -87,9 +89,11 @@ class _ConstantPadNd(Module):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with `value` around it: each size grows by its two paddings, negative ones cut off."""
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
+        """What repr() shows: padding, value."""
         return f"padding={self.padding}, value={self.value}"
 
 
@@ -131,9 +135,11 @@ class _ReflectionPadNd(Module):
     padding: tuple[int, ...]
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with its mirror image around it, the edge not repeated: paddings below the sizes."""
         return F.pad(input, self.padding, mode="reflect")
 
     def extra_repr(self) -> str:
+        """What repr() shows: padding."""
         return f"{self.padding}"
 
 
@@ -175,9 +181,11 @@ class _ReplicationPadNd(Module):
     padding: tuple[int, ...]
 
     def forward(self, input: Tensor) -> Tensor:
+        """The input with its edges' values around it: each size grows by its two paddings."""
         return F.pad(input, self.padding, mode="replicate")
 
     def extra_repr(self) -> str:
+        """What repr() shows: padding."""
         return f"{self.padding}"
 
 
@@ -220,6 +228,7 @@ class ZeroPad1d(ConstantPad1d):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
+        """What repr() shows: padding."""
         return f"{self.padding}"
 
 
@@ -232,6 +241,7 @@ class ZeroPad2d(ConstantPad2d):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
+        """What repr() shows: padding."""
         return f"{self.padding}"
 
 
@@ -244,4 +254,5 @@ class ZeroPad3d(ConstantPad3d):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
+        """What repr() shows: padding."""
         return f"{self.padding}"

@@ -74,26 +74,31 @@ class ZeroPad1d(ConstantPad1d):
 
     padding: tuple[_int, _int]
     def __init__(self, padding: _size_2_t) -> None: ...
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: padding."""
 class ZeroPad2d(ConstantPad2d):
     """Put zeros around the last two dims of (N, C, H, W) or (C, H, W)."""
 
     padding: tuple[_int, _int, _int, _int]
     def __init__(self, padding: _size_4_t) -> None: ...
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: padding."""
 class ZeroPad3d(ConstantPad3d):
     """Put zeros around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
 
     padding: tuple[_int, _int, _int, _int, _int, _int]
     def __init__(self, padding: _size_6_t) -> None: ...
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: padding."""
 class _CircularPadNd(Module):
     """The base of circular padding; a class says in _check_input_dim which inputs it takes."""
 
     padding: tuple[_int, ...]
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: padding."""
+    def forward(self, input: Any) -> Tensor:
+        """The input with the opposite side's values around it: each size grows by its two paddings."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _ConstantPadNd(Module):
     """The base of padding with a value."""
@@ -102,22 +107,28 @@ class _ConstantPadNd(Module):
     value: _float
     def __init__(self, value: _float) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: padding, value."""
+    def forward(self, input: Any) -> Tensor:
+        """The input with `value` around it: each size grows by its two paddings, negative ones cut off."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _ReflectionPadNd(Module):
     """The base of reflection padding."""
 
     padding: tuple[_int, ...]
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: padding."""
+    def forward(self, input: Any) -> Tensor:
+        """The input with its mirror image around it, the edge not repeated: paddings below the sizes."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _ReplicationPadNd(Module):
     """The base of replication padding."""
 
     padding: tuple[_int, ...]
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: padding."""
+    def forward(self, input: Any) -> Tensor:
+        """The input with its edges' values around it: each size grows by its two paddings."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...

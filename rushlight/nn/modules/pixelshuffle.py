@@ -17,9 +17,11 @@ class PixelShuffle(Module):
         self.upscale_factor = upscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
+        """(*, C * r * r, H, W) -> (*, C, H * r, W * r); RuntimeError unless r * r divides the channels."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
+        """What repr() shows: upscale_factor."""
         return f"upscale_factor={self.upscale_factor}"
 
 
@@ -33,7 +35,9 @@ class PixelUnshuffle(Module):
         self.downscale_factor = downscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
+        """(*, C, H * r, W * r) -> (*, C * r * r, H, W); RuntimeError unless r divides both sizes."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
+        """What repr() shows: downscale_factor."""
         return f"downscale_factor={self.downscale_factor}"

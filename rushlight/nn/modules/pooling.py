@@ -49,6 +49,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def extra_repr(self) -> str:
+        """What repr() shows: kernel_size, stride, padding, dilation, ceil_mode."""
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
@@ -68,6 +69,7 @@ class MaxPool1d(_MaxPoolNd):
     dilation: _size_1_t
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, L) or (C, L) -> windows for L, or (that, int64 indices) with `return_indices`."""
         return F.max_pool1d(
             input,
             kernel_size=self.kernel_size,
@@ -92,6 +94,11 @@ class MaxPool2d(_MaxPoolNd):
     dilation: _size_2_t
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, H, W) or (C, H, W) -> the same with windows for H and W, or (that, int64 indices).
+
+        Each size becomes (H + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1, rounded up with
+        `ceil_mode`. The stride is the kernel's size unless it is given.
+        """
         return F.max_pool2d(
             input,
             kernel_size=self.kernel_size,
@@ -116,6 +123,7 @@ class MaxPool3d(_MaxPoolNd):
     dilation: _size_3_t
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, D, H, W) or (C, D, H, W) -> windows for D, H, W, or (that, int64 indices)."""
         return F.max_pool3d(
             input,
             kernel_size=self.kernel_size,
@@ -131,6 +139,7 @@ class _MaxUnpoolNd(Module):
     """The base of unpooling: what is shown."""
 
     def extra_repr(self) -> str:
+        """What repr() shows: kernel_size, stride, padding."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -149,6 +158,9 @@ class MaxUnpool1d(_MaxUnpoolNd):
         self.padding = _single(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """(N, C, L) or (C, L) and int64 indices of that shape -> (N, C, L'); ValueError for an impossible
+        size.
+        """
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -167,6 +179,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
         self.padding = _pair(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """(N, C, H, W) or (C, H, W) and int64 indices of that shape -> (N, C, H', W')."""
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -185,6 +198,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
         self.padding = _triple(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) and int64 indices of that shape -> (N, C, D', H', W')."""
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -194,6 +208,7 @@ class _AvgPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
 
     def extra_repr(self) -> str:
+        """What repr() shows: kernel_size, stride, padding."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -219,6 +234,7 @@ class AvgPool1d(_AvgPoolNd):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, L) or (C, L) -> the same with windows for L, of the input's dtype."""
         return F.avg_pool1d(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
         )
@@ -251,6 +267,7 @@ class AvgPool2d(_AvgPoolNd):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> the same with windows for H and W, of the input's dtype."""
         return F.avg_pool2d(
             input,
             self.kernel_size,
@@ -289,6 +306,7 @@ class AvgPool3d(_AvgPoolNd):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> the same with windows for D, H and W, of the input's dtype."""
         return F.avg_pool3d(
             input,
             self.kernel_size,
@@ -326,6 +344,7 @@ class FractionalMaxPool2d(Module):
         _check_size_or_ratio("FractionalMaxPool2d", output_size, output_ratio)
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, H, W) or (C, H, W) -> (N, C, *output_size), or (that, int64 indices) if asked."""
         return F.fractional_max_pool2d(
             input,
             kernel_size=self.kernel_size,
@@ -362,6 +381,7 @@ class FractionalMaxPool3d(Module):
         _check_size_or_ratio("FractionalMaxPool3d", output_size, output_ratio)
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size), or (that, int64 indices)."""
         return F.fractional_max_pool3d(
             input,
             kernel_size=self.kernel_size,
@@ -402,6 +422,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def extra_repr(self) -> str:
+        """What repr() shows: norm_type, kernel_size, stride, ceil_mode."""
         return (
             f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
             f"ceil_mode={self.ceil_mode}"
@@ -415,6 +436,7 @@ class LPPool1d(_LPPoolNd):
     stride: _size_1_t | None
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, L) or (C, L) -> the same with windows for L, of the input's dtype."""
         return F.lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -425,6 +447,7 @@ class LPPool2d(_LPPoolNd):
     stride: _size_2_t | None
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> the same with windows for H and W, of the input's dtype."""
         return F.lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -435,6 +458,7 @@ class LPPool3d(_LPPoolNd):
     stride: _size_3_t | None
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> the same with windows for D, H and W, of the input's dtype."""
         return F.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -449,6 +473,7 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def extra_repr(self) -> str:
+        """What repr() shows: output_size."""
         return f"output_size={self.output_size}"
 
 
@@ -461,6 +486,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     output_size: _size_1_t
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, L) or (C, L) -> (N, C, output_size), or (that, int64 indices) with `return_indices`."""
         size, return_indices = self.output_size, self.return_indices
         return F.adaptive_max_pool1d(input, size, return_indices)
 
@@ -474,6 +500,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     output_size: _size_2_opt_t
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, H, W) or (C, H, W) -> (N, C, *output_size), or (that, int64 indices)."""
         size, return_indices = self.output_size, self.return_indices
         return F.adaptive_max_pool2d(input, size, return_indices)
 
@@ -487,6 +514,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     output_size: _size_3_opt_t
 
     def forward(self, input: Tensor) -> Any:
+        """(N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size), or (that, int64 indices)."""
         size, return_indices = self.output_size, self.return_indices
         return F.adaptive_max_pool3d(input, size, return_indices)
 
@@ -501,6 +529,7 @@ class _AdaptiveAvgPoolNd(Module):
         self.output_size = output_size
 
     def extra_repr(self) -> str:
+        """What repr() shows: output_size."""
         return f"output_size={self.output_size}"
 
 
@@ -510,6 +539,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     output_size: _size_1_t
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, L) or (C, L) -> (N, C, output_size), of the input's dtype."""
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
@@ -522,6 +552,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     output_size: _size_2_opt_t
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> (N, C, *output_size), of the input's dtype."""
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
@@ -534,4 +565,5 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     output_size: _size_3_opt_t
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size), of the input's dtype."""
         return F.adaptive_avg_pool3d(input, self.output_size)

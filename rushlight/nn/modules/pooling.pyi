@@ -14,7 +14,8 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Average over windows of (N, C, L) or (C, L), chosen so that the result has `output_size`."""
 
     output_size: _size_1_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, L) or (C, L) -> (N, C, output_size), of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Average over windows of (N, C, H, W) or (C, H, W), chosen so that the result has `output_size`.
@@ -23,7 +24,8 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """
 
     output_size: _size_2_opt_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> (N, C, *output_size), of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Average over windows of (N, C, D, H, W) or (C, D, H, W), chosen so that the result has `output_size`.
@@ -32,7 +34,8 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """
 
     output_size: _size_3_opt_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size), of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Maximum over windows of (N, C, L) or (C, L), chosen so that the result has `output_size`.
@@ -41,7 +44,8 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """
 
     output_size: _size_1_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, L) or (C, L) -> (N, C, output_size), or (that, int64 indices) with `return_indices`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Maximum over windows of (N, C, H, W) or (C, H, W), chosen so that the result has `output_size`.
@@ -50,7 +54,8 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """
 
     output_size: _size_2_opt_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> (N, C, *output_size), or (that, int64 indices)."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Maximum over windows of (N, C, D, H, W) or (C, D, H, W), chosen so that the result has `output_size`.
@@ -59,7 +64,8 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """
 
     output_size: _size_3_opt_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size), or (that, int64 indices)."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AvgPool1d(_AvgPoolNd):
     """Average over windows of (N, C, L) or (C, L).
@@ -73,7 +79,8 @@ class AvgPool1d(_AvgPoolNd):
     padding: Any
     stride: Any
     def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> None: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, L) or (C, L) -> the same with windows for L, of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AvgPool2d(_AvgPoolNd):
     """Average over windows of (N, C, H, W) or (C, H, W).
@@ -90,7 +97,8 @@ class AvgPool2d(_AvgPoolNd):
     stride: Any
     def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> the same with windows for H and W, of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class AvgPool3d(_AvgPoolNd):
     """Average over windows of (N, C, D, H, W) or (C, D, H, W).
@@ -107,7 +115,8 @@ class AvgPool3d(_AvgPoolNd):
     stride: Any
     def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> the same with windows for D, H and W, of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class FractionalMaxPool2d(Module):
     """Maximum over windows placed at random, so that the result of (N, C, H, W) or (C, H, W) has
@@ -122,7 +131,8 @@ class FractionalMaxPool2d(Module):
     return_indices: _bool
     def __init__(self, kernel_size: _size_2_t, output_size: _size_2_t | None = None, output_ratio: _ratio_2_t | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> (N, C, *output_size), or (that, int64 indices) if asked."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class FractionalMaxPool3d(Module):
     """Maximum over windows placed at random, so that the result of (N, C, D, H, W) or (C, D, H, W) has
@@ -137,28 +147,32 @@ class FractionalMaxPool3d(Module):
     return_indices: _bool
     def __init__(self, kernel_size: _size_3_t, output_size: _size_3_t | None = None, output_ratio: _ratio_3_t | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size), or (that, int64 indices)."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LPPool1d(_LPPoolNd):
     """(sum of x^p over each window)^(1/p) of (N, C, L) or (C, L); p is `norm_type`."""
 
     kernel_size: _size_1_t
     stride: _size_1_t | None
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, L) or (C, L) -> the same with windows for L, of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LPPool2d(_LPPoolNd):
     """(sum of x^p over each window)^(1/p) of (N, C, H, W) or (C, H, W); p is `norm_type`."""
 
     kernel_size: _size_2_t
     stride: _size_2_t | None
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> the same with windows for H and W, of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LPPool3d(_LPPoolNd):
     """(sum of x^p over each window)^(1/p) of (N, C, D, H, W) or (C, D, H, W); p is `norm_type`."""
 
     kernel_size: _size_3_t
     stride: _size_3_t | None
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> the same with windows for D, H and W, of the input's dtype."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MaxPool1d(_MaxPoolNd):
     """Maximum over windows of (N, C, L) or (C, L); padding counts as -inf.
@@ -171,7 +185,8 @@ class MaxPool1d(_MaxPoolNd):
     kernel_size: _size_1_t
     padding: _size_1_t
     stride: _size_1_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, L) or (C, L) -> windows for L, or (that, int64 indices) with `return_indices`."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MaxPool2d(_MaxPoolNd):
     """Maximum over windows of (N, C, H, W) or (C, H, W); padding counts as -inf.
@@ -184,7 +199,12 @@ class MaxPool2d(_MaxPoolNd):
     kernel_size: _size_2_t
     padding: _size_2_t
     stride: _size_2_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, H, W) or (C, H, W) -> the same with windows for H and W, or (that, int64 indices).
+
+        Each size becomes (H + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1, rounded up with
+        `ceil_mode`. The stride is the kernel's size unless it is given.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MaxPool3d(_MaxPoolNd):
     """Maximum over windows of (N, C, D, H, W) or (C, D, H, W); padding counts as -inf.
@@ -197,7 +217,8 @@ class MaxPool3d(_MaxPoolNd):
     kernel_size: _size_3_t
     padding: _size_3_t
     stride: _size_3_t
-    def forward(self, input: Any) -> Tensor: ...
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) -> windows for D, H, W, or (that, int64 indices)."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MaxUnpool1d(_MaxUnpoolNd):
     """Put the values of (N, C, L) or (C, L) back where MaxPool1d's indices say; zeros elsewhere.
@@ -209,7 +230,10 @@ class MaxUnpool1d(_MaxUnpoolNd):
     padding: Any
     stride: Any
     def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0) -> None: ...
-    def forward(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor: ...
+    def forward(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor:
+        """(N, C, L) or (C, L) and int64 indices of that shape -> (N, C, L'); ValueError for an impossible
+        size.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MaxUnpool2d(_MaxUnpoolNd):
     """Put the values of (N, C, H, W) or (C, H, W) back where MaxPool2d's indices say; zeros elsewhere.
@@ -221,7 +245,8 @@ class MaxUnpool2d(_MaxUnpoolNd):
     padding: Any
     stride: Any
     def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0) -> None: ...
-    def forward(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor: ...
+    def forward(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor:
+        """(N, C, H, W) or (C, H, W) and int64 indices of that shape -> (N, C, H', W')."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class MaxUnpool3d(_MaxUnpoolNd):
     """Put the values of (N, C, D, H, W) or (C, D, H, W) back where MaxPool3d's indices say; zeros elsewhere.
@@ -233,7 +258,8 @@ class MaxUnpool3d(_MaxUnpoolNd):
     padding: Any
     stride: Any
     def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0) -> None: ...
-    def forward(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor: ...
+    def forward(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor:
+        """(N, C, D, H, W) or (C, D, H, W) and int64 indices of that shape -> (N, C, D', H', W')."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _AdaptiveAvgPoolNd(Module):
     """The base of adaptive average pooling: its option."""
@@ -241,7 +267,8 @@ class _AdaptiveAvgPoolNd(Module):
     output_size: _size_any_opt_t
     def __init__(self, output_size: _size_any_opt_t) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: output_size."""
 class _AdaptiveMaxPoolNd(Module):
     """The base of adaptive maximum pooling: its options."""
 
@@ -249,12 +276,14 @@ class _AdaptiveMaxPoolNd(Module):
     return_indices: _bool
     def __init__(self, output_size: _size_any_opt_t, return_indices: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: output_size."""
 class _AvgPoolNd(Module):
     """The base of average pooling: what is shown."""
 
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: kernel_size, stride, padding."""
 class _LPPoolNd(Module):
     """The base of p-norm pooling: its options."""
 
@@ -264,7 +293,8 @@ class _LPPoolNd(Module):
     stride: _size_any_t | None
     def __init__(self, norm_type: _float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: norm_type, kernel_size, stride, ceil_mode."""
 class _MaxPoolNd(Module):
     """The base of maximum pooling: its options."""
 
@@ -276,9 +306,11 @@ class _MaxPoolNd(Module):
     stride: Any
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0, dilation: _size_any_t = 1, return_indices: _bool = False, ceil_mode: _bool = False) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: kernel_size, stride, padding, dilation, ceil_mode."""
 class _MaxUnpoolNd(Module):
     """The base of unpooling: what is shown."""
 
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: kernel_size, stride, padding."""
 def _check_size_or_ratio(name: str, output_size: _size_any_t | None, output_ratio: _ratio_any_t | None) -> None: ...

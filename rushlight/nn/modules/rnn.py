@@ -129,9 +129,13 @@ class RNNBase(Module):
         """Nothing to do: there is no cuDNN that wants one buffer."""
 
     def reset_parameters(self) -> None:
+        """Draw all weights and biases anew from U(-k, k), k = 1 / sqrt(hidden_size)."""
         draw_weights(self)
 
     def extra_repr(self) -> str:
+        """What repr() shows: input_size, hidden_size, and proj_size, num_layers, bias, batch_first, dropout,
+        bidirectional where not the default.
+        """
         return f"{self.input_size}, {self.hidden_size}" + changed(
             self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False
         )
@@ -346,10 +350,12 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def extra_repr(self) -> str:
+        """What repr() shows: input_size, hidden_size, and bias, nonlinearity where not the default."""
         own = {"nonlinearity": "tanh"} if "nonlinearity" in self.__dict__ else {}
         return f"{self.input_size}, {self.hidden_size}" + changed(self, bias=True, **own)
 
     def reset_parameters(self) -> None:
+        """Draw all weights and biases anew from U(-k, k), k = 1 / sqrt(hidden_size)."""
         draw_weights(self)
 
     def _step(self, function: Any, input: Any, state: Any, count: int) -> Any:
@@ -417,6 +423,9 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        """(B, in) or (in,), and the hidden state (B, hidden) or (hidden,), zeros without one -> the next
+        state.
+        """
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         function = torch.rnn_tanh_cell if self.nonlinearity == "tanh" else torch.rnn_relu_cell
@@ -432,6 +441,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """(B, in) or (in,), and the pair (h, c) of (B, hidden), zeros without one -> the next pair."""
         return self._step(torch.lstm_cell, input, hx, 2)  # two states
 
 
@@ -444,4 +454,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        """(B, in) or (in,), and the hidden state (B, hidden) or (hidden,), zeros without one -> the next
+        state.
+        """
         return self._step(torch.gru_cell, input, None if hx is None else (hx,), 1)

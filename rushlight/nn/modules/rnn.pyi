@@ -16,7 +16,10 @@ class GRUCell(RNNCellBase):
     """(B, in), (B, hidden) -> (B, hidden). See GRU."""
 
     def __init__(self, input_size: _int, hidden_size: _int, bias: bool = True, device: str | _int | _device | None = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any, hx: Any = None) -> Tensor: ...
+    def forward(self, input: Any, hx: Any = None) -> Tensor:
+        """(B, in) or (in,), and the hidden state (B, hidden) or (hidden,), zeros without one -> the next
+        state.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class LSTM(RNNBase):
     """c' = f c + i g and h' = o tanh(c'), with gates i, f, g, o (in this order in the weights).
@@ -29,7 +32,8 @@ class LSTMCell(RNNCellBase):
     """(B, in), ((B, hidden), (B, hidden)) -> (h', c'), each (B, hidden). See LSTM."""
 
     def __init__(self, input_size: _int, hidden_size: _int, bias: bool = True, device: str | _int | _device | None = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]: ...
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """(B, in) or (in,), and the pair (h, c) of (B, hidden), zeros without one -> the next pair."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class RNN(RNNBase):
     """h' = tanh(W x + b + V h + c), or relu with nonlinearity="relu".
@@ -64,12 +68,16 @@ class RNNBase(Module):
         """RuntimeError where a state has the wrong shape."""
     def check_input(self, input: Tensor, batch_sizes: Any) -> None:
         """RuntimeError where the input's dims or last size are wrong, ValueError for its dtype."""
-    def extra_repr(self) -> str: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: input_size, hidden_size, and proj_size, num_layers, bias, batch_first, dropout,
+        bidirectional where not the default.
+        """
     def flatten_parameters(self) -> None:
         """Nothing to do: there is no cuDNN that wants one buffer."""
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """(outputs, last state) of a sequence; see the class."""
-    def reset_parameters(self) -> None: ...
+    def reset_parameters(self) -> None:
+        """Draw all weights and biases anew from U(-k, k), k = 1 / sqrt(hidden_size)."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class RNNCell(RNNCellBase):
     """(B, in), (B, hidden) -> (B, hidden): tanh(W x + b + V h + c), or relu."""
@@ -77,7 +85,10 @@ class RNNCell(RNNCellBase):
     nonlinearity: str
     def __init__(self, input_size: _int, hidden_size: _int, bias: bool = True, nonlinearity: str = 'tanh', device: str | _int | _device | None = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Any, hx: Any = None) -> Tensor: ...
+    def forward(self, input: Any, hx: Any = None) -> Tensor:
+        """(B, in) or (in,), and the hidden state (B, hidden) or (hidden,), zeros without one -> the next
+        state.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class RNNCellBase(Module):
     """weight_ih (chunks * hidden, in), weight_hh (chunks * hidden, hidden), bias_ih, bias_hh."""
@@ -91,8 +102,10 @@ class RNNCellBase(Module):
     weight_ih: Parameter
     def __init__(self, input_size: _int, hidden_size: _int, bias: bool, num_chunks: _int, device: str | _int | _device | None = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def reset_parameters(self) -> None: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: input_size, hidden_size, and bias, nonlinearity where not the default."""
+    def reset_parameters(self) -> None:
+        """Draw all weights and biases anew from U(-k, k), k = 1 / sqrt(hidden_size)."""
 def _check_sizes(rnn: RNNBase) -> None: ...
 def _is_probability(p: Any) -> bool: ...
 def _refuse_projection(kwargs: dict[str, Any]) -> None: ...

@@ -44,6 +44,7 @@ class _Table(Module):
         return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, **options)
 
     def reset_parameters(self) -> None:
+        """Draw the weight anew from N(0, 1); the padding row is zero."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -95,6 +96,7 @@ class Embedding(_Table):
         self._make_weight(_weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
+        """Integers (*) -> (*, embedding_dim), of the weight's dtype; IndexError from num_embeddings on."""
         return F.embedding(
             input,
             self.weight,
@@ -106,6 +108,9 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
+        """What repr() shows: num_embeddings, embedding_dim, and padding_idx, max_norm, norm_type,
+        scale_grad_by_freq, sparse where not the default.
+        """
         return f"{self.num_embeddings}, {self.embedding_dim}" + changed(
             self, padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False
         )
@@ -183,6 +188,11 @@ class EmbeddingBag(_Table):
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
+        """Indices (B, N), or (N,) and `offsets` (B,) -> (B, embedding_dim), of the weight's dtype.
+
+        `per_sample_weights`: of the indices' shape, with mode="sum" alone (NotImplementedError else). An
+        empty bag gives zeros.
+        """
         return F.embedding_bag(
             input,
             self.weight,
@@ -198,6 +208,9 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
+        """What repr() shows: num_embeddings, embedding_dim, mode, and max_norm, norm_type,
+        scale_grad_by_freq, padding_idx where not the default.
+        """
         return (
             f"{self.num_embeddings}, {self.embedding_dim}"
             + changed(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)

@@ -23,8 +23,12 @@ class Embedding(_Table):
     sparse: _bool
     def __init__(self, num_embeddings: _int, embedding_dim: _int, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, sparse: _bool = False, _weight: Tensor | None = None, _freeze: _bool = False, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: num_embeddings, embedding_dim, and padding_idx, max_norm, norm_type,
+        scale_grad_by_freq, sparse where not the default.
+        """
+    def forward(self, input: Any) -> Tensor:
+        """Integers (*) -> (*, embedding_dim), of the weight's dtype; IndexError from num_embeddings on."""
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: _bool = True, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
@@ -48,8 +52,16 @@ class EmbeddingBag(_Table):
     sparse: _bool
     def __init__(self, num_embeddings: _int, embedding_dim: _int, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, mode: str = 'mean', sparse: _bool = False, _weight: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: num_embeddings, embedding_dim, mode, and max_norm, norm_type,
+        scale_grad_by_freq, padding_idx where not the default.
+        """
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Tensor:
+        """Indices (B, N), or (N,) and `offsets` (B,) -> (B, embedding_dim), of the weight's dtype.
+
+        `per_sample_weights`: of the indices' shape, with mode="sum" alone (NotImplementedError else). An
+        empty bag gives zeros.
+        """
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: _bool = True, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, mode: str = 'mean', sparse: _bool = False, include_last_offset: _bool = False, padding_idx: _int | None = None) -> EmbeddingBag:
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
@@ -57,5 +69,6 @@ class EmbeddingBag(_Table):
 class _Table(Module):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
-    def reset_parameters(self) -> None: ...
+    def reset_parameters(self) -> None:
+        """Draw the weight anew from N(0, 1); the padding row is zero."""
 def _padding_index(padding_idx: _int | None, num_embeddings: _int, name: str) -> _int | None: ...

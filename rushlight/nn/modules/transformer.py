@@ -50,9 +50,11 @@ def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int |
 
 
 class Transformer(Module):
-    """An encoder and a decoder: src (S, N, E), tgt (T, N, E) -> (T, N, E).
+    """An encoder and a decoder (arXiv:1706.03762): src (S, N, E), tgt (T, N, E) -> (T, N, E).
 
-    With `batch_first`: (N, S, E), ... All weight matrices from Xavier's uniform distribution.
+    With `batch_first`: (N, S, E), ..., and N may be missing. d_model is E, and must be divisible by nhead;
+    dim_feedforward: the width between the linear maps of a layer. All weight matrices are from Xavier's
+    uniform distribution. custom_encoder, custom_decoder: modules in place of the usual ones.
     """
 
     def __init__(
@@ -118,7 +120,12 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
-        """Masks as of nn.MultiheadAttention."""
+        """src (S, N, E) and tgt (T, N, E) -> (T, N, E); masks as of nn.MultiheadAttention.
+
+        src_mask (S, S), tgt_mask (T, T), memory_mask (T, S); padding masks (N, S) and (N, T), True at what is
+        left out. The `..._is_causal` hints say that a mask is the causal one. RuntimeError for other sizes of
+        batch or features.
+        """
         if src.dim() == 3:
             n = 0 if self.batch_first else 1
             if src.size(n) != tgt.size(n):
@@ -148,7 +155,7 @@ class Transformer(Module):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of a layer, and a norm at the end."""
+    """`num_layers` copies of a layer, and `norm` at the end, if there is one: (S, N, E) -> (S, N, E)."""
 
     __constants__ = ["norm"]
 
@@ -229,7 +236,7 @@ def _why_not_nested(layer: Any) -> str:
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a layer, and a norm at the end."""
+    """`num_layers` copies of a layer, and `norm` at the end: (T, N, E), memory (S, N, E) -> (T, N, E)."""
 
     __constants__ = ["norm"]
 
@@ -335,7 +342,9 @@ class TransformerEncoderLayer(_Layer):
     def forward(
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
     ) -> Any:
-        """Masks as of nn.MultiheadAttention."""
+        """src (S, N, E) -> (S, N, E); src_mask (S, S), src_key_padding_mask (N, S), as of
+        nn.MultiheadAttention.
+        """
         padding = _canonical_mask(
             src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(src_mask), "src_mask", src.dtype
         )
@@ -377,7 +386,7 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Any:
-        """Masks as of nn.MultiheadAttention."""
+        """tgt (T, N, E) and memory (S, N, E) -> (T, N, E); masks as of Transformer.forward."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = tgt

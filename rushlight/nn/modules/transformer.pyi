@@ -10,9 +10,11 @@ from rushlight.nn.modules.module import Module, _Forward, _P, _R
 from typing import Any
 
 class Transformer(Module):
-    """An encoder and a decoder: src (S, N, E), tgt (T, N, E) -> (T, N, E).
+    """An encoder and a decoder (arXiv:1706.03762): src (S, N, E), tgt (T, N, E) -> (T, N, E).
 
-    With `batch_first`: (N, S, E), ... All weight matrices from Xavier's uniform distribution.
+    With `batch_first`: (N, S, E), ..., and N may be missing. d_model is E, and must be divisible by nhead;
+    dim_feedforward: the width between the linear maps of a layer. All weight matrices are from Xavier's
+    uniform distribution. custom_encoder, custom_decoder: modules in place of the usual ones.
     """
 
     batch_first: bool
@@ -22,13 +24,18 @@ class Transformer(Module):
     nhead: int
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = ..., custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
     def forward(self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None, src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
-        """Masks as of nn.MultiheadAttention."""
+        """src (S, N, E) and tgt (T, N, E) -> (T, N, E); masks as of nn.MultiheadAttention.
+
+        src_mask (S, S), tgt_mask (T, T), memory_mask (T, S); padding masks (N, S) and (N, T), True at what is
+        left out. The `..._is_causal` hints say that a mask is the causal one. RuntimeError for other sizes of
+        batch or features.
+        """
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: str | int | _device | None = None, dtype: _dtype | None = None) -> Any:
         """(sz, sz): -inf above the diagonal, 0 elsewhere."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TransformerDecoder(Module):
-    """`num_layers` copies of a layer, and a norm at the end."""
+    """`num_layers` copies of a layer, and `norm` at the end: (T, N, E), memory (S, N, E) -> (T, N, E)."""
 
     layers: Any
     norm: Any
@@ -45,10 +52,10 @@ class TransformerDecoderLayer(_Layer):
     """
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
-        """Masks as of nn.MultiheadAttention."""
+        """tgt (T, N, E) and memory (S, N, E) -> (T, N, E); masks as of Transformer.forward."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class TransformerEncoder(Module):
-    """`num_layers` copies of a layer, and a norm at the end."""
+    """`num_layers` copies of a layer, and `norm` at the end, if there is one: (S, N, E) -> (S, N, E)."""
 
     enable_nested_tensor: bool
     layers: Any
@@ -68,7 +75,9 @@ class TransformerEncoderLayer(_Layer):
     """
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Tensor:
-        """Masks as of nn.MultiheadAttention."""
+        """src (S, N, E) -> (S, N, E); src_mask (S, S), src_key_padding_mask (N, S), as of
+        nn.MultiheadAttention.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _Layer(Module):
     """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""

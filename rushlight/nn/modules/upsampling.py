@@ -38,6 +38,9 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
+        """(N, C, *) -> (N, C, *sizes), of the input's dtype; NotImplementedError for a mode that the dims do
+        not have.
+        """
         return F.interpolate(
             input,
             size=self.size,
@@ -48,6 +51,7 @@ class Upsample(Module):
         )
 
     def extra_repr(self) -> str:
+        """What repr() shows: scale_factor, or size where that was given, and mode."""
         if self.scale_factor is not None:
             return f"scale_factor={self.scale_factor!r}, mode={self.mode!r}"
         return f"size={self.size!r}, mode={self.mode!r}"

@@ -20,8 +20,12 @@ class Upsample(Module):
     size: _size_any_t | None
     def __init__(self, size: _size_any_t | None = None, scale_factor: _ratio_any_t | None = None, mode: str = 'nearest', align_corners: _bool | None = None, recompute_scale_factor: _bool | None = None) -> None: ...
     __constants__: list[Any]
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Any) -> Tensor: ...
+    def extra_repr(self) -> str:
+        """What repr() shows: scale_factor, or size where that was given, and mode."""
+    def forward(self, input: Any) -> Tensor:
+        """(N, C, *) -> (N, C, *sizes), of the input's dtype; NotImplementedError for a mode that the dims do
+        not have.
+        """
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class UpsamplingBilinear2d(Upsample):
     """Upsample of (N, C, H, W) with mode="bilinear", align_corners=True."""

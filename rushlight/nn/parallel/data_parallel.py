@@ -19,6 +19,7 @@ class DataParallel(Module):
         self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module gives for these arguments."""
         return self.module(*inputs, **kwargs)
 
 

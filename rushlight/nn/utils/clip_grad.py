@@ -26,7 +26,7 @@ def _gradients(parameters: Any) -> list[Any]:
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """The norm of all tensors taken as one vector, as a 0-d tensor.
+    """The norm_type-norm (2) of all tensors taken as one vector, as a 0-d tensor; 0 of none.
 
     RuntimeError with `error_if_nonfinite` where it is inf or nan. `foreach` changes nothing here.
     """
@@ -66,9 +66,11 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:
-    """Scale the gradients so that their total norm is at most `max_norm`; returns that norm before.
+    """Scale the gradients in place so that their total norm is at most `max_norm`; returns that norm before,
+    a 0-d tensor.
 
-    `parameters`: a tensor or an iterable of tensors, whose `.grad` is changed in place.
+    parameters: a tensor or an iterable of tensors; those without a `grad` are passed over. norm_type: the p
+    of the norm, inf for the maximum. RuntimeError with `error_if_nonfinite` where the norm is inf or nan.
     """
     parameters = _parameters(parameters)
     total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)

@@ -25,6 +25,7 @@ class BasePruningMethod(ABC):
         """The mask (of t's shape, 0 where pruned) on top of `default_mask`."""
 
     def __call__(self, module: Any, inputs: Any) -> None:
+        """Set the parameter to original times mask before each forward, as a hook."""
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     def apply_mask(self, module: Any) -> Any:
@@ -171,6 +172,7 @@ class Identity(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask as it was."""
         return default_mask
 
 
@@ -216,6 +218,7 @@ class RandomUnstructured(_Amount):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask with zeros at `amount` more entries (a count, or a fraction of all), drawn at random."""
         count = self._count(t.nelement())
         return _without(torch.rand_like(t), default_mask, count, largest=True)
 
@@ -233,6 +236,7 @@ class L1Unstructured(_Amount):
         return super().apply(module, name, amount, importance_scores=importance_scores)
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask with zeros at the `amount` entries of t that are smallest by absolute value."""
         return _without(torch.abs(t), default_mask, self._count(t.nelement()), largest=False)
 
 
@@ -251,6 +255,9 @@ class _Structured(_Amount):
     dim: int
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask with zeros at whole channels along `dim`; ValueError for fewer than 2 dims, IndexError for
+        a `dim` that is not there.
+        """
         if t.dim() <= 1:
             raise ValueError(
                 "Structured pruning can only be applied to multidimensional tensors. "
@@ -312,6 +319,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask times the given one; both of t's shape."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"mask of shape {self.mask.shape} does not fit a tensor of shape {default_mask.shape}"

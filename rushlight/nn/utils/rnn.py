@@ -22,6 +22,7 @@ class PackedSequence(_Fields):
     def __new__(
         cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
     ) -> Any:
+        """From the parts, or from a pair (data, batch_sizes), an older form."""
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:

@@ -49,6 +49,7 @@ class SpectralNorm:
         module.register_parameter(self.name, Parameter(weight.detach()))
 
     def __call__(self, module: Any, inputs: Any) -> None:
+        """Set the weight before each forward, as a hook: with a step of the power iteration in training."""
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     @staticmethod

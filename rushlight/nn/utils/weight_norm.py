@@ -79,6 +79,7 @@ class WeightNorm:
         setattr(module, self.name, Parameter(weight.data))
 
     def __call__(self, module: Any, inputs: Any) -> None:
+        """Set the weight from length and direction before each forward, as a hook."""
         setattr(module, self.name, self.compute_weight(module))
 
 

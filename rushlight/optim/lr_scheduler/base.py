@@ -42,7 +42,13 @@ def state_of(part: Any) -> Any:
 
 
 class LRScheduler:
-    """Subclass with get_lr(), which gives one rate per parameter group for `last_epoch`."""
+    """The base of all schedulers: subclass with get_lr(), which gives one rate per parameter group for
+    `last_epoch`.
+
+    Making one is its first step. Call step() after optimizer.step(), after each epoch or batch as the
+    schedule counts; a warning says where the order is wrong. last_epoch: where to go on, -1 for the
+    beginning; KeyError if the groups have no "initial_lr" then.
+    """
 
     _is_initial = False
     _parts = ""  # the attribute that lists schedulers or functions, which may have states of their own
@@ -95,11 +101,11 @@ class LRScheduler:
                 part.__dict__.update(state)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that are in force."""
+        """The rates that are in force, one per parameter group."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """One rate per parameter group."""
+        """The rates of `last_epoch`, one per parameter group; step() calls it."""
         raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
 
     def _warn_outside_step(self) -> None:
@@ -116,7 +122,7 @@ class LRScheduler:
 
     @replayed
     def step(self, epoch: int | None = None) -> None:
-        """Move on by one step and set the optimizer's rates."""
+        """Move on by one step and set the optimizer's rates; `epoch` (deprecated) goes to that one."""
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1

@@ -33,7 +33,11 @@ def _check_same(schedulers: list[Any], optimizer: Any, name: str) -> None:
 
 
 class SequentialLR(LRScheduler):
-    """One scheduler after the other, changing at the milestones."""
+    """One scheduler after the other, changing at the milestones (numbers of steps, one fewer than
+    schedulers).
+
+    ValueError for another number of milestones, and for schedulers of other optimizers.
+    """
 
     _parts = "_schedulers"
 
@@ -81,7 +85,9 @@ def _undo(scheduler: Any) -> None:
 
 
 class ChainedScheduler(LRScheduler):
-    """All schedulers at every step, each on the rates that the last one left."""
+    """All schedulers at every step, each on the rates that the last one left. ValueError for two optimizers'
+    schedulers.
+    """
 
     _parts = "_schedulers"
 
@@ -100,7 +106,12 @@ class ChainedScheduler(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times factor when a metric has not improved for `patience` steps."""
+    """The rate times factor (0.1) when a metric has not improved for `patience` (10) steps.
+
+    mode: "min" or "max" is better. An improvement is by more than threshold, relative ("rel") or absolute
+    ("abs"). cooldown: steps after a fall that do not count. min_lr: a rate, or one for each group; falls
+    below eps are left out. ValueError for a factor of 1 or more.
+    """
 
     def __init__(
         self,
@@ -140,7 +151,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:
-        """Look at the metric and perhaps lower the rates."""
+        """Look at the metric, a number or a tensor of one element, and perhaps lower the rates."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1

@@ -9,7 +9,7 @@ from rushlight.optim.lr_scheduler.base import LRScheduler
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the initial rate to eta_min along half a cosine over T_max steps."""
+    """From the initial rate to eta_min (0) along half a cosine of T_max steps (arXiv:1608.03983)."""
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -47,7 +47,11 @@ def _half_cosine(scheduler: Any, done: float, steps: int) -> list[Any]:
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosines of T_0, T_0 * T_mult, ... steps, one after the other."""
+    """Half cosines of T_0, T_0 * T_mult, T_0 * T_mult^2, ... steps, each from the initial rate to eta_min
+    (0).
+
+    step(epoch) takes fractions too. ValueError for a T_0 or T_mult that is no positive integer.
+    """
 
     def __init__(
         self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1

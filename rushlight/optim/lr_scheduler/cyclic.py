@@ -54,7 +54,13 @@ class _Momenta(LRScheduler):
 
 
 class OneCycleLR(_Momenta):
-    """Up from max_lr / div_factor to max_lr, then down to a small end, in total_steps steps."""
+    """Up from max_lr / div_factor (25) to max_lr, then down to that over final_div_factor (1e4)
+    (arXiv:1708.07120).
+
+    The rise takes the share pct_start (0.3) of total_steps, or of epochs * steps_per_epoch. three_phase: down
+    as far as up first. anneal_strategy: "cos" or "linear". cycle_momentum: momentum (or beta1) goes the other
+    way, between max_momentum and base_momentum. Call step() after each batch; ValueError after total_steps.
+    """
 
     def __init__(
         self,
@@ -165,7 +171,12 @@ def _halved(x: float) -> float:
 
 
 class CyclicLR(_Momenta):
-    """Up and down between base_lr and max_lr, in step_size_up and step_size_down steps."""
+    """Up and down between base_lr and max_lr, in step_size_up (2000) and step_size_down steps
+    (arXiv:1506.01186).
+
+    mode: "triangular"; "triangular2" halves each cycle's height; "exp_range" scales it by gamma^step; or a
+    scale_fn of one's own. cycle_momentum: the momentum goes the other way. Call step() after each batch.
+    """
 
     def __init__(
         self,

@@ -29,7 +29,9 @@ class _Factors(LRScheduler):
 
 
 class LambdaLR(_Factors):
-    """initial_lr * lr_lambda(epoch)."""
+    """initial_lr * lr_lambda(epoch). lr_lambda: a function, or a list with one for each group (ValueError for
+    others).
+    """
 
     def get_lr(self) -> list[Any]:
         """One rate per group."""
@@ -38,7 +40,7 @@ class LambdaLR(_Factors):
 
 
 class MultiplicativeLR(_Factors):
-    """The last rate * lr_lambda(epoch)."""
+    """The last rate * lr_lambda(epoch). lr_lambda: a function, or a list with one for each group."""
 
     _refuses = True
 
@@ -77,7 +79,7 @@ class _Scaled(LRScheduler):
 
 
 class StepLR(_Scaled):
-    """The rate times gamma after every step_size epochs."""
+    """The rate times gamma (0.1) after every step_size steps."""
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -91,7 +93,7 @@ class StepLR(_Scaled):
 
 
 class MultiStepLR(_Scaled):
-    """The rate times gamma at each milestone."""
+    """The rate times gamma (0.1) at each milestone, a number of steps; twice at one that is listed twice."""
 
     def __init__(
         self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -108,7 +110,7 @@ class MultiStepLR(_Scaled):
 
 
 class ConstantLR(_Scaled):
-    """The rate times factor until total_iters, then as it was."""
+    """The initial rate times factor (1/3) for total_iters (5) steps, then the initial rate."""
 
     def __init__(
         self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -128,7 +130,9 @@ class ConstantLR(_Scaled):
 
 
 class LinearLR(_Scaled):
-    """The rate from start_factor to end_factor of the initial one over total_iters."""
+    """The initial rate times a factor that goes from start_factor (1/3) to end_factor (1) in total_iters (5)
+    steps.
+    """
 
     def __init__(
         self,
@@ -176,7 +180,7 @@ class ExponentialLR(_Scaled):
 
 
 class PolynomialLR(_Scaled):
-    """initial_lr * (1 - epoch / total_iters) ** power, 0 from total_iters on."""
+    """initial_lr * (1 - step / total_iters)^power; 0 from total_iters (5) on."""
 
     def __init__(
         self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1

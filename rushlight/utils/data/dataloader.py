@@ -50,10 +50,18 @@ class _DatasetKind:
 class DataLoader(Generic[T_co]):
     """Iterate over a dataset in batches: a sampler's indices, the items there, collate_fn of them.
 
+    batch_size: items to a batch (1); None gives items one by one. shuffle: a new random order each epoch, by
+    `generator`. sampler: gives indices, batch_sampler: lists of them, in place of these (ValueError for
+    both). collate_fn: of a list of items, default_collate by default. drop_last: leave out a last batch that
+    is smaller. pin_memory: copy batches to page-locked memory where there is a device.
+
     num_workers: 0 loads in this process; else so many workers load `prefetch_factor` (2) batches each in
-    advance, in processes, or in threads with worker="thread". Orders, seeds and draws are PyTorch's.
-    timeout: seconds to wait for a batch before RuntimeError; 0 waits as long as workers live.
-    watchdog: after so many seconds of waiting a warning shows where the worker is; 0 never does.
+    advance, in processes, or in threads with worker="thread". persistent_workers: they live from epoch to
+    epoch. worker_init_fn(number) is called in each. in_order: batches come in the sampler's order. Orders,
+    seeds and draws are PyTorch's. timeout: seconds to wait for a batch before RuntimeError; 0 waits as long
+    as workers live. watchdog: after so many seconds of waiting a warning shows where the worker is; 0 never
+    does.
+
     state_dict() and load_state_dict() resume in the middle of an epoch of a map-style dataset; random draws
     inside of workers begin there from the workers' seeds.
     """

@@ -16,7 +16,9 @@ T = TypeVar("T")
 
 
 class Dataset(Generic[T_co]):
-    """Subclass with __getitem__(index), usually __len__(), and perhaps __getitems__(indices)."""
+    """A map from indices to items: subclass with __getitem__(index), usually __len__(), and perhaps
+    __getitems__(indices).
+    """
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -26,14 +28,16 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Subclass with __iter__()."""
+    """A stream of items: subclass with __iter__(), which tells workers apart by get_worker_info()."""
 
     def __add__(self, other: Dataset[Any]) -> ChainDataset[Any]:  # type: ignore[override]
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset["tuple[torch.Tensor, ...]"]):
-    """Tensors cut along their first dim: item i is a tuple of their i-th slices."""
+    """Tensors cut along their first dim: item i is a tuple of their i-th slices. AssertionError where first
+    sizes differ.
+    """
 
     def __init__(self, *tensors: torch.Tensor) -> None:
         if not all(tensors[0].size(0) == t.size(0) for t in tensors):
@@ -48,7 +52,9 @@ class TensorDataset(Dataset["tuple[torch.Tensor, ...]"]):
 
 
 class StackDataset(Dataset[Any]):
-    """Items of several datasets side by side, as tuples or dicts."""
+    """Items of several datasets side by side: tuples of positional ones, dicts of named ones; ValueError for
+    both, or sizes that differ.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -91,7 +97,9 @@ def _items(dataset: Any, indices: list[Any]) -> Any:
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one after the other."""
+    """Datasets one after the other; len() is the sum of theirs. AssertionError for none, or for an
+    IterableDataset.
+    """
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
@@ -159,7 +167,12 @@ class Subset(Dataset[T_co]):
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: torch.Generator | None = None
 ) -> list[Subset[T]]:
-    """The dataset cut at random into subsets of given lengths, or fractions that sum to 1."""
+    """The dataset cut at random into subsets of given lengths, or fractions that sum to 1 (the rest goes
+    round in turn).
+
+    ValueError where lengths do not sum to the dataset's. `generator` draws the permutation, the default one
+    if None.
+    """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _whole(dataset, lengths)
     sized: Any = dataset

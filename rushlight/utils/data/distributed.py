@@ -11,7 +11,12 @@ from rushlight.utils.data.sampler import Sampler
 
 
 class DistributedSampler(Sampler[int]):
-    """This rank's share of a dataset: every num_replicas-th index, shuffled alike on all ranks."""
+    """This rank's share of a dataset: every num_replicas-th index, shuffled alike on all ranks by seed and
+    epoch.
+
+    num_replicas and rank: by default the process group's. All ranks have as many: the first indices come
+    again at the end, or with drop_last the last ones are left out. ValueError for a rank outside.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Iterators over a DataLoader: in this process, and by a crew of workers.
+"""Iterators over a DataLoader: in this process, and by worker processes or threads.
 
 Indices are drawn here, in PyTorch's order and as far ahead as PyTorch draws them; batch n of an epoch goes to
 the worker whose turn it is and is given out n-th (unless in_order=False).
@@ -230,9 +230,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._group = self._batches_per_message(loader)
         self._pass_number, self._dismissed, self._broken = -1, False, False
         job = Job(self._recipe, self._base_seed, loader.worker_init_fn, self._num_workers)
-        self._crew: Any = _crew(loader.worker)(job, loader.multiprocessing_context)
+        self._pool: Any = _worker_pool(loader.worker)(job, loader.multiprocessing_context)
         # Runs when the iterator is dropped, also at the end of the program.
-        self._stop = weakref.finalize(self, self._crew.stop)
+        self._stop = weakref.finalize(self, self._pool.stop)
         self._start()
 
     def _batches_per_message(self, loader: Any) -> int:
@@ -253,7 +253,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """Another epoch by the same workers."""
         self._begin(loader)
         for worker in range(self._num_workers):
-            self._crew.put(worker, "again")
+            self._pool.put(worker, "again")
         self._start()
 
     def _start(self) -> None:
@@ -293,7 +293,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         worker = self._choose()
         if worker is not None:
             tasks = list(enumerate(indices, self._sent))
-            self._crew.put(worker, tasks)
+            self._pool.put(worker, tasks)
             self._assigned.update((number, worker) for number, _ in tasks)
             self._load[worker] += len(tasks)
             self._sent += len(tasks)
@@ -303,7 +303,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if not self._persistent_workers and not self._dismissed:
             self._dismissed = True
             for worker in range(self._num_workers):
-                self._crew.put(worker, "end")
+                self._pool.put(worker, "end")
 
     def _choose(self) -> int | None:
         for worker in itertools.islice(self._turns, self._num_workers):
@@ -369,7 +369,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._active[worker] = False
                 self._assigned.pop(number, None)
                 if not self._persistent_workers:
-                    self._crew.put(worker, "end")
+                    self._pool.put(worker, "end")
                 self._refill()
             else:
                 self._arrived[number] = status, data
@@ -391,7 +391,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         while True:
             seconds = max(0.0, min(0.5, limit - waited, patience - waited))
             try:
-                found = self._crew.get(seconds, self._assigned[self._due])
+                found = self._pool.get(seconds, self._assigned[self._due])
             except BaseException:
                 self._break()
                 raise
@@ -408,16 +408,18 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         worker = self._assigned[self._due]
         warn(
             f"DataLoader has waited {waited:.0f} s for a batch from worker {worker}, which is "
-            f"here:\n{self._crew.stack(worker)}"
+            f"here:\n{self._pool.stack(worker)}"
         )
 
 
-def _crew(kind: str) -> Any:
+def _worker_pool(kind: str) -> Any:
     if kind == "thread":
+        # only the kind of workers that is asked for loads
         from rushlight.utils.data.threads import Threads
 
         return Threads
     try:
+        # a platform may lack what it imports
         from rushlight.utils.data.processes import Processes
     except (ImportError, AttributeError) as error:
         raise NotImplementedError(

@@ -17,7 +17,7 @@ def _check_positive(name: str, value: Any, bools: bool = False) -> None:
 
 
 class Sampler(Generic[T_co]):
-    """Subclass with __iter__() over indices (or lists of them)."""
+    """Indices in some order: subclass with __iter__() over indices (or lists of them), perhaps __len__()."""
 
     def __init__(self, data_source: Any = None) -> None:
         del data_source
@@ -40,7 +40,9 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """A random order; with replacement, num_samples independent draws."""
+    """A random order; with replacement, num_samples independent draws. `generator`: None seeds one from the
+    default.
+    """
 
     def __init__(
         self,
@@ -103,7 +105,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """num_samples indices, drawn with probabilities in proportion to weights."""
+    """num_samples indices, drawn with probabilities in proportion to weights, (n,); by default with
+    replacement.
+    """
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
@@ -128,7 +132,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Indices of another sampler in lists of batch_size."""
+    """Indices of another sampler in lists of batch_size; drop_last leaves out a last one that is shorter."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)

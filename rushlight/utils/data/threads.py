@@ -1,4 +1,4 @@
-"""A crew of worker threads: what worker processes do, in this process, without any copy.
+"""A pool of worker threads: what worker processes do, in this process, without any copy.
 
 Good for items whose reading waits or leaves the interpreter (files, decoding, NumPy). All share one
 dataset; each draws from generators of its own, as `get_worker_info().rng` says.

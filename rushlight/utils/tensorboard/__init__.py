@@ -163,6 +163,7 @@ class SummaryWriter:
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
         """The ops of model(*input_to_model), grouped by modules; verbose=True prints the nodes' names."""
+        # it loads torch.jit
         from rushlight.utils.tensorboard.graph import graph
 
         found, names = graph(model, () if input_to_model is None else input_to_model)

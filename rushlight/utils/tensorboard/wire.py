@@ -37,15 +37,14 @@ def _field(number: int, value: Any) -> bytes:
         return _varint(number << 3 | 5) + struct.pack("<f", value)
     if isinstance(value, int):
         return _varint(number << 3) + _varint(int(value) & 0xFFFFFFFFFFFFFFFF)
-    data = (
-        message(value)
-        if isinstance(value, dict)
-        else value.encode()
-        if isinstance(value, str)
-        else bytes(value)
-        if isinstance(value, bytes)
-        else value.astype("<f8").tobytes()
-    )
+    if isinstance(value, dict):
+        data = message(value)
+    elif isinstance(value, str):
+        data = value.encode()
+    elif isinstance(value, bytes):
+        data = value
+    else:
+        data = value.astype("<f8").tobytes()
     return _varint(number << 3 | 2) + _varint(len(data)) + data
 
 

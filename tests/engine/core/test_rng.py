@@ -19,7 +19,7 @@ from rushlight._engine.numerics import (
     random_integers,
     rejection_samplers,
 )
-from rushlight._engine.numerics.rng import DEFAULT_SEED, Engine, Few
+from rushlight._engine.numerics.rng import DEFAULT_SEED, Engine, WordTransform
 
 Array = np.ndarray[Any, Any]
 _FLOATS = (dtype.float32, dtype.float64, dtype.float16, dtype.bfloat16)
@@ -292,7 +292,7 @@ def test_who_looks_at_the_words_does_not_hold_numpys_lock() -> None:
         other.join()
         return words
 
-    assert engine.take(Few(make), (3,)).tolist() == Engine(1).single_words(3).tolist()
+    assert engine.take(WordTransform(make), (3,)).tolist() == Engine(1).single_words(3).tolist()
     with engine.lock, engine.exclusive():
         make(np.zeros(1, np.uint32))
     assert free and all(free)

@@ -10,7 +10,7 @@ import pytest
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.kernels.loops.columns import columns
 from rushlight._engine.kernels.loops.full_reductions import CHUNK, full
-from rushlight._engine.kernels.loops.multi_tensor import Multi
+from rushlight._engine.kernels.loops.multi_tensor import MultiTensorUpdate
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.moves.scatter import add_rows
@@ -363,7 +363,7 @@ def test_add_rows(threads, d):
 P, V = symbol("p"), symbol("v")
 LR, BETA = symbol("lr"), symbol("beta")
 MOVED = V * BETA + G * (1 - BETA)
-STEP = Multi({"p": P - LR * MOVED, "v": MOVED}, ("p", "g", "v"), ("lr", "beta"))
+STEP = MultiTensorUpdate({"p": P - LR * MOVED, "v": MOVED}, ("p", "g", "v"), ("lr", "beta"))
 
 
 @pytest.mark.parametrize("d", FLOATS)

@@ -109,5 +109,5 @@ def test_a_gradient_too_large_to_be_packed_is_taken_in_parts(monkeypatch):
     x, g = rng.standard_normal((5, 3, 9, 9)), rng.standard_normal((5, 2, 7, 7))
     how = (3, 3), (1, 1), (0, 0), (1, 1), 1
     whole = convolve.convolution("to_weight", x, g, *how)(x, g)
-    monkeypatch.setattr(convolve, "_ROOM", 1)
+    monkeypatch.setattr(convolve, "_WORKSPACE", 1)
     np.testing.assert_allclose(convolve.convolution("to_weight", x, g, *how)(x, g), whole, rtol=1e-12)

@@ -48,3 +48,55 @@ def test_batch_norm_of_both_layouts():
         found.append([out, given.grad, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var])
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    "how", [{"scale_factor": 2}, {"size": (5, 17)}, {"size": (9, 9), "align_corners": True}]
+)
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_resampling_keeps_the_layout(mode, how):
+    torch.manual_seed(0)
+    x = last(2, 6, 7, 9)
+    results = []
+    for given in (x, x.contiguous()):
+        given = given.requires_grad_()
+        found = torch.nn.functional.interpolate(given, mode=mode, **how)
+        found.square().sum().backward()
+        results.append((found.detach(), given.grad))
+    (found, grad), (wanted, wanted_grad) = results
+    assert found.is_contiguous(memory_format=torch.channels_last) and wanted.is_contiguous()
+    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(grad, wanted_grad)
+
+
+@pytest.mark.parametrize("shape", [(4, 2, 64, 64), (3, 21, 40, 9), (2, 5, 2048)])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_over_planes(name, shape):
+    torch.manual_seed(0)
+    x = torch.randn(shape) * 5
+    memory = [x, last(*shape).copy_(x)] if len(shape) == 4 else [x]
+    for given in memory:
+        given.requires_grad_()
+        found = getattr(torch, name)(given, 1)
+        wide = given.detach().double().requires_grad_()
+        wanted = getattr(torch, name)(wide, 1)
+        assert found.is_contiguous()
+        torch.testing.assert_close(found.double(), wanted, rtol=1e-5, atol=1e-5)
+        by = torch.randn(shape)
+        found.backward(by)
+        wanted.backward(by.double())
+        torch.testing.assert_close(given.grad.double(), wide.grad, rtol=1e-5, atol=1e-5)
+        again = getattr(torch, name)(given, 1)
+        assert torch.equal(found, again)
+
+
+@pytest.mark.parametrize("channels", [3, 8, 33])
+def test_transposed_convolutions_of_both_layouts(channels):
+    torch.manual_seed(0)
+    x, w = torch.randn(2, 6, 7, 5), torch.randn(6, channels, 3, 2)
+    found = torch.nn.functional.conv_transpose2d(x, w, stride=2, output_padding=1)
+    by_last = torch.nn.functional.conv_transpose2d(last(2, 6, 7, 5).copy_(x), w, stride=2, output_padding=1)
+    assert found.is_contiguous() and by_last.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(found, by_last)
+    wide = torch.nn.functional.conv_transpose2d(x.double(), w.double(), stride=2, output_padding=1)
+    torch.testing.assert_close(found.double(), wide, rtol=1e-5, atol=1e-4)

@@ -54,6 +54,12 @@ CASES = {
     "biased": ((2, 3, 20), lambda x, w, b: F.conv1d(x, w, b, padding=1).relu(), (5, 3, 3), (5,)),
     "volume": ((2, 2, 5, 4, 6), lambda x, w: F.conv3d(x, w, padding=1), (3, 2, 3, 3, 3)),
     "transposed": ((2, 4, 5, 5), lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1), (4, 3, 4, 4)),
+    "transposed wide": (
+        (2, 4, 5, 5),
+        lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1),
+        (4, 9, 4, 4),
+    ),
+    "strided": ((2, 9, 8, 7), lambda x, w: F.conv2d(x, w, stride=2, padding=1), (4, 9, 3, 3)),
     "pooled": ((2, 3, 9, 9), lambda x: F.max_pool2d(x, 3, 2, 1)),
     "pooled apart": ((2, 3, 9, 9), lambda x: F.max_pool2d(x, 2, 2, dilation=2)),
     "attention": (

@@ -7,7 +7,7 @@ from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight.nn import functional as F
-from tests.engine.trace.test_matching import matched, same
+from tests.engine.trace.test_matching import compiled, matched, same
 
 
 @pytest.fixture(autouse=True)
@@ -123,3 +123,14 @@ def test_what_repeats_along_channels_makes_few_jobs(size, form):
     made = [p.made for p in programs(function.trace) if p.runs > 2]
     jobs = [len(s.jobs) for m in made for step in m.replay for s in step.stages]
     assert sum(jobs) <= 4 * 96 * size / 16 + 16 or form == "sliced"
+
+
+def test_strides_of_dims_of_one_stay():
+    def f(x):
+        return torch.var_mean(x, dim=-1, keepdim=True)
+
+    x = torch.randn(4, 5, 8)
+    eager, now = [t.stride() for t in f(x)], matched(f)
+    for _ in range(6):
+        assert [t.stride() for t in now(x)] == eager
+    assert compiled(now.trace)

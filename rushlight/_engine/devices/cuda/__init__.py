@@ -14,6 +14,7 @@ def load() -> Any:
     """The platform, registered with the engine; None where there is no device."""
     if not settings.cuda:
         return None  # a driver alone does not switch real devices on: they have not run on a GPU yet
+    # a program without CUDA loads nothing of it
     from rushlight._engine.devices.cuda.array import DeviceArray
     from rushlight._engine.devices.cuda.platform import Platform
 

@@ -28,8 +28,8 @@ def copy(backend: Any, target: Any, source: Any, non_blocking: bool, pinned: boo
         raise backend.capture.refused("a copy that the host waits for")
     if source.__class__ is np.ndarray:
         given = source if late else source.copy("K")
-        room = backend.outline(target)
-        backend._submit(lambda: np.copyto(room, given), "copy to the device", (), (target,))
+        written = backend.outline(target)
+        backend._submit(lambda: np.copyto(written, given), "copy to the device", (), (target,))
         if pinned and not late:
             backend.stream.run()
     elif target.__class__ is np.ndarray:
@@ -45,9 +45,9 @@ def copy(backend: Any, target: Any, source: Any, non_blocking: bool, pinned: boo
 def _across(backend: Any, target: DeviceArray, source: DeviceArray) -> None:
     """From one device to another: the streams of both wait for each other."""
     there = source.device
-    given, room = there.outline(source), backend.outline(target)
+    given, written = there.outline(source), backend.outline(target)
     backend.stream.wait_for(there.stream.mark())
-    backend._submit(lambda: np.copyto(room, given), "copy between devices", (), (target,))
+    backend._submit(lambda: np.copyto(written, given), "copy between devices", (), (target,))
     there.stream.wait_for(backend.stream.mark())
 
 

@@ -78,6 +78,7 @@ def _made(backend: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[An
     """
     made: DeviceArray = backend.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
     if backend.kernels and draw.__class__ is Recipe and draw.words is not None and made.size:
+        # a circle: drawing.py imports this file
         from rushlight._engine.devices.cuda.served import drawing
 
         try:

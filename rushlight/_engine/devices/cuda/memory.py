@@ -23,8 +23,8 @@ _PRIVATE, _ANONYMOUS, _PROT_NONE, _PROT_RW = mmap.MAP_PRIVATE, mmap.MAP_ANONYMOU
 _DONTNEED = 4
 # Segments begin at multiples of this.
 GRANULE = 2 << 20
-# How many times as many addresses there are.
-ROOM = 4
+# How many times as many addresses as bytes there are.
+ADDRESS_FACTOR = 4
 
 Array = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ class Memory:
         self.total, self.own, self.used = total, own, 0
         self._libc = _libc()
         # More addresses than memory: what is left between segments never stands in the way of a large one.
-        size = -(-total // GRANULE) * GRANULE * ROOM + GRANULE
+        size = -(-total // GRANULE) * GRANULE * ADDRESS_FACTOR + GRANULE
         window, self.base = self._map(size, _PROT_RW), self._map(size, _PROT_NONE)
         # Both ranges begin at a granule.
         window, self.base = -(-window // GRANULE) * GRANULE, -(-self.base // GRANULE) * GRANULE
@@ -80,9 +80,9 @@ class Memory:
         size = -(-size // GRANULE) * GRANULE
         if self.used + size > self.total - self.own:
             raise DriverOutOfMemory(size)
-        for i, (at, room) in enumerate(self._holes):
-            if room >= size:
-                self._holes[i : i + 1] = [(at + size, room - size)] if room > size else []
+        for i, (at, free) in enumerate(self._holes):
+            if free >= size:
+                self._holes[i : i + 1] = [(at + size, free - size)] if free > size else []
                 self.used += size
                 return self.base + at
         raise DriverOutOfMemory(size)
@@ -94,11 +94,11 @@ class Memory:
         self._libc.madvise(address + self.shift, size, _DONTNEED)
         insort(self._holes, (address - self.base, size))
         merged: list[tuple[int, int]] = []
-        for at, room in self._holes:
+        for at, free in self._holes:
             if merged and merged[-1][0] + merged[-1][1] == at:
-                merged[-1] = merged[-1][0], merged[-1][1] + room
+                merged[-1] = merged[-1][0], merged[-1][1] + free
             else:
-                merged.append((at, room))
+                merged.append((at, free))
         self._holes = merged
 
     def seen(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Array:

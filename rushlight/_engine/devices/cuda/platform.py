@@ -25,6 +25,7 @@ class Platform:
         self.setting = parse(settings.cuda)
         shown = os.environ.get("CUDA_VISIBLE_DEVICES")
         if self.setting.real:  # the driver reads CUDA_VISIBLE_DEVICES itself
+            # a simulated device needs no driver
             from rushlight._engine.devices.cuda.driver.real import cards
 
             self.cards = cards()
@@ -86,9 +87,11 @@ class Platform:
     def _make(self, index: int) -> Device:
         """A device of the setting's kind."""
         if self.setting.real:
+            # a simulated device needs no driver
             from rushlight._engine.devices.cuda.driver.real import Real
 
             return Real(self, index, self.cards[index])
+        # a real device needs no simulator
         from rushlight._engine.devices.cuda.simulated import Simulated
 
         return Simulated(self, index, self.cards[index])
@@ -113,6 +116,7 @@ class Platform:
         """What the driver tells of a real device beside its card; nothing of a simulated one."""
         if not self.setting.real:
             return {}
+        # a simulated device needs no driver
         from rushlight._engine.devices.cuda.driver.real import attributes
 
         return attributes(index)
@@ -121,6 +125,7 @@ class Platform:
         """Whether one device reads another's memory."""
         if not self.setting.real or one == two:
             return one != two
+        # a simulated device needs no driver
         from rushlight._engine.devices.cuda.driver.library import driver
 
         return driver().peers(one, two)

@@ -24,12 +24,12 @@ _PLAIN = frozenset((int, bool, str, type(None)))
 _SMALL = 64
 
 
-class Unkept(Exception):
+class NotPrepared(Exception):
     """There is no kind that tells calls with such arguments apart."""
 
 
 def kind_of(values: Sequence[Any], arrays: list[DeviceArray]) -> tuple[Any, ...]:
-    """What tells calls with other arguments apart; collects the arrays. Unkept where nothing does."""
+    """What tells calls with other arguments apart; collects the arrays. NotPrepared where nothing does."""
     parts = list[Any]()
     for v in values:
         cls = v.__class__
@@ -46,7 +46,7 @@ def kind_of(values: Sequence[Any], arrays: list[DeviceArray]) -> tuple[Any, ...]
             parts.append((cls, kind_of(v, arrays)))
         elif isinstance(v, (np.ndarray, np.generic)):
             if v.nbytes > _SMALL:
-                raise Unkept
+                raise NotPrepared
             parts.append((v.dtype, v.shape, v.tobytes()))
         else:
             parts.append(v)  # a dtype, a memory format
@@ -58,16 +58,14 @@ def _aliases(arrays: Sequence[DeviceArray]) -> tuple[Any, ...]:
     if len({id(a.handle) for a in arrays}) == len(arrays):
         return ()
     first: dict[int, tuple[int, int]] = {}
-    return tuple(
-        [
-            (k, a.address - address)
-            for i, a in enumerate(arrays)
-            for k, address in [first.setdefault(id(a.handle), (i, a.address))]
-        ]
-    )
+    found = []
+    for i, a in enumerate(arrays):
+        k, address = first.setdefault(id(a.handle), (i, a.address))
+        found.append((k, a.address - address))
+    return tuple(found)
 
 
-Place = tuple[int, int]  # (number of the memory: operands, then rooms; bytes from its beginning)
+Place = tuple[int, int]  # (number of the memory: operands, then workspaces; bytes from its beginning)
 
 
 class Recording:
@@ -82,17 +80,17 @@ class Recording:
                 self.places[id(a.handle)] = k, a.handle.address - a.address
             self.alive.append(a.handle)
         self.count = len(arrays)
-        self.rooms: list[tuple[int, int]] = []  # (bytes, the step before which they are taken)
+        self.workspaces: list[tuple[int, int]] = []  # (bytes, the step before which they are taken)
         self.steps: list[tuple[Any, ...]] = []
 
-    def room(self, handle: Any) -> None:
+    def workspace(self, handle: Any) -> None:
         """Memory was taken."""
-        self.places[id(handle)] = self.count + len(self.rooms), 0
-        self.rooms.append((handle.size, len(self.steps)))
+        self.places[id(handle)] = self.count + len(self.workspaces), 0
+        self.workspaces.append((handle.size, len(self.steps)))
         self.alive.append(handle)
 
     def place(self, a: DeviceArray) -> Place:
-        """Where an array lies; memory that is neither an operand nor a room stays where it is."""
+        """Where an array lies; memory that is neither an operand nor a workspace stays where it is."""
         known = self.places.get(id(a.handle))
         if known is None or a.handle is None:
             self.alive.append(a.handle)
@@ -131,7 +129,7 @@ class Prepared:
 
     def __init__(self, device: Any, recording: Recording, found: Any, arrays: Sequence[DeviceArray]) -> None:
         self.operands = recording.count
-        self.sizes = [size for size, _ in recording.rooms]
+        self.sizes = [size for size, _ in recording.workspaces]
         self.form = found.__class__
         each = list(found) if isinstance(found, (tuple, list)) else [found]
         self.results = [f if f is None else Result(recording, f, arrays) for f in each]
@@ -218,7 +216,7 @@ def call(device: Any, name: Any, function: Callable[..., Any], values: Sequence[
     try:
         kind = (name, device.capture is None, PRODUCTS.allow_tf32, kind_of(values, arrays), _aliases(arrays))
         found = device.prepared.get(kind)
-    except (Unkept, TypeError):
+    except (NotPrepared, TypeError):
         return function(device, *values)
     if found.__class__ is Prepared:
         run = found.quick
@@ -241,7 +239,7 @@ def ready(device: Any, name: Any, values: Sequence[Any]) -> Callable[..., Any] |
     try:
         kind = (name, device.capture is None, PRODUCTS.allow_tf32, kind_of(values, arrays), ())
         found = device.prepared.get(kind)
-    except (Unkept, TypeError):
+    except (NotPrepared, TypeError):
         return None
     if found.__class__ is not Prepared or any([a.address & _ALIGNED for a in arrays]):
         return None

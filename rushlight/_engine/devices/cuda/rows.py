@@ -61,6 +61,7 @@ class Rows(Device):
     def run_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         """A row's results on this device's arrays, or NotImplemented where the body is."""
         if self.kernels:
+            # kernels load with the first work on a device
             from rushlight._engine.devices.cuda import served
 
             kernel = served.row(row.name)
@@ -177,6 +178,7 @@ class Rows(Device):
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
         if self.kernels:
+            # kernels load with the first work on a device
             from rushlight._engine.devices.cuda import served
 
             kernel = served.row("index")
@@ -203,6 +205,7 @@ class Rows(Device):
                 if a.__class__ is not DeviceArray or a.device is not self:
                     raise words.two_devices(self.where, getattr(getattr(a, "device", None), "where", "cpu"))
         if self.kernels:
+            # kernels load with the first work on a device
             from rushlight._engine.devices.cuda.served import steps
 
             try:
@@ -273,6 +276,7 @@ def _filled(device: Any, sizes: tuple[int, ...], of: Any, strides: Any, value: A
 
 
 def _reduced(device: Any, reducer: Any, a: DeviceArray, *how: Any) -> Any:
+    # kernels load with the first work on a device
     from rushlight._engine.devices.cuda.served import reductions
 
     return reductions.reduce(device, reducer, a, *how)

@@ -95,9 +95,9 @@ class Simulated(Rows):
         if self.check is not None and handle is not None:
             self.check.born(handle.address)
         if poison and handle is not None:
-            room = self.memory.seen(handle.address, (handle.size,), (1,), np.dtype(np.uint8))
+            window = self.memory.seen(handle.address, (handle.size,), (1,), np.dtype(np.uint8))
             value = 1 if made.dtype.kind == "b" else 0xFF
-            self._submit(lambda: room.fill(value), "empty")
+            self._submit(lambda: window.fill(value), "empty")
         return made
 
     # --- work -----------------------------------------------------------------------------------
@@ -167,25 +167,25 @@ class Simulated(Rows):
         operands: list[DeviceArray] = []
         given, more = self._seen(list(args), operands, True), self._seen(named, operands, True)
         outs: list[DeviceArray] = []
-        result = self._room(known, outs)
-        rooms = [self.outline(out) for out in outs]
+        result = self._allocated(known, outs)
+        targets = [self.outline(out) for out in outs]
 
         def work() -> None:
             found = function(*given, **more)
-            for room, f in zip(rooms, _leaves(found), strict=True):
-                if f.shape != room.shape:
+            for target, f in zip(targets, _leaves(found), strict=True):
+                if f.shape != target.shape:
                     raise RuntimeError(
                         f"{what}: the result's shape {f.shape} depends on numbers, and was "
                         f"taken "
-                        f"to be {room.shape}"
+                        f"to be {target.shape}"
                     )
-                room[...] = f
+                target[...] = f
 
         self._submit(work, what, operands, outs)
         return result
 
     def _described(self, found: Any) -> Any:
-        """What is needed to make room for such results; None where they hold anything but new arrays."""
+        """What is needed to allocate such results; None where they hold anything but new arrays."""
         if isinstance(found, np.generic):
             found = np.asarray(found)
         if isinstance(found, np.ndarray):
@@ -197,12 +197,12 @@ class Simulated(Rows):
             return None if any(p is None for p in parts) else (type(found), parts)
         return None
 
-    def _room(self, known: Any, outs: list[DeviceArray]) -> Any:
+    def _allocated(self, known: Any, outs: list[DeviceArray]) -> Any:
         if len(known) == 3:
             outs.append(self.empty(known[0], known[2], known[1], poison=False))
             return outs[-1]
         cls, parts = known
-        return _as(cls, [self._room(p, outs) for p in parts])
+        return _as(cls, [self._allocated(p, outs) for p in parts])
 
     def adopt(self, found: Any, operands: list[DeviceArray]) -> Any:
         """A call's results: arrays become the device's; the stream's work is done."""
@@ -221,13 +221,13 @@ class Simulated(Rows):
         return found
 
     def _adopted(self, made: DeviceArray, found: Array) -> None:
-        room = self.outline(made)
+        target = self.outline(made)
         if self.capture is not None:
             kept = found.copy("K")
-            self._submit(lambda: np.copyto(room, kept), "a constant", (), (made,))
+            self._submit(lambda: np.copyto(target, kept), "a constant", (), (made,))
             return
         self.stream.run()
-        room[...] = found
+        target[...] = found
 
     def write(
         self,
@@ -282,10 +282,10 @@ class Simulated(Rows):
 
     def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
         """made[...] = draw(a host's array laid out so), when the stream gets there."""
-        room = self.outline(made)
+        target = self.outline(made)
 
         def work() -> None:
-            room[...] = draw(room)
+            target[...] = draw(target)
 
         self._submit(work, what, uses, (made,))
 
@@ -308,7 +308,7 @@ class Simulated(Rows):
         kernel = simulator.compiled(source)
         addresses = [a.address + self.memory.shift for a in (*operands, *results)]
         fresh = bool(results) and not any(r.handle is o.handle for r in results for o in operands)
-        rooms = [self.outline(r) for r in results]
+        targets = [self.outline(r) for r in results]
 
         def work() -> None:
             kernel.run(*grid, addresses, numbers)
@@ -316,9 +316,9 @@ class Simulated(Rows):
                 self._failed[0] = 0
                 raise IndexError("index out of bounds")
             if self.check is not None and fresh:
-                first = [room.copy() for room in rooms]
+                first = [target.copy() for target in targets]
                 kernel.run(*grid, addresses, numbers, turned=True)
-                if any(f.tobytes() != r.tobytes() for f, r in zip(first, rooms, strict=True)):
+                if any(f.tobytes() != r.tobytes() for f, r in zip(first, targets, strict=True)):
                     raise RuntimeError("the kernel's result depends on the order of its threads")
 
         also = [a for a in operands if a.address in written] if written else []
@@ -409,7 +409,7 @@ class Simulated(Rows):
             self.alive()
         failed, self.error = self.error, None
         try:
-            return self._room(described, [])
+            return self._allocated(described, [])
         finally:
             self.error = failed
 

@@ -54,9 +54,9 @@ class Stream:
         """The present end of the queue."""
         return Mark(self, self.queued)
 
-    def moment(self, timing: bool) -> Moment:
+    def moment(self, timing: bool) -> TimedMark:
         """A mark that notes when it is reached."""
-        return Moment(self)
+        return TimedMark(self)
 
     def wait_for(self, mark: Mark) -> None:
         """What is queued from now on runs after what another stream has queued up to a mark."""
@@ -96,7 +96,7 @@ class Mark:
         self.stream.run(self.place)
 
 
-class Moment:
+class TimedMark:
     """A mark that notes when it is reached: what events record."""
 
     __slots__ = ("mark", "time")
@@ -113,7 +113,7 @@ class Moment:
         """Whether its time is known."""
         return self.time is not None
 
-    def until(self, other: Moment) -> float:
+    def until(self, other: TimedMark) -> float:
         """Milliseconds from here to another moment, of the simulator's own time."""
         return (other.time - self.time) * 1000
 

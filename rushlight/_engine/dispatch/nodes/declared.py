@@ -10,7 +10,7 @@ from rushlight._engine.autograd.node import TRACES, Node, backward_name, next_se
 from rushlight._engine.dispatch import node_names as names_of
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.nodes.formula_nodes import fit
-from rushlight._engine.dispatch.nodes.saved_arguments import KeptList, kept, saved
+from rushlight._engine.dispatch.nodes.saved_arguments import VersionedList, kept, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
@@ -45,7 +45,7 @@ def record(_values, _out):
     _node.saved = saved({{{values}}}, ({shapes}), ({kinds}), _results)
     if TRACES.record is not None:
         if TRACES.asked:
-            TRACES.how = record_again, _out, _values
+            TRACES.how = DeclaredFactory(rules, _node), _out, _values
         TRACES.record(_node)
 """
 
@@ -141,13 +141,13 @@ class Rules:
             "next_seq": next_seq,
             "saved": saved,
             "kept": kept,
-            "KeptList": KeptList,
+            "KeptList": VersionedList,
             "result_alias": result_alias,
             "nodes": self.nodes,
+            "rules": self,
+            "DeclaredFactory": DeclaredFactory,
         }
-        record = compile_function(text, "record", scope, f"record {self.row.name}")
-        scope["record_again"] = lambda out, values: record(values, out)
-        return record
+        return compile_function(text, "record", scope, f"record {self.row.name}")
 
     def _value(self, p: Param) -> str:
         """Code of an item of Saved's values; empty for a tensor that the rule does not read."""
@@ -169,6 +169,22 @@ class Rules:
             kept(result_alias(t)) if isinstance(t, Tensor) and n not in self.unread else None
             for n, t in enumerate(outs)
         ]
+
+
+class DeclaredFactory:
+    """What makes a node again, on other results and operands of the same kinds and shapes.
+
+    cls: the node's class. wanted: which operands have edges.
+    """
+
+    def __init__(self, rules: Rules, node: Any) -> None:
+        self.rules, self.cls = rules, node.__class__
+        self.wanted = [e is not None for e in node.next]
+        self.shapes, self.kinds = node.saved._shapes, node.saved._kinds
+
+    def __call__(self, out: Any, values: Sequence[Any]) -> None:
+        """Leave a node behind for what an op gave."""
+        self.rules.record(values, out)
 
 
 def _attach(node: Node, outputs: Sequence[Any]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import Node, any_tensor
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.tensors.kind import Kind
@@ -30,8 +32,24 @@ def place(v: Any, shape: tuple[int, ...]) -> Any:
     return None if v._l.shape == shape else v._l.shape, v._k
 
 
-def apply(node: Any, grad: Tensor) -> list[Any]:
+def apply(node: Any, grad: Tensor) -> Sequence[Any]:
     """One gradient per operand, by the formulas derived from the node's own."""
+    return node.saved[0].rule(node, grad)  # formula_rules.py
+
+
+def release(node: Any) -> None:
+    """Let go of the tensors that were saved."""
+    saved = node.saved
+    if saved.__class__ is tuple:
+        kept = saved[1]
+        if kept and (kept[0][1] >= 0 or any_tensor(saved)):
+            node.saved = None
+    else:
+        Node.release(node)
+
+
+def apply_any(node: Any, grad: Tensor) -> list[Any]:
+    """`apply` for whatever the node kept, and wherever its gradient may be tracked again."""
     names, kept, places = node.saved
     values: list[Any] = [grad]
     for value, version in kept:
@@ -43,13 +61,13 @@ def apply(node: Any, grad: Tensor) -> list[Any]:
                 value = reattach(value, node)
         values.append(value)
     formula_of, complex_ = node.formula, node.complex_
-    ways = formula_of.ways.get((names, complex_))
+    variants = formula_of.variants.get((names, complex_))
     results: list[Any] = []
     for number, e in enumerate(node.next):
         if e is None:
             results.append(None)
             continue
-        formula, uses = (ways and ways[number]) or formula_of.way(number, complex_, names)
+        formula, uses = (variants and variants[number]) or formula_of.variant(number, complex_, names)
         if formula.__class__ is str:  # "grad"
             g = grad
         elif formula is None:

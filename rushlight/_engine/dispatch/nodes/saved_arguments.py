@@ -36,9 +36,9 @@ class Saved:
             raise AttributeError(
                 f"gradient rule of {self._node.name()}: no argument {name!r}; it has {sorted(self._values)}"
             ) from None
-        if value.__class__ is Kept:
+        if value.__class__ is Versioned:
             return check_version(self._node, value.tensor, value.version)
-        if value.__class__ is KeptList:
+        if value.__class__ is VersionedList:
             return list(Items(self._node, value.items))
         return value
 
@@ -61,7 +61,7 @@ class Saved:
 
     def packed(self, pack: Callable[[Tensor, int], Any]) -> Saved:
         """The same with pack(tensor, number of the result, -1 for arguments) for each kept tensor."""
-        return self._mapped(Kept, lambda kept, number: pack(kept.tensor, number))
+        return self._mapped(Versioned, lambda kept, number: pack(kept.tensor, number))
 
     def opened(self, kind: type, node: Any) -> Saved:
         """What `packed` was made of, its items of class `kind` restored."""
@@ -69,8 +69,8 @@ class Saved:
 
     def _mapped(self, kind: type, change: Callable[[Any, int], Any]) -> Saved:
         def changed(value: Any, number: int = -1) -> Any:
-            if value.__class__ is KeptList:
-                return KeptList([changed(v) for v in value.items])
+            if value.__class__ is VersionedList:
+                return VersionedList([changed(v) for v in value.items])
             return change(value, number) if value.__class__ is kind else value
 
         many, results = self._results or (False, [])
@@ -119,7 +119,7 @@ class Items(Sequence[Any]):
         if isinstance(number, slice):
             return [self[i] for i in range(*number.indices(len(self)))]
         item = self._items[number]
-        return check_version(self._node, item.tensor, item.version) if isinstance(item, Kept) else item
+        return check_version(self._node, item.tensor, item.version) if isinstance(item, Versioned) else item
 
 
 class Results(Sequence[Any]):
@@ -135,7 +135,7 @@ class Results(Sequence[Any]):
         return self._saved._result(number)
 
 
-class Kept:
+class Versioned:
     """A tensor and the version that it had."""
 
     __slots__ = ("tensor", "version")
@@ -143,16 +143,16 @@ class Kept:
     version: int
 
 
-def kept(tensor: Tensor) -> Kept:
+def kept(tensor: Tensor) -> Versioned:
     """A tensor as it is now."""
-    k: Kept = _new(Kept)
+    k: Versioned = _new(Versioned)
     k.tensor = tensor
     k.version = 0 if tensor._s is None else version_of(tensor)
     return k
 
 
-class KeptList:
-    """A list of Kept, and of what was no tensor."""
+class VersionedList:
+    """A list of Versioned, and of what was no tensor."""
 
     __slots__ = ("items",)
 
@@ -160,4 +160,4 @@ class KeptList:
         self.items = items
 
 
-_KEEPING = frozenset((Kept, KeptList, PackedTensor))
+_KEEPING = frozenset((Versioned, VersionedList, PackedTensor))

@@ -26,7 +26,8 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names as names
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
-from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_result, place
+from rushlight._engine.dispatch.nodes.formula_nodes import apply, place, release
+from rushlight._engine.dispatch.nodes.formula_rules import Names, named
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.off_cpu import Launch, backend_of, brought
 from rushlight._engine.dispatch.runners.meta import refuse_devices
@@ -64,6 +65,8 @@ def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, befor
 
 
 Array = np.ndarray[Any, Any]
+# What the classes of formulas' nodes share.
+_NODE = {"__slots__": (), "apply": apply, "release": release}
 # From this many elements on a kernel is split over threads.
 BIG = 65536
 
@@ -88,7 +91,7 @@ class Entry:
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
-        self.plans: dict[int, tuple[tuple[str, ...], tuple[int, ...]]] = {}
+        self.plans: dict[int, Names] = {}
         self.fn: Callable[..., Any] = kernel.fn
         self.kind = result
         self.large: Callable[..., Any] = kernel.large
@@ -145,7 +148,7 @@ class Formula:
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
         # By the names of what a node kept: each operand's gradient, and which of (grad, *kept) are its
         # operands; None where it was not asked for yet.
-        self.ways: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
+        self.variants: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.
         self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
@@ -154,7 +157,7 @@ class Formula:
         called = label if isinstance(label, str) else backward_name(name)
         _all.add(self)
         self.nodes = {
-            flag: type(called, (Node,), {"__slots__": (), "apply": apply, "formula": self, "complex_": flag})
+            flag: type(called, (Node,), {**_NODE, "formula": self, "complex_": flag})
             for flag in (False, True)
         }
 
@@ -365,16 +368,13 @@ class Formula:
         node.hooks = None
         plan = entry.plans.get(wanted)
         if plan is None:
-            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
-        node.saved = (
-            plan[0],
-            [keep(values[i]) if i >= 0 else keep_result(t) for i in plan[1]],
-            None if same else [place(v, shape) for v in values],
-        )
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, values)
+        kept = plan.kept(t, *values) if plan else ()
+        node.saved = plan, kept, None if same else [place(v, shape) for v in values]
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = Again(self, entry, node), t, values
+                TRACES.how = NodeFactory(self, entry, node), t, values
             TRACES.record(node)
 
     def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
@@ -393,22 +393,21 @@ class Formula:
         node.hooks = None
         plan = entry.plans.get(wanted)
         if plan is None:
-            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, (a, b))
         same = a._k is t._k and a._l.shape == shape and (g is None or b._l.shape == shape)
-        node.saved = (
-            plan[0],
-            [keep((a, b)[i]) if i >= 0 else keep_result(t) for i in plan[1]] if plan[1] else (),
-            None if same else [place(v, shape) for v in (a, b)],
-        )
+        kept = plan.kept(t, a, b) if plan else ()
+        node.saved = plan, kept, None if same else [place(v, shape) for v in (a, b)]
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = Again(self, entry, node), t, (a, b)
+                TRACES.how = NodeFactory(self, entry, node), t, (a, b)
             TRACES.record(node)
 
-    def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    def _plan(self, edges: tuple[Any, ...], complex_: bool, values: Sequence[Any]) -> Names:
         names = self.saves(edges, complex_)
-        return names, tuple(-1 if n == "result" else self.operands.index(n) for n in names)
+        places = [-1 if n == "result" else self.operands.index(n) for n in names]
+        variants = [None if e is None else self.variant(i, complex_, names) for i, e in enumerate(edges)]
+        return named(names, places, [v.__class__ in NUMBERS for v in values], variants)
 
     def saves(self, edges: tuple[Any, ...], complex_: bool) -> tuple[str, ...]:
         """Names that the wanted gradients mention."""
@@ -431,12 +430,12 @@ class Formula:
             found = self._gradients[key] = self._derive(number, complex_)
         return found
 
-    def way(self, number: int, complex_: bool, names: tuple[str, ...]) -> tuple[Any, tuple[int, ...]]:
-        """`gradient` of one operand for nodes that kept what bears these names; entered into `ways`."""
+    def variant(self, number: int, complex_: bool, names: tuple[str, ...]) -> tuple[Any, tuple[int, ...]]:
+        """`gradient` of one operand for nodes that kept what bears these names; entered into `variants`."""
         formula, uses = self.gradient(number, complex_)
         order = ("grad", *names)
         found = formula, tuple([order.index(u) for u in uses])
-        self.ways.setdefault((names, complex_), [None] * len(self.operands))[number] = found
+        self.variants.setdefault((names, complex_), [None] * len(self.operands))[number] = found
         return found
 
     def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
@@ -453,8 +452,8 @@ class Formula:
         return gradient_formula(f"{self.name}_backward", expression, conditions)
 
 
-class Again:
-    """What makes a node again, on another result and other operands of the same kinds and shapes.
+class NodeFactory:
+    """Makes a node again, on another result and other operands of the same kinds and shapes.
 
     cls: the node's class. wanted: which operands have edges. names, kept: what its rule reads, (number of the
     operand, or -1 for the result) of each. places: as in its `saved`.

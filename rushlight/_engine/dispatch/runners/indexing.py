@@ -206,6 +206,8 @@ def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     if self.__class__ in WRAPPED:
         return BASIC(self, basic, ones)
+    if MODES and listening():
+        return interpret(None, _basic, (self, basic, ones, None), {})
     return _view(self, view(self._m, basic, ones), basic, ones, None)
 
 

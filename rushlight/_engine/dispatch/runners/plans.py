@@ -95,9 +95,8 @@ class Script:
 
     def _loop(self, kernel: Any, arrays: Sequence[Any], results: tuple[Tensor, ...]) -> bool:
         """Call the loop of a kernel alone, if it has one that fits; the plan holds until it may have one."""
-        from rushlight._engine.kernels.runtime import (
-            small_calls,  # here, since few programs that only have small tensors compile
-        )
+        # few programs that only have small tensors compile
+        from rushlight._engine.kernels.runtime import small_calls
 
         if kernel.pending:
             self.waiting.append(kernel)

@@ -152,6 +152,7 @@ class Reducer:
         )
 
         if to is mapped is None:
+            # few programs that only have small tensors compile
             from rushlight._engine.kernels.runtime import small_calls
 
             same = of is None or of == like.dtype
@@ -182,7 +183,7 @@ class Reducer:
         """The gradient of the operand, of `shape`; x and result are None where `keeps` does not name them."""
         combine = self.meaning.combine
         if combine == "add" and self.finish is None and self.meaning.map is X:
-            return _spread(_with_axes(g, shape, axes, keepdim), shape)
+            return _spread(_with_axes(g, shape, axes, keepdim) if g._l.ndim else g, shape)
         g = _with_axes(g, shape, axes, keepdim)
         result = None if result is None else _with_axes(result, shape, axes, keepdim)
         count = prod([shape[i] for i in axes])

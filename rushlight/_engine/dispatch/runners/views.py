@@ -15,7 +15,7 @@ from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.dtype import from_numpy_dtype
 from rushlight._engine.core.layout import Layout, extent
-from rushlight._engine.dispatch.interpreters import MODES, PLAIN
+from rushlight._engine.dispatch.interpreters import MODES, PLAIN, listening
 from rushlight._engine.dispatch.nodes import transposed
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
@@ -97,7 +97,8 @@ def view_runner(row: Row) -> Run:
     marks = row.options.get("marks")
 
     def again(t: Any, *rest: Any) -> Any:
-        return run(t, *rest) if t.__class__ not in WRAPPED else row(t, *rest)
+        heard = t.__class__ in WRAPPED or (MODES and listening())
+        return row(t, *rest) if heard else run(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
         backend = t._k.backend

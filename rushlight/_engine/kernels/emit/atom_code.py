@@ -101,7 +101,7 @@ def _through_double(function: Callable[..., Lane]) -> Emitter:
 
 def _libm(name: str) -> Emitter:
     """The C library's function."""
-    return _vector(name, lambda *x: x[0].f.scalars(name + ("f" if x[0].kind == "float" else ""), *x))
+    return _vector(name, lambda *x: x[0].function.scalars(name + ("f" if x[0].kind == "float" else ""), *x))
 
 
 def _erfc(d: str, x: Lane) -> Lane:
@@ -111,7 +111,7 @@ def _erfc(d: str, x: Lane) -> Lane:
 
 def _intrinsic(name: str) -> Emitter:
     """Of floats; integers are left as they are."""
-    return lambda d, x: x.f.intrinsic(name, x) if is_float(x.kind) else x
+    return lambda d, x: x.function.intrinsic(name, x) if is_float(x.kind) else x
 
 
 def _operator(method: str) -> Emitter:
@@ -161,14 +161,14 @@ def _opposed(d: str, rest: Lane, b: Lane) -> Lane:
 
 def _trunc_divide(d: str, a: Lane, b: Lane) -> Lane:
     _fractional("trunc_divide", a)
-    return a.f.intrinsic("llvm.trunc", a / b)
+    return a.function.intrinsic("llvm.trunc", a / b)
 
 
 def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
     rest = _fmod(d, a, b)
     quotient = (a - rest) / b
     quotient = _opposed(d, rest, b).where(quotient - 1, quotient)
-    whole = a.f.intrinsic("llvm.floor", quotient)
+    whole = a.function.intrinsic("llvm.floor", quotient)
     whole = (quotient - whole > 0.5).where(whole + 1, whole)
     whole = quotient.equal(0).where((a.other(0.0)).copysign(a / b), whole)
     return b.equal(0).where(a / b, whole)
@@ -177,10 +177,10 @@ def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
 def _fmod(d: str, a: Lane, b: Lane) -> Lane:
     """Of quotients below 2^22 by one division: the product of a whole quotient is taken off exactly."""
     _fractional("fmod", a)
-    if not a.f.module.fma:
+    if not a.function.module.fma:
         return _libm("fmod")(d, a, b)
     ratio = a / b
-    rest = (-a.f.intrinsic("llvm.trunc", ratio)).fma(b, a)
+    rest = (-a.function.intrinsic("llvm.trunc", ratio)).fma(b, a)
     over = rest.compare("ne", 0) & ((rest < 0) ^ (a < 0))  # the quotient was rounded up to the next whole
     rest = over.where(rest + b.abs().copysign(a), rest).abs().copysign(a)
     fits = (ratio.abs() < 2.0**22) & (b.abs() < float("inf"))
@@ -266,13 +266,13 @@ def _shift(op: str, signed_op: str) -> Emitter:
 
 def _floats(test: Callable[[Lane], Lane], others: bool) -> Emitter:
     """A test of floats, and what it says of all other numbers."""
-    return lambda d, x: test(x) if is_float(x.kind) else x.f.const("i1", others)
+    return lambda d, x: test(x) if is_float(x.kind) else x.function.const("i1", others)
 
 
 def _signbit(d: str, x: Lane) -> Lane:
     if is_float(x.kind):
         return x.cast("bitcast", PRECISIONS[x.kind].integer) < 0
-    return x.f.const("i1", 0) if unsigned(d) else x < 0
+    return x.function.const("i1", 0) if unsigned(d) else x < 0
 
 
 def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
@@ -280,7 +280,7 @@ def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
 
     def emit(d: str, x: Lane) -> Lane:
         _floating(x, name)
-        if not x.f.module.fma:
+        if not x.function.module.fma:
             return _libm(name)(d, x)
         return _mostly(x.abs() <= PRECISIONS[x.kind].trig_limit, moderate(x), lambda: _libm(name)(d, x))
 
@@ -289,7 +289,7 @@ def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
 
 def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane], weights: str = ", !prof !0") -> Lane:
     """`small` in the lanes that fit; the others branch off to another way, rare if `weights` say so."""
-    f = small.f
+    f = small.function
     slow, done, before = f.fresh("huge"), f.fresh("done"), f.block
     f.emit(f"br i1 {f.any(~fits)}, label %{slow}, label %{done}{weights}")
     f.start(slow)
@@ -302,7 +302,7 @@ def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane], weights: str
 
 def _tan(d: str, x: Lane) -> Lane:
     """Of float32 by way of doubles."""
-    if x.kind != "float" or not x.f.module.fma:
+    if x.kind != "float" or not x.function.module.fma:
         return _libm("tan")(d, x)
     wide = x.cast("fpext", "double")
     found = (vm.sin_moderate(wide) / vm.cos_moderate(wide)).cast("fptrunc", "float")
@@ -348,7 +348,7 @@ EMITTERS: dict[str, Emitter] = {
     "tan": _tan,
     "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv),
-    "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
+    "lgamma": _through_double(lambda x: x.function.scalars("lgamma", x)),
     "maximum": _extreme("gt"),
     "minimum": _extreme("lt"),
     "clamp_min": _at_least,

@@ -20,10 +20,10 @@ def is_float(kind: str) -> bool:
 class Lane:
     """A value of every lane; `+ - * /` and comparisons are ordered IEEE or signed integer ones."""
 
-    __slots__ = ("f", "kind", "name")
+    __slots__ = ("function", "kind", "name")
 
     def __init__(self, f: Function, kind: str, name: str) -> None:
-        self.f, self.kind, self.name = f, kind, name
+        self.function, self.kind, self.name = f, kind, name
 
     def __repr__(self) -> str:
         return f"{self.type} {self.name}"
@@ -31,16 +31,16 @@ class Lane:
     @property
     def type(self) -> str:
         """The LLVM type."""
-        return f"<{self.f.width} x {self.kind}>"
+        return f"<{self.function.width} x {self.kind}>"
 
     def other(self, operand: Lane | Number) -> Lane:
         """An operand as a Lane of this kind."""
-        return operand if isinstance(operand, Lane) else self.f.const(self.kind, operand)
+        return operand if isinstance(operand, Lane) else self.function.const(self.kind, operand)
 
     def arithmetic(self, op: str, b: Lane | Number) -> Lane:
         """An operation: add, sub, mul, div."""
         prefix = "f" if is_float(self.kind) else ""
-        return self.f.lanes(self.kind, f"{prefix}{op} {self!r}, {self.other(b).name}")
+        return self.function.lanes(self.kind, f"{prefix}{op} {self!r}, {self.other(b).name}")
 
     def mirrored(self, op: str, b: Lane | Number) -> Lane:
         """The operation with this as its second operand."""
@@ -72,12 +72,12 @@ class Lane:
 
     def __neg__(self) -> Lane:
         if is_float(self.kind):
-            return self.f.lanes(self.kind, f"fneg {self!r}")
+            return self.function.lanes(self.kind, f"fneg {self!r}")
         return 0 - self
 
     def bits(self, op: str, b: Lane | Number) -> Lane:
         """A bit operation: and, or, xor, shl, lshr, ashr."""
-        return self.f.lanes(self.kind, f"{op} {self!r}, {self.other(b).name}")
+        return self.function.lanes(self.kind, f"{op} {self!r}, {self.other(b).name}")
 
     def __and__(self, b: Lane | Number) -> Lane:
         return self.bits("and", b)
@@ -99,7 +99,7 @@ class Lane:
             code = "icmp " + relation
         else:
             code = f"icmp {'u' if unsigned or self.kind == 'i1' else 's'}{relation}"
-        return self.f.lanes("i1", f"{code} {self!r}, {self.other(b).name}")
+        return self.function.lanes("i1", f"{code} {self!r}, {self.other(b).name}")
 
     def __lt__(self, b: Lane | Number) -> Lane:
         return self.compare("lt", b)
@@ -119,7 +119,7 @@ class Lane:
 
     def is_nan(self) -> Lane:
         """The mask of nans."""
-        return self.f.lanes("i1", f"fcmp uno {self!r}, {self.name}")
+        return self.function.lanes("i1", f"fcmp uno {self!r}, {self.name}")
 
     def where(self, a: Lane | Number, b: Lane | Number) -> Lane:
         """For a mask: `a` where it is set, else `b`; one of them must be a Lane."""
@@ -127,27 +127,27 @@ class Lane:
         if not isinstance(like, Lane):
             raise TypeError("where: expected a Lane among the choices, got two numbers")
         a, b = like.other(a), like.other(b)
-        return self.f.lanes(like.kind, f"select {self!r}, {a!r}, {b!r}")
+        return self.function.lanes(like.kind, f"select {self!r}, {a!r}, {b!r}")
 
     def fma(self, b: Lane | Number, c: Lane | Number) -> Lane:
         """self * b + c, rounded once where the processor can."""
-        return self.f.intrinsic("llvm.fmuladd", self, self.other(b), self.other(c))
+        return self.function.intrinsic("llvm.fmuladd", self, self.other(b), self.other(c))
 
     def cast(self, op: str, kind: str) -> Lane:
         """A conversion instruction: bitcast, fpext, fptrunc, sext, zext, trunc, sitofp ..."""
-        return self.f.lanes(kind, f"{op} {self!r} to {self.f.type(kind)}")
+        return self.function.lanes(kind, f"{op} {self!r} to {self.function.type(kind)}")
 
     def abs(self) -> Lane:
         """The absolute value of floating lanes."""
-        return self.f.intrinsic("llvm.fabs", self)
+        return self.function.intrinsic("llvm.fabs", self)
 
     def sqrt(self) -> Lane:
         """The square root."""
-        return self.f.intrinsic("llvm.sqrt", self)
+        return self.function.intrinsic("llvm.sqrt", self)
 
     def copysign(self, sign: Lane) -> Lane:
         """This magnitude with the sign of `sign`."""
-        return self.f.intrinsic("llvm.copysign", self, sign)
+        return self.function.intrinsic("llvm.copysign", self, sign)
 
 
 def horner(x: Lane, coefficients: Sequence[float]) -> Lane:

@@ -292,15 +292,15 @@ class Variable:
     """A mutable scalar."""
 
     def __init__(self, f: Function, kind: str, name: str) -> None:
-        self.f, self.kind, self.name = f, kind, name
+        self.function, self.kind, self.name = f, kind, name
 
     def get(self) -> str:
         """Its value now."""
-        return self.f.op(f"load {self.kind}, ptr {self.name}, align 8")
+        return self.function.op(f"load {self.kind}, ptr {self.name}, align 8")
 
     def set(self, value: str | int) -> None:
         """Change it."""
-        self.f.emit(f"store {self.kind} {value}, ptr {self.name}, align 8")
+        self.function.emit(f"store {self.kind} {value}, ptr {self.name}, align 8")
 
 
 _SUFFIX = {

@@ -18,7 +18,7 @@ from rushlight._engine.kernels.emit.target import Unsupported, available
 from rushlight._engine.kernels.runtime import native
 from rushlight._engine.numerics.ufunc import from_loop
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
 
@@ -26,6 +26,7 @@ def _written(writer: str, meaning: Meaning, *more: Any) -> Any:
     """A function of (module, name) that writes by a function of codegen."""
 
     def write(module: Module, name: str) -> None:
+        # the writers of code load when there is something to compile
         from rushlight._engine.kernels.emit import codegen
 
         getattr(codegen, writer)(module, name, meaning, *more)

@@ -103,7 +103,7 @@ class Body:
     """The nodes of expressions as Lanes of one function."""
 
     def __init__(self, f: Function, meaning: Meaning, types: Mapping[Expr, str]) -> None:
-        self.f, self.types = f, types
+        self.function, self.types = f, types
         self.storage = dict(meaning.inputs)
         self.values: dict[Expr, Lane] = {}
         self.invariant: set[Expr] = set()
@@ -120,7 +120,7 @@ class Body:
         pending = [o for o in outputs if o not in self.values]
         for node in toposort(pending, self.values):
             fixed = all(s in self.invariant for s in node.src) and node.op not in _STAY_IN_LOOP
-            with self.f.early(fixed):
+            with self.function.early(fixed):
                 self.values[node] = self._node(node)
             if fixed:
                 self.invariant.add(node)
@@ -129,7 +129,7 @@ class Body:
     def _node(self, node: Expr) -> Lane:
         own = self.types[node]
         if node.op == "const":
-            return self.f.const(LLVM[own], number(node.arg, own))
+            return self.function.const(LLVM[own], number(node.arg, own))
         if node.op == "cast":
             found = convert(self.values[node.src[0]], self.types[node.src[0]], own)
             # To a half precision: rounded, and widened again.
@@ -147,7 +147,7 @@ class Body:
 
     def _fetched(self, storage: str, base: Lane, index: Lane) -> Lane:
         """Elements in memory; lanes of the last vector that do not count read the first lane's."""
-        f, kind, whole = self.f, storage_kind(storage), "poison"
+        f, kind, whole = self.function, storage_kind(storage), "poison"
         at = base + index * (BITS[kind] // 8)
         first = f.splat("i64", f.op(f"extractelement {at!r}, i64 0"))
         last = f.i64("icmp eq", f.i64("add", "%i", 1), "%vectors")
@@ -162,7 +162,9 @@ class Body:
     def _largest(self, node: Expr, own: str) -> Lane:
         source = node.src[0]
         storage = self.storage[source.arg] if source.op == "in" else self.types[source]
-        return self.f.const(LLVM[own], ATOMS["largest"].numpy(np.zeros((), dt.BY_NAME[storage].np)).item())
+        return self.function.const(
+            LLVM[own], ATOMS["largest"].numpy(np.zeros((), dt.BY_NAME[storage].np)).item()
+        )
 
     def operand(self, node: Expr, which: int) -> Lane:
         """An operand, converted to the dtype in which the atom is applied."""
@@ -172,7 +174,7 @@ class Body:
             return self.values[source]
         found = self._converted.get((source, wanted))
         if found is None:
-            with self.f.early(source in self.invariant):
+            with self.function.early(source in self.invariant):
                 found = self._converted[source, wanted] = convert(self.values[source], own, wanted)
         return found
 
@@ -189,7 +191,7 @@ def number(value: bool | int | float | complex, d: str) -> int | float:
 def result(body: Body, root: Expr, out_dtype: str) -> Lane:
     """An output in the compute dtype of the dtype it is stored in."""
     wanted = dt.opmath(dt.BY_NAME[out_dtype]).name
-    with body.f.early(root in body.invariant):
+    with body.function.early(root in body.invariant):
         return convert(body.values[root], body.types[root], wanted)
 
 

@@ -62,7 +62,7 @@ def _llvm() -> Any:
     return binding
 
 
-class Unfit(RuntimeError):
+class UnsupportedProcessor(RuntimeError):
     """The setting `cpu` asks for instructions that this processor has not, or by a name that is none."""
 
 
@@ -138,14 +138,14 @@ def _words() -> set[str]:
         return found
     names = [*_SETS]
     if settings.cpu not in names:
-        raise Unfit(
+        raise UnsupportedProcessor(
             f"RUSHLIGHT_CPU={settings.cpu}: there is no such set of instructions; take one of "
             f"{', '.join(['native', *names])}"
         )
     asked = {w for name in names[: names.index(settings.cpu) + 1] for w in _SETS[name].split()}
     lacking = sorted(asked - found)
     if platform.machine() not in ("x86_64", "AMD64") or (_processor() and lacking):
-        raise Unfit(
+        raise UnsupportedProcessor(
             f"RUSHLIGHT_CPU={settings.cpu}: this processor ({platform.machine()}) cannot run these "
             "instructions"
             f"{', it has no ' + ', '.join(lacking) if lacking else ''}; leave it native, or take less"

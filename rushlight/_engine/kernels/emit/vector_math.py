@@ -371,9 +371,9 @@ def pow_special(x: Lane, y: Lane, z: Lane) -> Lane:
     """x^y of any floats as C's pow says, where z is pow_regular's."""
     size = x.abs()
     z = (size.equal(0) | size.equal(INF)).where((y < 0).where(1 / size, size), z)
-    whole = y.f.intrinsic("llvm.trunc", y)
+    whole = y.function.intrinsic("llvm.trunc", y)
     half = whole * 0.5
-    odd = half.f.intrinsic("llvm.trunc", half).compare("ne", half) & y.equal(whole)
+    odd = half.function.intrinsic("llvm.trunc", half).compare("ne", half) & y.equal(whole)
     negative = x.cast("bitcast", "i32") < 0
     z = (odd & negative).where(-z, z)
     z = (y.compare("ne", whole) & (x < 0) & (x > -INF)).where(NAN, z)

@@ -24,7 +24,7 @@ class _Columns:
     """The parts of rl_columns share what the descriptor and the call say."""
 
     def __init__(self, f: Function) -> None:
-        self.f = f
+        self.function = f
         f.module.declare("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self.main, self.merge, self.final = (f.load("ptr", "%desc", SLOT * k) for k in range(3))
         self.vectors, self.scalars, self.outputs, first = (
@@ -46,30 +46,30 @@ class _Columns:
         f.store("ptr", self.state, self.frame)
         self.width = f.i64("mul", self.n, 8)
         self.bytes = f.i64("mul", f.i64("shl", self.outputs, 1), self.width)
-        self.room = ""
+        self.scratch = ""
 
     def accumulator(self, o: str, stage: int) -> str:
         """The memory of an output's first (0) or second (1) stage."""
-        f = self.f
+        f = self.function
         number = f.i64("add", f.i64("shl", o, 1), stage)
-        return f.at(self.room, f.i64("mul", number, self.width))
+        return f.at(self.scratch, f.i64("mul", number, self.width))
 
     def operand(self, k: str, base: str, step: str) -> None:
         """Set operand k of the next strip."""
-        f = self.f
+        f = self.function
         f.store("ptr", base, slot(f, self.bases, k))
         f.store("i64", step, slot(f, self.steps, k))
 
     def strip(self, descriptor: str) -> None:
         """Run a strip over all columns."""
-        self.f.emit(
+        self.function.emit(
             f"call void @rl_strip(ptr {descriptor}, ptr {self.frame}, ptr {self.bases}, "
             f"ptr {self.steps}, i64 {self.n})"
         )
 
     def rows(self, outer: str, first: str, count: str, descriptor: str) -> None:
         """Add rows to the first stage."""
-        f = self.f
+        f = self.function
         with f.loop(count) as r:
             i = f.i64("add", first, r)
             with f.loop(self.scalars) as s:
@@ -103,7 +103,7 @@ class _Columns:
 
     def _there(self, outer: str, i: str, number: str, position: str) -> str:
         """Where row i of an argument is; position -1 says that it has no rows."""
-        f = self.f
+        f = self.function
         step = f.var(0)
         with f.when(f.i64("icmp sge", position, 0)):
             step.set(f.load("i64", slot(f, self.core, position)))
@@ -111,7 +111,7 @@ class _Columns:
 
     def fold(self) -> None:
         """Add the first stage to the second and empty it."""
-        f = self.f
+        f = self.function
         with f.loop(self.outputs) as o:
             size = f.load("i64", slot(f, self.outward, f.i64("mul", o, 3)), SLOT)
             for group, stage in enumerate((0, 1, 0, 1)):
@@ -121,7 +121,7 @@ class _Columns:
 
     def finish(self, outer: str) -> None:
         """Write the results."""
-        f = self.f
+        f = self.function
         with f.loop(self.outputs) as o:
             entry = slot(f, self.outward, f.i64("mul", o, 3))
             number, position = f.load("i64", entry), f.load("i64", entry, 2 * SLOT)
@@ -140,8 +140,8 @@ def write(module: Module) -> None:
     module.declare("rl_strip", "declare void @rl_strip(ptr, ptr, ptr, ptr, i64)")
     f = Function(module, "define void @rl_columns(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     columns = _Columns(f)
-    with memory(f, columns.bytes) as columns.room, quiet(f), f.loop(f.load("i64", "%dims")) as outer:
-        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, i1 false)")
+    with memory(f, columns.bytes) as columns.scratch, quiet(f), f.loop(f.load("i64", "%dims")) as outer:
+        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.scratch}, i8 0, i64 {columns.bytes}, i1 false)")
         groups = f.i64("sdiv", columns.m, SEVERAL)
         # SEVERAL rows, as often as that goes, then one by one.
         behind = f.i64("mul", groups, SEVERAL - 1)

@@ -25,7 +25,7 @@ CHUNK = 1 << 15
 FullInputs = tuple[tuple[str, str], ...]
 
 
-class Full:
+class FullReduction:
     """The reduction `kind` ("add", "mul", "max", "min", "any", "all") of an expression.
 
     `inputs` are (name, dtype name); call it with one contiguous array each, all of one size.
@@ -134,4 +134,4 @@ def _call(loop: int, n: int, sizes: tuple[int, ...], threads: int) -> team.Call:
 
 
 # The reduction, kept.
-full = lru_cache(maxsize=None)(Full)
+full = lru_cache(maxsize=None)(FullReduction)

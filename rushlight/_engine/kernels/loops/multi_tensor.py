@@ -114,7 +114,7 @@ def _in_memory_order(arrays: Sequence[Any]) -> list[Any] | None:
 _shared: dict[tuple[str, str], _Kernel] = {}
 
 
-class Multi:
+class MultiTensorUpdate:
     """In-place updates of lists of tensors: {name of the input to overwrite: its new value}.
 
     Call it with one tuple of arrays per tensor (one array per input, in order) and the scalars;
@@ -174,6 +174,7 @@ class Multi:
         """The update of all tensors' arrays in a row, with numbers that are found in `scalars`, as stages;
         None where there is none.
         """
+        # for programs of compile() alone
         from rushlight._engine.kernels.runtime.stages import Stage
 
         kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.layout import result_memory
+from rushlight._engine.core.layout import result_memory, tiled
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.exactness import same_bits
@@ -128,7 +128,7 @@ def _longer_rows(arrays: tuple[Any, ...], out: Array) -> list[Any] | None:
                 return None
             longer.append(a.transpose(order).reshape(rows))
         else:
-            longer.append(np.tile(a.reshape(-1), times) if a.size > 1 else a.reshape(()))
+            longer.append(tiled(a.reshape(-1), (times,)) if a.size > 1 else a.reshape(()))
     return longer
 
 

@@ -37,7 +37,7 @@ class _Rows:
     """The function being written: what is known of all rows, and of the one at hand."""
 
     def __init__(self, plan: Plan, f: Function) -> None:
-        self.plan, self.f = plan, f
+        self.plan, self.function = plan, f
         self.dtypes = plan.operand_dtypes()
         self.whole = f.i64("udiv", "%n", plan.lanes)
         self.rest = f.i64("urem", "%n", plan.lanes)
@@ -55,7 +55,7 @@ class _Rows:
 
     def write(self) -> None:
         """The loop over rows."""
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         with f.counted("%rows") as self.row:
             self.bases = [self._base(number) for number in plan.numbers]
             self._copy_tails(range(len(plan.vectors)), False)
@@ -70,12 +70,12 @@ class _Rows:
 
     def _base(self, number: int) -> str:
         """Where the row of an argument begins."""
-        f = self.f
+        f = self.function
         step = f.load("i64", "%steps", SLOT * number)
         return f.at(f.load("ptr", "%args", SLOT * number), f.i64("mul", self.row, step))
 
     def _copy_tails(self, operands: Sequence[int], out: bool) -> None:
-        f = self.f
+        f = self.function
         with f.when(self.partial):
             for k in operands:
                 at = f.at(self.bases[k], f.i64("mul", self.whole, self._bytes(k)))
@@ -89,7 +89,7 @@ class _Rows:
 
     def _body(self, nodes: Sequence[Expr]) -> Body:
         """A body that knows the row's scalars, finished reductions, extent and picked elements."""
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         body = Body(f, plan.meaning, plan.types)
         with f.early():
             for node in nodes:
@@ -115,7 +115,7 @@ class _Rows:
         body.give(
             node,
             picked(
-                self.f,
+                self.function,
                 convert(inner.values[index], self.plan.types[index], "int64"),
                 "%n",
                 self.bases[k],
@@ -128,7 +128,7 @@ class _Rows:
     # --- walks over the row -------------------------------------------------------------------------
 
     def _level(self, level: int, reductions: Sequence[Expr]) -> None:
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         f.mark_early()
         self.elements = [element(plan, r) for r in reductions]
         wides = [wide(r.arg, d) for r, d in zip(reductions, self.elements, strict=True)]
@@ -156,7 +156,9 @@ class _Rows:
             self.known[r] = f.splat(one.kind, f.op(f"extractelement {one!r}, i64 0"))
 
     def _identities(self, reductions: Sequence[Expr], dtypes: Sequence[str]) -> list[Lane]:
-        return [self.f.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, dtypes, strict=True)]
+        return [
+            self.function.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, dtypes, strict=True)
+        ]
 
     def _reduced(self, body: Body, level: int, reductions: Sequence[Expr], i: str, last: str) -> list[Lane]:
         """What vector `i` of the row brings to the reductions."""
@@ -173,7 +175,7 @@ class _Rows:
         self, level: int, reductions: Sequence[Expr], wides: Sequence[str], totals: Sequence[Lane]
     ) -> list[Lane]:
         """The totals and what the partial vector brings, where there is one."""
-        f = self.f
+        f = self.function
         body = self._body(within([r.src[0] for r in reductions]))
         with f.changed(self.partial, totals) as (results, updated):
             counts = ramp(f, "i32").compare("lt", f.splat("i32", f.op(f"trunc i64 {self.rest} to i32")))
@@ -191,7 +193,7 @@ class _Rows:
         return results
 
     def _final(self) -> None:
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         outputs = [plan.meaning.outputs[i] for i in plan.out_vectors]
         f.mark_early()
         body, level = self._body(within(outputs)), len(plan.levels)
@@ -205,12 +207,12 @@ class _Rows:
 
     def _at(self, k: int, i: str, last: str) -> str:
         """Vector i of an operand's row; the partial one lies in the buffer."""
-        f = self.f
+        f = self.function
         inside = f.at(self.bases[k], f.i64("mul", i, self._bytes(k)))
         return f.op(f"select i1 {last}, ptr {self.tails[k]}, ptr {inside}")
 
     def _load(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         names = [name for name, _ in plan.vectors]
         for node in within(roots):
             if node.op == "in" and plan.varies[node]:
@@ -227,10 +229,10 @@ class _Rows:
         plan = self.plan
         for node in within(roots):
             if node in plan.kept and plan.first_use[node] == level:
-                store(self.f, body.values[node], self._at(plan.kept[node], i, last), plan.types[node])
+                store(self.function, body.values[node], self._at(plan.kept[node], i, last), plan.types[node])
 
     def _scalars_out(self) -> None:
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         outputs = [plan.meaning.outputs[i] for i in plan.out_scalars]
         f.mark_early()
         body = self._body(within(outputs))

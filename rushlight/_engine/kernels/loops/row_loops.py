@@ -19,7 +19,7 @@ class _Rows:
     """The parts of rl_rows share what the descriptor and the call say."""
 
     def __init__(self, f: Function) -> None:
-        self.f = f
+        self.function = f
         self.count, self.reads, self.scalars = (f.load("i64", "%desc", SLOT * k) for k in range(3))
         self.rows = f.load("ptr", "%desc", SLOT * 3)
         self.sizes = f.at("%desc", SLOT * HEAD)
@@ -29,13 +29,13 @@ class _Rows:
 
     def operand(self, k: str) -> tuple[str, str, str]:
         """Item size, byte step along the row, and the argument's number."""
-        f = self.f
+        f = self.function
         step = f.load("i64", slot(f, "%steps", f.i64("add", self.arguments, k)))
         return f.load("i64", slot(f, self.sizes, k)), step, f.load("i64", slot(f, self.numbers, k))
 
     def run(self, rows: str) -> None:
         """All rows by the kernel's own function."""
-        f = self.f
+        f = self.function
         lying = f.var("true", "i1")
         with f.loop(self.count) as k:
             size, step, _ = self.operand(k)
@@ -46,16 +46,16 @@ class _Rows:
             self._packed(rows)
 
     def _packed(self, rows: str) -> None:
-        f = self.f
+        f = self.function
         args = f.op(f"alloca i64, i64 {self.arguments}, align 16")
-        room = f.i64("mul", self.n, 8)
-        with memory(f, f.i64("mul", room, self.count)) as scratch, f.loop(rows) as row:
+        row_bytes = f.i64("mul", self.n, 8)
+        with memory(f, f.i64("mul", row_bytes, self.count)) as scratch, f.loop(rows) as row:
             with f.loop(self.arguments) as number:
                 f.store("ptr", row_of(f, number, row), slot(f, args, number))
             for reading in (True, False):
                 with f.loop(self.count) as k:
                     size, step, number = self.operand(k)
-                    own = f.at(scratch, f.i64("mul", k, room))
+                    own = f.at(scratch, f.i64("mul", k, row_bytes))
                     ours = f.i64("icmp ult" if reading else "icmp uge", k, self.reads)
                     with f.when(ours):
                         if reading:

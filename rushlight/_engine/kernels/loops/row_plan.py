@@ -73,7 +73,7 @@ class Plan:
                 raise Unsupported("at with an index that varies along the row")
 
     def _kept(self) -> dict[Expr, int]:
-        """Costly vectors of an early level that a later one reads, and the output that has room.
+        """Costly vectors of an early level that a later one reads, and the output that can hold one.
 
         Only what is computed for a reduction and again afterwards, and stored without rounding.
         """

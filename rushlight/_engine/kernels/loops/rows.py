@@ -96,6 +96,7 @@ class Rows(Tiered):
 
     def own_lanes(self) -> int:
         """On how many lanes the machine code runs."""
+        # the writers of code load when there is something to compile
         from rushlight._engine.kernels.loops.row_plan import Plan
 
         return Plan(self._meaning(), self.roles, self.lanes).lanes

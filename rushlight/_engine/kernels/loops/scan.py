@@ -13,13 +13,13 @@ from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.atom_code import LLVM
 from rushlight._engine.kernels.loops import scan_code as scancode
 from rushlight._engine.kernels.runtime import native, parallel, team
-from rushlight._engine.kernels.runtime.handwritten_kernels import Written
+from rushlight._engine.kernels.runtime.handwritten_kernels import HandwrittenKernel
 
 # Rows of a job; elements from which on threads are worth waking.
 _ROWS, _PARALLEL = 64, 1 << 15
 
 
-class Scan(Written):
+class Scan(HandwrittenKernel):
     """The kernel of "add" or "mul" along "rows", which lie dense (few: "lines"), or "columns", for float32 or
     float64; totals are kept in `wide`, float64 or the dtype itself.
 
@@ -59,12 +59,11 @@ def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> t
         jobs = [[low * step, low * step, min(_ROWS, count - low), n] for low in range(0, count, _ROWS)]
     else:
         step = inner * item
-        jobs = [
-            [start, start, min(scancode.STRIP, inner - low), n]
-            for block in range(prod(shape[:d]))
-            for low in range(0, inner, scancode.STRIP)
-            for start in (block * n * step + low * item,)
-        ]
+        jobs = []
+        for block in range(prod(shape[:d])):
+            for low in range(0, inner, scancode.STRIP):
+                start = block * n * step + low * item
+                jobs.append([start, start, min(scancode.STRIP, inner - low), n])
     return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 

@@ -27,7 +27,7 @@ class _Scan(Writer):
 
     def __init__(self, module: Module, name: str, op: str, kind: str, total: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
-        f = self.f
+        f = self.function
         self.op, self.total = op, total
         self.a, self.into = (f.load("ptr", "%args", SLOT * k) for k in range(2))
         self.count, self.n = (f.load("i64", "%dims", SLOT * k) for k in range(2))
@@ -41,7 +41,7 @@ class _Scan(Writer):
 
     def rows(self) -> None:
         """Rows beyond the last are the last one again, which gives the same twice."""
-        f, size, lanes = self.f, self.size, self.lanes
+        f, size, lanes = self.function, self.size, self.lanes
         last, whole = f.i64("sub", self.count, 1), f.i64("udiv", self.n, lanes)
         with f.counted(self.over(self.count, lanes)) as block:
             first = f.i64("mul", block, lanes)
@@ -63,7 +63,7 @@ class _Scan(Writer):
 
     def _column(self, lines: Sequence[tuple[str, str]], at: str, total: Lane) -> Lane:
         """An element of each row."""
-        f, sources = self.f, [source for source, _ in lines]
+        f, sources = self.function, [source for source, _ in lines]
         total, out = self.next(total, self.gathered(sources, at))
         for k, (_, to) in enumerate(lines):
             f.store(self.kind, f.op(f"extractelement {out!r}, i64 {k}"), to, at)
@@ -71,16 +71,16 @@ class _Scan(Writer):
 
     def columns(self) -> None:
         """Row by row, the totals of all columns in memory of their own."""
-        f, size, lanes, wide = self.f, self.size, self.lanes, self.total
-        room = f.op(f"alloca {wide}, i64 {STRIP}, align 64")
+        f, size, lanes, wide = self.function, self.size, self.lanes, self.total
+        scratch = f.op(f"alloca {wide}, i64 {STRIP}, align 64")
         whole = f.i64("udiv", self.count, lanes)
         with f.counted(str(STRIP)) as k:
-            f.store(wide, f"{_IDENTITY[self.op]}", room, f.i64("mul", k, _SIZE[wide]))
+            f.store(wide, f"{_IDENTITY[self.op]}", scratch, f.i64("mul", k, _SIZE[wide]))
         with f.counted(self.n) as i:
             offset = f.i64("mul", i, self.step)
             source, to = f.at(self.a, offset), f.at(self.into, offset)
             with f.counted(whole) as k:
-                at, held = f.i64("mul", k, lanes * size), f.at(room, f.i64("mul", k, lanes * _SIZE[wide]))
+                at, held = f.i64("mul", k, lanes * size), f.at(scratch, f.i64("mul", k, lanes * _SIZE[wide]))
                 total = Lane(f, wide, f.op(f"load {f.type(wide)}, ptr {held}, align 8"))
                 total, out = self.next(total, self.read(source, at))
                 f.emit(f"store {total!r}, ptr {held}, align 8")
@@ -91,12 +91,12 @@ class _Scan(Writer):
                 self._single(
                     f.at(source, f.i64("mul", place, size)),
                     f.at(to, f.i64("mul", place, size)),
-                    f.at(room, f.i64("mul", place, _SIZE[wide])),
+                    f.at(scratch, f.i64("mul", place, _SIZE[wide])),
                 )
         close(f)
 
     def _single(self, source: str, to: str, held: str) -> None:
-        f, wide, same = self.f, self.total, self.kind == self.total
+        f, wide, same = self.function, self.total, self.kind == self.total
         value = f.load(self.kind, source)
         value = value if same else f.op(f"fpext float {value} to double")
         total = f.op(f"f{self.op} {wide} {f.load(wide, held)}, {value}")

@@ -13,7 +13,7 @@ from typing import Any
 from rushlight._engine.kernels.emit.lanes import Lane, horner
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.target import identity
-from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, FLOAT, INTEGER, Written
+from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, FLOAT, INTEGER, HandwrittenKernel
 from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics import box_muller as b
@@ -22,9 +22,9 @@ _PAIRS = b.GROUP // 2
 
 
 @cache
-def normals() -> Written:
+def normals() -> HandwrittenKernel:
     """Called with (words, mean, std): float32 normals in the memory of dense uint32 words."""
-    return Written(
+    return HandwrittenKernel(
         "normals",
         "float32",
         write,

@@ -64,7 +64,7 @@ def turn(module: Module, name: str, kind: str, lanes: int) -> None:
     The source's neighbours are i, those of out j; a tile is a vector of i by two of j.
     """
     w = Writer(module, name, kind, lanes)
-    f, size = w.f, w.size * lanes
+    f, size = w.function, w.size * lanes
     source, out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
     step_i, step_j = (f.load("i64", "%steps", SLOT * k) for k in range(2))
     lines = [f.at(source, f.i64("mul", step_j, k)) for k in range(2 * lanes)]

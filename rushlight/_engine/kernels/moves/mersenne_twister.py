@@ -17,7 +17,7 @@ import numpy as np
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.runtime import native
-from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, Written
+from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, HandwrittenKernel
 from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.kernels.runtime.team_code import MEMCPY
@@ -41,9 +41,9 @@ def _agrees(run: Callable[..., bool]) -> bool:
 
 
 @cache
-def words() -> Written:
+def words() -> HandwrittenKernel:
     """Called with (words, state): fill uint32 words; state: Engine.memory, if this NumPy keeps it so."""
-    return Written(
+    return HandwrittenKernel(
         "words",
         "mt19937",
         write,

@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import cache
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, Written
+from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, HandwrittenKernel
 from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.kernels.runtime.team import pointer
 
 
 @cache
-def exchanges() -> Written:
+def exchanges() -> HandwrittenKernel:
     """Called with (places, words): exchange places i and i + words[i] % (n - i), i counting up.
 
     places: int64 of length n, changed.  words: at least n - 1 uint32.
     """
-    return Written(
+    return HandwrittenKernel(
         "exchanges",
         "int64",
         write,

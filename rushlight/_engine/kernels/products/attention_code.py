@@ -34,7 +34,7 @@ class _Head(Writer):
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
-        f = self.f
+        f = self.function
         sizes = [f.load("i64", "%steps", SLOT * k) for k in range(5)]
         self.queries, self.keys, self.deep, self.out, self.rows = sizes
         scale = f.load("double", "%steps", 5 * SLOT)
@@ -51,12 +51,12 @@ class _Head(Writer):
 
     def number(self, value: str) -> Lane:
         """A double in every lane."""
-        f, double = self.f, self.kind == "double"
+        f, double = self.function, self.kind == "double"
         return f.splat(self.kind, value if double else f.op(f"fptrunc double {value} to float"))
 
     def strips(self) -> Iterator[tuple[str, str, str]]:
         """For each strip: its first query, how many, and how many keys these may see."""
-        f = self.f
+        f = self.function
         with f.counted(self.over(self.queries, self.rows)) as number:
             first = f.i64("mul", number, self.rows)
             count = self.least(self.rows, f.i64("sub", self.queries, first))
@@ -66,23 +66,25 @@ class _Head(Writer):
     @contextmanager
     def scratch(self, *sizes: str) -> Iterator[list[str]]:
         """Memory of these many bytes, each part on a line of its own."""
-        f, places, total = self.f, list[str](), "0"
+        f, places, total = self.function, list[str](), "0"
         for size in sizes:
             places.append(total)
             total = f.i64("and", f.i64("add", f.i64("add", total, size), _LINE - 1), -_LINE)
-        with memory(f, f.i64("add", total, _LINE)) as room:
-            address = f.op(f"ptrtoint ptr {room} to i64")
-            start = f.at(room, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
+        with memory(f, f.i64("add", total, _LINE)) as block:
+            address = f.op(f"ptrtoint ptr {block} to i64")
+            start = f.at(block, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
             yield [f.at(start, place) for place in places]
 
     def packed(self, lines: str, columns: str) -> str:
         """The bytes of packed columns, some lines each."""
-        return self.f.i64("mul", self.f.i64("mul", self.over(columns, self.wide), lines), self.line)
+        return self.function.i64(
+            "mul", self.function.i64("mul", self.over(columns, self.wide), lines), self.line
+        )
 
     def _call(
         self, name: str, pointers: Sequence[str], numbers: Sequence[str | int], steps: Sequence[str | int]
     ) -> None:
-        f = self.f
+        f = self.function
         for kind, base, values in (
             ("ptr", self.call_args, pointers),
             ("i64", self.call_dims, numbers),
@@ -97,7 +99,7 @@ class _Head(Writer):
 
     def pack(self, source: str, into: str, lines: tuple[str, str], columns: tuple[str, str]) -> None:
         """B from (offsets, count) of lines and of columns, block by block."""
-        f = self.f
+        f = self.function
         with f.counted(self.over(columns[1], self.wide)) as block:
             low = f.i64("mul", block, self.wide)
             to = f.at(into, f.i64("mul", f.i64("mul", block, lines[1]), self.line))
@@ -115,7 +117,7 @@ class _Head(Writer):
         add: int = 0,
     ) -> None:
         """C = A B, or C += A B. a: (pointer, offsets of i, of t); b: (packed, lines); c: as a, of i and j."""
-        f = self.f
+        f = self.function
         step = f.i64("sub", f.load("i64", c[2], SLOT), f.load("i64", c[2]))
         with f.counted(self.over(columns, self.wide)) as block:
             low = f.i64("mul", block, self.wide)
@@ -131,8 +133,8 @@ class _Head(Writer):
     def scores(self, q: str, keys: str, strip: str, first: str, count: str, seen: str) -> None:
         """Products of a strip's queries and packed keys."""
         (queries, deep), into = self.tables["q"], (strip, *self.tables["strip"])
-        lines = self.f.i64("mul", self.over(seen, self.wide), self.wide)
-        a = q, slot(self.f, queries, first), deep
+        lines = self.function.i64("mul", self.over(seen, self.wide), self.wide)
+        a = q, slot(self.function, queries, first), deep
         self.multiply(a, count, (keys, self.deep), self.deep, into, lines)
 
     def each(
@@ -142,7 +144,7 @@ class _Head(Writer):
 
         The last vector is filled up with what scales to -infinity.
         """
-        f = self.f
+        f = self.function
         high, low = (f"{self.kind} 0x{bits}0000000000000" for bits in ("7FF", "FFF"))
         lowest = f.op(f"select i1 {self.turned_over}, {high}, {low}")
         with f.counted(count) as r:
@@ -157,14 +159,14 @@ class _Head(Writer):
 
     def blank(self, row: str, vectors: str, seen: str) -> None:
         """Zeros in a strip's row behind so many vectors."""
-        f = self.f
+        f = self.function
         in_use = f.i64("mul", self.over(seen, self.wide), 2)
         with f.counted(f.i64("sub", in_use, vectors)) as k:
             self.write(f.const(self.kind, 0.0), self.place(row, f.i64("add", vectors, k)))
 
     def total(self, value: Lane, op: str) -> str:
         """The sum, or the greatest, of a vector's lanes."""
-        f, kind = self.f, self.kind
+        f, kind = self.function, self.kind
         parts = [f.op(f"extractelement {value!r}, i64 {k}") for k in range(self.lanes)]
         while len(parts) > 1:
             pairs = list(zip(parts[::2], parts[1::2], strict=True))
@@ -180,15 +182,15 @@ class _Head(Writer):
 
     def place(self, row: str, v: str) -> str:
         """Where a row's vector is."""
-        return self.f.at(row, self.f.i64("mul", v, self.lanes * self.size))
+        return self.function.at(row, self.function.i64("mul", v, self.lanes * self.size))
 
 
-class _Attend(_Head):
+class _AttentionForward(_Head):
     """Forwards."""
 
     def whole(self) -> None:
         """Strip by strip."""
-        f = self.f
+        f = self.function
         q, k, v, result, kept = (f.load("ptr", "%args", SLOT * i) for i in range(5))
         (k_rows, k_columns), (v_rows, v_columns) = self.tables["k"], self.tables["v"]
         with self.scratch(
@@ -217,7 +219,7 @@ class _Attend(_Head):
 
     def _softmax(self, row: str, vectors: str, kept: str) -> None:
         """Scores become weights; the greatest and the reciprocal sum are kept as doubles."""
-        f = self.f
+        f = self.function
         with f.vectors(vectors, [f.const(self.kind, float("-inf"))]) as (i, (most,), updated):
             value = self.read(self.place(row, i)) * self.scale
             updated.append((value > most).where(value, most))
@@ -234,12 +236,12 @@ class _Attend(_Head):
             f.store("double", exact, kept, SLOT * k)
 
 
-class _Unattend(_Head):
+class _AttentionBackward(_Head):
     """Backwards; dk and dv are zero at first."""
 
     def whole(self) -> None:
         """Strip by strip."""
-        f = self.f
+        f = self.function
         q, k, v, g, kept, dq, dk, dv = (f.load("ptr", "%args", SLOT * i) for i in range(8))
         t, strip = self.tables, f.i64("mul", self.rows, self.row)
         packed = [
@@ -290,7 +292,7 @@ class _Unattend(_Head):
 
     def _slopes(self, weights: str, slopes: str, vectors: str, kept: str) -> None:
         """Scores become weights; the weights' gradient becomes that of the scores."""
-        f = self.f
+        f = self.function
         top, share = (self.number(f.load("double", kept, SLOT * k)) for k in (0, 1))
         with f.vectors(vectors, [f.const(self.kind, 0.0)]) as (i, (total,), updated):
             p = vm.exp(self.read(self.place(weights, i)) * self.scale - top) * share
@@ -304,9 +306,9 @@ class _Unattend(_Head):
 
 def attend(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `attend`."""
-    _Attend(module, name, kind, lanes).whole()
+    _AttentionForward(module, name, kind, lanes).whole()
 
 
 def unattend(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `unattend`."""
-    _Unattend(module, name, kind, lanes).whole()
+    _AttentionBackward(module, name, kind, lanes).whole()

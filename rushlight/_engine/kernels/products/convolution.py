@@ -39,8 +39,10 @@ _KEPT = 1 << 17
 _SMALL = 1 << 10
 # Places of all samples that are one inner dim of a gradient's product.
 _TOGETHER = 1 << 10
+# Channels of a group from which on a transposed convolution is laid out twice.
+_SIDE_BY_SIDE = 8
 # Bytes of a packed gradient.
-_ROOM = 1 << 27
+_WORKSPACE = 1 << 27
 
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
@@ -90,7 +92,7 @@ def _evened(which: str) -> Callable[[Array], Array]:
 
 def divided(which: str, a: Array, b: Array) -> bool:
     """Whether too much would be packed at once."""
-    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM
+    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _WORKSPACE
 
 
 def planned(which: str, a: Array, b: Array, *how: Any) -> _Plan | None:
@@ -190,6 +192,8 @@ class _Plan(Product):
         self.last = c.strides != _laid(form.sums, c.shape).strides
         # Whether windows are packed instead of filters; C's channels come first then.
         self.turned = False
+        # Whether C, whose channels lie last, is to be laid out row by row when it is there.
+        self.relaid = False
 
     def finish(self) -> None:
         """No more parts."""
@@ -214,7 +218,7 @@ class _Plan(Product):
         self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), to)
         if self.turned:
             c[...] = to.swapaxes(0, 1)
-        return c
+        return _rows(c) if self.relaid else c
 
     def few(self, windows: Array, at: Array, filters: Array, bt: Array) -> bool:
         """Where filters are many and windows few, the product with these packed: whether that is so.
@@ -231,6 +235,14 @@ class _Plan(Product):
             self.multiply(starts, first, j, filters, np.arange(i) * (j * item), bt)
             self.finish()
         return self.turned
+
+
+def _rows(a: Array) -> Array:
+    """The same row by row."""
+    out = np.empty(a.shape, a.dtype)
+    if not copy(out, a):
+        out[...] = a
+    return out
 
 
 def _laying(given: _Layout, pads: Pads, read: _Layout) -> Callable[[Array], Array]:
@@ -301,9 +313,13 @@ def to_input(
     pads = [_reach(classes, n) for classes, n in zip(dims, out, strict=True)]
     low = tuple([before for before, _ in pads])
     wide, deep = form.wide(g, pads, outs, True), form.deep
-    c = _laid(form.sums, (samples, channels * groups, *space), convolves_last(g, w))
+    last = convolves_last(g, w)
+    # Places that lie apart are stored one by one, unless their channels lie side by side.
+    relaid = not last and stride[-1] > 1 and channels >= _SIDE_BY_SIDE
+    c = _laid(form.sums, (samples, channels * groups, *space), last or relaid)
     gs, ws, cs = wide.strides, w.strides, c.strides
     plan = _Plan(form, g, pads, wide, c, (ws[1], cs[1]), **form.apart(ws[0]))
+    plan.relaid = relaid
     each = outs // groups
     for classes in product(*dims):
         counts = tuple([count for _, count, _ in classes])

@@ -28,14 +28,14 @@ from rushlight._engine.kernels.runtime import parallel, team
 # Rows of a job, at most and at least; jobs that are enough to share out.
 _MOST, _LEAST, _JOBS = 384, 24, 8
 # Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.
-_ROOM, _BATCH = 1 << 23, 4096
+_WORKSPACE, _BATCH = 1 << 23, 4096
 # Multiplications below which BLAS would not use its threads: many such matrices are shared out, each whole.
 _SMALL = 1 << 18
 
 
 class Plan(NamedTuple):
-    """A call of (a, b, room for panels of the left one, of the right one, out): bytes of these rooms, the
-    dtype of sums, and whether threads are worth waking.
+    """A call of (a, b, workspace for panels of the left one, of the right one, out): bytes of the two
+    workspaces, the dtype of sums, and whether threads are worth waking.
     """
 
     call: team.Call
@@ -100,8 +100,8 @@ def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], An
 
     def run(a: Array, b: Array) -> Array:
         out = np.empty(shape, plan.dtype)
-        rooms = [np.empty(size, np.uint8) for size in (plan.left, plan.right)]
-        plan.call(plan.threads(), a, b, *rooms, out)
+        workspaces = [np.empty(size, np.uint8) for size in (plan.left, plan.right)]
+        plan.call(plan.threads(), a, b, *workspaces, out)
         return out
 
     return run
@@ -178,11 +178,11 @@ class _Writer:
             packed.finish()
             stages.append((packed.pack_code, packed.packs, (first, 2), 4, packed.steps, packed.kept))
         ci = np.arange(len(ai)) * self.left.to
-        most = max(packed.columns, _ROOM // (self.depth * packed.line) * packed.columns)
+        most = max(packed.columns, _WORKSPACE // (self.depth * packed.line) * packed.columns)
         spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
         while spans:
             made, panels = self._product(self.right), dict[int, int]()
-            while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= _ROOM):
+            while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= _WORKSPACE):
                 start, low, columns = spans.pop(0)
                 source, to = start[1] + low * self.right.step, start[2] + low * self.right.to
                 if source not in panels:

@@ -27,30 +27,30 @@ class _Maxima(Writer):
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
-        f = self.f
+        f = self.function
         self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first, self.lines = (
             f.load("ptr", "%args", SLOT * k) for k in range(9)
         )
         self.count, self.taps, *self.plane = (f.load("i64", "%dims", SLOT * k) for k in range(5))
 
-    def widen(self, room: str) -> None:
+    def widen(self, scratch: str) -> None:
         """Let A be a padded copy, where padding is asked for."""
-        f, (lines, width, size) = self.f, self.plane
+        f, (lines, width, size) = self.function, self.plane
         f.module.declare(*MEMCPY)
         with f.counted(self.over(size, self.lanes)) as block:
-            self.write(f.const(self.kind, -inf), room, f.i64("mul", block, self.lanes * self.size))
+            self.write(f.const(self.kind, -inf), scratch, f.i64("mul", block, self.lanes * self.size))
         some = f.i64("icmp ne", size, 0)
         with f.counted(f.op(f"select i1 {some}, i64 {lines}, i64 0")) as line:
-            to, source = f.at(room, self.entry(self.lines, line)), f.at(self.a, f.i64("mul", line, width))
+            to, source = f.at(scratch, self.entry(self.lines, line)), f.at(self.a, f.i64("mul", line, width))
             f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {source}, i64 {width}, i1 false)")
-        self.a = f.op(f"select i1 {some}, ptr {room}, ptr {self.a}")
+        self.a = f.op(f"select i1 {some}, ptr {scratch}, ptr {self.a}")
 
     def whole(self) -> None:
         """Vector by vector of windows, quickly where they lie side by side or with one between."""
-        f, wide = self.f, self.lanes
+        f, wide = self.function, self.lanes
         # The copy is filled in whole vectors.
-        with memory(f, f.i64("mul", f.i64("add", self.plane[-1], wide), self.size)) as room:
-            self.widen(room)
+        with memory(f, f.i64("mul", f.i64("add", self.plane[-1], wide), self.size)) as scratch:
+            self.widen(scratch)
             with f.counted(self.over(self.count, wide)) as block:
                 begin = f.i64("mul", block, wide)
                 whole = f.i64("icmp sle", f.i64("add", begin, wide), self.count)
@@ -66,7 +66,7 @@ class _Maxima(Writer):
 
     def side_by_side(self, begin: str, step: int) -> None:
         """Windows whose elements are `step` apart for each tap."""
-        f, start = self.f, self.f.at(self.a, self.entry(self.ai, begin))
+        f, start = self.function, self.function.at(self.a, self.entry(self.ai, begin))
         most, which = self._greatest(begin, lambda t: self._apart(f.at(start, self.entry(self.at, t)), step))
         self.write(most, self.maxima, f.i64("mul", begin, self.size))
         for k in range(f.width):
@@ -82,23 +82,23 @@ class _Maxima(Writer):
 
     def _greatest(self, begin: str, read: Callable[[str], Lane]) -> list[Lane]:
         """What begins as minus infinity at the first tap that is not padding: no smaller one is found."""
-        f, many = self.f, f"<{self.f.width} x i64>"
+        f, many = self.function, f"<{self.function.width} x i64>"
         number = f.op(f"load {many}, ptr {slot(f, self.first, begin)}, align 8")
         taps = Lane(f, "i32", f.op(f"trunc {many} {number} to {f.type('i32')}"))
         with f.vectors(self.taps, [f.const(self.kind, -inf), taps]) as (t, (most, which), updated):
-            value, tap = read(t), self.f.op(f"trunc i64 {t} to i32")
+            value, tap = read(t), self.function.op(f"trunc i64 {t} to i32")
             better = (value > most).bits("or", value.is_nan())
-            updated += [better.where(value, most), better.where(self.f.splat("i32", tap), which)]
+            updated += [better.where(value, most), better.where(self.function.splat("i32", tap), which)]
         return [most, which]
 
     def _place(self, window: str, which: Lane, k: int) -> None:
-        f, tap = self.f, self.f.op(f"extractelement {which!r}, i64 {k}")
+        f, tap = self.function, self.function.op(f"extractelement {which!r}, i64 {k}")
         offset = self.entry(self.pt, f.op(f"sext i32 {tap} to i64"))
         f.store("i64", f.i64("add", self.entry(self.pi, window), offset), slot(f, self.places, window))
 
     def one_by_one(self, begin: str) -> None:
         """Windows anywhere, of which some may be beyond the last."""
-        f, kind = self.f, self.kind
+        f, kind = self.function, self.kind
         windows = [f.i64("add", begin, k) for k in range(f.width)]
         starts = [f.at(self.a, self.entry(self.ai, i)) for i in windows]
         most, which = self._greatest(begin, lambda t: self.gathered(starts, self.entry(self.at, t)))

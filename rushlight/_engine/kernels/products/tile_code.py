@@ -36,7 +36,7 @@ class Writer:
     """What the parts of both functions share: the element's kind and the vector's lanes."""
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
-        self.f = Function(module, HEADER.format(name), lanes)
+        self.function = Function(module, HEADER.format(name), lanes)
         self.kind, self.lanes, self.size = kind, lanes, BITS[kind] // 8
         self.along = self.size
         self.wide = 2 * lanes
@@ -47,37 +47,39 @@ class Writer:
 
     def least(self, a: str | int, b: str | int) -> str:
         """The smaller of two numbers."""
-        return self.f.op(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+        return self.function.op(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
 
     def within(self, count: str, half: int) -> str:
         """How many of so many columns are in the first vector of a line, or in the second."""
-        least = self.least(self.lanes, self.f.i64("sub", count, half * self.lanes))
-        return self.f.op(f"call i64 @llvm.smax.i64(i64 {least}, i64 0)")
+        least = self.least(self.lanes, self.function.i64("sub", count, half * self.lanes))
+        return self.function.op(f"call i64 @llvm.smax.i64(i64 {least}, i64 0)")
 
     def over(self, count: str, by: str | int) -> str:
         """How many parts of `by` cover a count."""
-        less = by - 1 if isinstance(by, int) else self.f.i64("sub", by, 1)
-        return self.f.i64("sdiv", self.f.i64("add", count, less), by)
+        less = by - 1 if isinstance(by, int) else self.function.i64("sub", by, 1)
+        return self.function.i64("sdiv", self.function.i64("add", count, less), by)
 
     def read(self, pointer: str, offset: str | int = 0) -> Lane:
         """A vector at a byte offset."""
         return Lane(
-            self.f,
+            self.function,
             self.kind,
-            self.f.op(f"load {self.vector}, ptr {self.f.at(pointer, offset)}, align {self.size}"),
+            self.function.op(
+                f"load {self.vector}, ptr {self.function.at(pointer, offset)}, align {self.size}"
+            ),
         )
 
     def write(self, value: Lane, pointer: str, offset: str | int = 0) -> None:
         """Put a vector at a byte offset."""
-        self.f.emit(f"store {value!r}, ptr {self.f.at(pointer, offset)}, align {self.size}")
+        self.function.emit(f"store {value!r}, ptr {self.function.at(pointer, offset)}, align {self.size}")
 
     def entry(self, table: str, index: str) -> str:
         """A number of a table."""
-        return self.f.load("i64", slot(self.f, table, index))
+        return self.function.load("i64", slot(self.function, table, index))
 
     def rises(self, table: str, first: str, step: int) -> str:
         """An i1: whether a vector's entries go up by a step."""
-        f, wide = self.f, f"<{self.lanes} x i64>"
+        f, wide = self.function, f"<{self.lanes} x i64>"
         entries = Lane(f, "i64", f.op(f"load {wide}, ptr {slot(f, table, first)}, align 8"))
         line = ", ".join(f"i64 {k * step}" for k in range(self.lanes))
         other = (entries - f.splat("i64", self.entry(table, first))).bits("xor", Lane(f, "i64", f"<{line}>"))
@@ -85,12 +87,12 @@ class Writer:
 
     def follows(self, table: str, first: str, valid: str) -> str:
         """An i1: whether there are entries for a whole vector, and they go on in memory."""
-        whole = self.f.i64("icmp eq", valid, self.lanes)
-        return self.f.op(f"and i1 {whole}, {self.rises(table, first, self.along)}")
+        whole = self.function.i64("icmp eq", valid, self.lanes)
+        return self.function.op(f"and i1 {whole}, {self.rises(table, first, self.along)}")
 
     def gathered(self, pointers: Sequence[str], offset: str) -> Lane:
         """An element from each of as many pointers as there are lanes."""
-        f, whole = self.f, "poison"
+        f, whole = self.function, "poison"
         for k, p in enumerate(pointers):
             one = f.load(self.kind, p, offset)
             whole = f.op(f"insertelement {self.vector} {whole}, {self.kind} {one}, i64 {k}")
@@ -114,7 +116,7 @@ class Writer:
     def shuffled(self, a: Lane, b: Lane, places: Sequence[int]) -> Lane:
         """Lanes of two vectors, those of the second counted on."""
         mask = ", ".join(f"i32 {p}" for p in places)
-        return self.f.lanes(self.kind, f"shufflevector {a!r}, {b!r}, <{self.lanes} x i32> <{mask}>")
+        return self.function.lanes(self.kind, f"shufflevector {a!r}, {b!r}, <{self.lanes} x i32> <{mask}>")
 
 
 class _Pack(Writer):
@@ -122,7 +124,7 @@ class _Pack(Writer):
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int, stored: str) -> None:
         super().__init__(module, name, kind, lanes)
-        f = self.f
+        f = self.function
         self.stored = stored
         # Bytes of an element of the source, and of what it gives along t.
         self.item = 2 if stored == PAIRS else item_size(stored) if stored else self.size
@@ -141,7 +143,7 @@ class _Pack(Writer):
 
     def whole(self) -> None:
         """As many lines at a time as a vector has lanes."""
-        f = self.f
+        f = self.function
         with f.counted(self.over(self.t, self.lanes)) as block:
             first = f.i64("mul", block, self.lanes)
             valid = self.least(self.lanes, f.i64("sub", self.t, first))
@@ -158,7 +160,7 @@ class _Pack(Writer):
 
     def _turned(self, source: str, to: str) -> None:
         """Lines whose elements lie side by side for each j."""
-        f = self.f
+        f = self.function
         for half in (0, self.lanes):
             columns: list[Lane] = []
             for j in range(half, half + self.lanes):
@@ -170,7 +172,7 @@ class _Pack(Writer):
                 self.write(row, to, k * self.line + half * self.size)
 
     def _line(self, source: str, to: str) -> None:
-        f, lanes = self.f, self.lanes
+        f, lanes = self.function, self.lanes
         for half, (count, dense) in enumerate(self.halves):
             first, place = half * lanes, half * lanes * self.size
             with f.when(dense):
@@ -186,7 +188,7 @@ class _Pack(Writer):
 
     def _taken(self, pointer: str) -> Lane:
         """Elements of a line of the source, as B has them."""
-        f = self.f
+        f = self.function
         if self.stored != PAIRS:
             return (
                 load(f, pointer, self.stored)
@@ -205,7 +207,7 @@ class _Tiles(Writer):
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int, stored: str) -> None:
         super().__init__(module, name, kind, lanes)
-        f, self.pairs, self.high = self.f, stored == PAIRS, height(lanes, self.size)
+        f, self.pairs, self.high = self.function, stored == PAIRS, height(lanes, self.size)
         if self.pairs:
             of = "<16 x float>", "<16 x float>, <32 x bfloat>, <32 x bfloat>"
             module.declare(_ADD_PAIRS, f"declare {of[0]} @{_ADD_PAIRS}({of[1]})")
@@ -218,7 +220,7 @@ class _Tiles(Writer):
 
     def whole(self) -> None:
         """Strip by strip."""
-        f = self.f
+        f = self.function
         blocks = f.op(f"call i64 @llvm.smax.i64(i64 {self.over(self.t, _BLOCK)}, i64 1)")
         size = self.over(self.t, blocks)
         # Where all columns are in a line's first half, tiles are half as wide.
@@ -255,7 +257,7 @@ class _Tiles(Writer):
         """The sums over a block of t, added to those in scratch memory if it goes on; of the first half of
         lines `alone`, or of both.
         """
-        f, halves = self.f, (0,) if alone else (0, 1)
+        f, halves = self.function, (0,) if alone else (0, 1)
         last = f.i64("sub", self.i, 1)
         rows = [self.least(f.i64("add", i, k), last) for k in range(self.high)]
         lines_a = [f.at(a, self.entry(self.ai, row)) for row in rows]
@@ -274,7 +276,7 @@ class _Tiles(Writer):
             self.write(value, total, p)
 
     def _added(self, left: Lane, right: Lane, total: Lane) -> Lane:
-        f = self.f
+        f = self.function
         if not self.pairs:
             return left.fma(right, total)
         a, b = (f"<32 x bfloat> {f.op(f'bitcast {v!r} to <32 x bfloat>')}" for v in (left, right))
@@ -282,7 +284,7 @@ class _Tiles(Writer):
 
     def _finished(self, first: str, count: str, block: str) -> None:
         """Sums of as many i as a vector has lanes go from scratch memory to C."""
-        f = self.f
+        f = self.function
         valid = self.least(self.lanes, f.i64("sub", count, block))
         i = f.i64("add", first, block)
         rows = f.at(self.scratch, f.i64("mul", block, self.line))
@@ -300,7 +302,7 @@ class _Tiles(Writer):
 
     def _columns(self, rows: str, to: str) -> None:
         """As many i side by side in memory, for each j."""
-        f = self.f
+        f = self.function
         for half in (0, self.lanes):
             with f.when(f.i64("icmp sgt", self.j, half)):
                 read = [self.read(rows, k * self.line + half * self.size) for k in range(self.lanes)]
@@ -310,7 +312,7 @@ class _Tiles(Writer):
 
     def _row(self, row: str, to: str, dense: str) -> None:
         """All j of an i; they lie side by side where `dense` is set."""
-        f, kind = self.f, self.kind
+        f, kind = self.function, self.kind
         for half in (0, 1):
             count, first = self.within(self.j, half), half * self.lanes
             line = f.op(f"and i1 {dense}, {f.i64('icmp eq', count, self.lanes)}")
@@ -325,7 +327,7 @@ class _Tiles(Writer):
 
     def _put(self, value: Lane, to: str) -> None:
         """A vector to C, or added to what is there."""
-        f = self.f
+        f = self.function
         with f.changed(self.adds, [value]) as (found, updated):
             updated.append(value + self.read(to))
         self.write(found[0], to)

@@ -12,13 +12,13 @@ from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.numerics.ufunc import builtin
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
 ADDRESS, INTEGER, FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 
 
-class Written(Tiered):
+class HandwrittenKernel(Tiered):
     """Answers whether it was done: until there is machine code, callers have NumPy's way.
 
     Its bits are those of NumPy's way.  kind, text, write: as native.address takes them.  types: of the
@@ -61,7 +61,7 @@ class Written(Tiered):
         return run if self.fits(run) else None
 
 
-class Prepared(Written):
+class Prepared(HandwrittenKernel):
     """A kernel of three arrays, the elements of which it finds by itself, and a vector of `count` numbers: a
     builtin, called with four arrays. write: of pointers and numbers.
     """

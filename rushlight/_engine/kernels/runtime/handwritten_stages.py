@@ -10,7 +10,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import settings
-from rushlight._engine.kernels.loops.full_reductions import CHUNK, Full
+from rushlight._engine.kernels.loops.full_reductions import CHUNK, FullReduction
 from rushlight._engine.kernels.moves import gather, scatter
 from rushlight._engine.kernels.products import (
     attention as attend,
@@ -94,8 +94,8 @@ def product(scratch: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
     plan = None if gemv.fits(a, b) else gemm.planned(a, b, autotune.rows(a, b) if settings.autotune else 0)
     if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:
         return None
-    rooms = [scratch.empty((size,), np.uint8) for size in (plan.left, plan.right)]
-    return _stages(plan.call, plan.threads(), a, b, *rooms, out, owner=plan)
+    workspaces = [scratch.empty((size,), np.uint8) for size in (plan.left, plan.right)]
+    return _stages(plan.call, plan.threads(), a, b, *workspaces, out, owner=plan)
 
 
 def attention(result: Array, kept: Array, q: Array, k: Array, v: Array, causal: bool, scale: float) -> Stages:
@@ -128,16 +128,22 @@ def _attended(write: Any, causal: bool, scale: float, *operands: Array) -> Stage
 def convolution(scratch: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
     """kernels/products/convolution.py's product."""
     plan = None if convolve.divided(which, a, b) else convolve.planned(which, a, b, *how)
-    if plan is None or plan.strides != out.strides or a.dtype != out.dtype:
+    lying = plan is not None and (out.flags.c_contiguous if plan.relaid else plan.strides == out.strides)
+    if plan is None or not lying or a.dtype != out.dtype:
         return None
     wide, filled = _widened(scratch, a, plan.pads)
     packed = scratch.empty((plan.size,), np.uint8)
-    first = scratch.empty(out.swapaxes(0, 1).shape, out.dtype) if plan.turned else out
+    first = seen = out
+    if plan.turned:
+        first = scratch.empty(out.swapaxes(0, 1).shape, out.dtype)
+        seen = first.swapaxes(0, 1)
+    elif plan.relaid:
+        first = seen = np.moveaxis(scratch.empty(np.moveaxis(out, 1, -1).shape, out.dtype), -1, 1)
     return joined(
         [
             *filled,
             _stages(plan.call, plan.threads(), b, packed, wide, first, owner=plan),
-            *([copy(out, first.swapaxes(0, 1))] if plan.turned else []),
+            *([] if seen is out else [copy(out, seen)]),
         ]
     )
 
@@ -188,7 +194,7 @@ def _inside(numbers: Array, table: Array) -> Stage:
     return Stage("rl_inside", [[team.pointer(numbers), numbers.size, len(table)]], 1, [], 1, numbers)
 
 
-def everything(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None:
+def everything(made: FullReduction, arrays: Sequence[Array], out: Array) -> Stages | None:
     """The sum of an expression over all elements: that of chunks, and theirs as NumPy adds them up."""
     if made.combine is not np.add or not made.kernel.compile_now():
         return None

@@ -9,7 +9,7 @@ import atexit
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.runtime import cache, packed
 from rushlight._engine.kernels.runtime.abi import STAGES
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the writers of code load when there is something to compile
+    # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
 # The runtime, loops that kernels share: the modules that write it, and its functions. What few programs need
@@ -51,6 +52,7 @@ atexit.register(_lock.acquire)
 
 
 def _module() -> Module:
+    # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
     host = target.host()
@@ -81,11 +83,14 @@ def loaded() -> bool:
     return _runtime.cache_info().currsize > 0
 
 
-def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
+def address(
+    kind: str, text: str, write: Callable[[Module, str], None], externals: Mapping[str, int] | None = None
+) -> int:
     """The address of the kernel with a canonical `text`.
 
     Unless it is in memory or on disk, `write(module, symbol)` writes its IR, `symbol` being the
-    name of its entry; what that raises (Unsupported) is passed on.
+    name of its entry; what that raises (Unsupported) is passed on. externals: addresses of what it
+    calls beside the runtime.
     """
     with _lock:
         found = _addresses.get((kind, text))
@@ -98,7 +103,8 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
                 return target.assemble(module.text())
 
             code = _code(kind, text, make)
-            found = _addresses[kind, text] = target.load(code, (symbol,), _runtime(kind == "columns"))[0]
+            known = {**_runtime(kind == "columns"), **(externals or {})}
+            found = _addresses[kind, text] = target.load(code, (symbol,), known)[0]
         return found
 
 

@@ -74,19 +74,19 @@ class _Strip:
     """The parts of rl_strip share what the descriptor says."""
 
     def __init__(self, f: Function) -> None:
-        self.f = f
+        self.function = f
         self.body = f.load("ptr", "%desc")
         self.count, self.reads, self.lanes = (f.load("i64", "%desc", SLOT * k) for k in (1, 2, 3))
         self.sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
         # Where a frame keeps its pointers and its increments.
         self.pointers = f.at("%frame", SLOT)
         self.increments = slot(f, self.pointers, self.count)
-        room = f.i64("mul", self.count, BUFFER * 8)
-        self.buffers = f.op(f"alloca i8, i64 {room}, align 64")
+        size = f.i64("mul", self.count, BUFFER * 8)
+        self.buffers = f.op(f"alloca i8, i64 {size}, align 64")
 
     def operand(self, k: str) -> tuple[str, str, str, str]:
         """Base, byte step, item size and buffer of operand k."""
-        f = self.f
+        f = self.function
         return (
             f.load("ptr", slot(f, "%bases", k)),
             f.load("i64", slot(f, "%steps", k)),
@@ -96,13 +96,13 @@ class _Strip:
 
     def point(self, k: str, pointer: str, size: str) -> None:
         """Let the frame's operand k walk from `pointer`."""
-        f = self.f
+        f = self.function
         f.store("ptr", pointer, slot(f, self.pointers, k))
         f.store("i64", f.i64("mul", size, self.lanes), slot(f, self.increments, k))
 
     def straight(self) -> str:
         """Point the frame at the operands themselves; whether a body can run on them so."""
-        f = self.f
+        f = self.function
         good = f.var("true", "i1")
         with f.loop(self.count) as k:
             base, step, size, buffer = self.operand(k)
@@ -118,13 +118,13 @@ class _Strip:
 
     def call(self, vectors: str, valid: str) -> None:
         """Run the body on some vectors, if any."""
-        f = self.f
+        f = self.function
         with f.when(f.i64("icmp ne", vectors, 0)):
             f.emit(f"call void {self.body}(ptr %frame, i64 {vectors}, i64 {valid})")
 
     def buffered(self, begin: str) -> None:
         """The elements from `begin` on, by way of the buffers."""
-        f = self.f
+        f = self.function
         rest = f.i64("sub", "%n", begin)
         chunks = f.i64("udiv", f.i64("add", rest, BUFFER - 1), BUFFER)
         with f.loop(chunks) as c:
@@ -138,7 +138,7 @@ class _Strip:
             self._exchange(start, m, inward=False)
 
     def _exchange(self, start: str, m: str, inward: bool) -> None:
-        f = self.f
+        f = self.function
         if inward:
             with f.loop(self.reads) as k:
                 base, step, size, buffer = self.operand(k)
@@ -185,9 +185,9 @@ def memory(f: Function, size: str) -> Iterator[str]:
     """So many bytes of the C library's, freed at the end."""
     f.module.declare("malloc", "declare ptr @malloc(i64)")
     f.module.declare("free", "declare void @free(ptr)")
-    room = f.op(f"call ptr @malloc(i64 {size})")
-    yield room
-    f.emit(f"call void @free(ptr {room})")
+    block = f.op(f"call ptr @malloc(i64 {size})")
+    yield block
+    f.emit(f"call void @free(ptr {block})")
 
 
 @contextmanager

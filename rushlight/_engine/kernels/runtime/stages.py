@@ -25,7 +25,7 @@ from rushlight._engine.kernels.runtime.team import pointer, word
 from rushlight._engine.numerics.ufunc import LOOPS
 from rushlight._engine.ops.expressions import Expr, symbol
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the writers of code load when there is something to compile
     from rushlight._engine.kernels.emit.llvm_ir import Module
 
 Array = np.ndarray[Any, Any]
@@ -139,7 +139,7 @@ def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages
     return kernel(made.fn, arrays, [False] * len(arrays)) if made.compile_now() else None
 
 
-class Noted:
+class StageRecorder:
     """What loops of recurrence_kernels.py ask for, as stages for some threads; `known`: if all could be."""
 
     def __init__(self, threads: int) -> None:
@@ -152,6 +152,7 @@ class Noted:
 
     def run(self, function: Any, *operands: Any) -> None:
         """A fused kernel, or a packed product."""
+        # few recorded loops have products
         from rushlight._engine.kernels.products.tiles import Packed
 
         if isinstance(function, Packed):

@@ -50,9 +50,9 @@ class _Team:
     def __init__(self, most: int, former: _Team | None) -> None:
         queues = MEMBERS + MEMBER * most
         words = queues + QUEUE * (most + 1)
-        room = np.zeros(words + _LINE // 8, np.int64)
-        start = -pointer(room) % _LINE // 8
-        self.memory = room[start : start + words]
+        words_and_line = np.zeros(words + _LINE // 8, np.int64)
+        start = -pointer(words_and_line) % _LINE // 8
+        self.memory = words_and_line[start : start + words]
         self.most, self.members, self.former = most, 0, former
         self.address = pointer(self.memory)
         self.memory[0] = self.address + 8 * queues

@@ -18,7 +18,7 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.settings import settings
-from rushlight._engine.kernels.emit.target import Unfit
+from rushlight._engine.kernels.emit.target import UnsupportedProcessor
 
 COLD, QUEUED, READY, NUMPY_ONLY = range(4)
 
@@ -151,7 +151,7 @@ class Tiered:
         """`compile_now` for a program that goes on without."""
         try:
             return self.compile_now()
-        except Unfit:
+        except UnsupportedProcessor:
             raise
         except Exception as error:
             warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}", RuntimeWarning)

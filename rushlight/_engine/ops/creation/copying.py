@@ -12,7 +12,14 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care
-from rushlight._engine.core.layout import channels_last_strides, format_strides, has_channels_last, laid_out
+from rushlight._engine.core.layout import (
+    channels_last_strides,
+    format_strides,
+    has_channels_last,
+    laid_out,
+    strided_memory,
+    strides_of_empty,
+)
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m
 from rushlight._engine.ops.resolved import ArrayFunction
@@ -145,9 +152,12 @@ def _way(source: Any, to: Any) -> Callable[..., Any] | None:
 
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
     way, whole = _way(a.dtype, dtype), a.flags.c_contiguous or a.ndim == 1
+    size = a.size
+    if not size:
+        return strided_memory(a.shape, strides_of_empty(a, memory_format), dtype)
     if (
         way is None
-        and a.size < _LARGE
+        and size < _LARGE
         and (
             (memory_format is None and whole)
             or (memory_format is not None and memory_format.name == "contiguous_format")

@@ -17,12 +17,12 @@ from rushlight._engine.core.conversion import number
 from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.layout import (
     Ints,
-    Layout,
     as_tuple,
     contiguous_strides,
     dense_strides,
-    extent,
     format_strides,
+    strided_memory,
+    strides_of_empty,
 )
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.ops.table import Array, opaque
@@ -54,17 +54,11 @@ class Fill(NamedTuple):
         dense = strides is None or strides == contiguous_strides(sizes)
         if dense and value.__class__ is int and not value:
             return np.zeros(sizes, of)  # pages that are zero already, without touching them
-        out = np.empty(sizes, of) if dense else _strided(sizes, strides, of)  # type: ignore[arg-type]
+        out = np.empty(sizes, of) if dense else strided_memory(sizes, strides, of)  # type: ignore[arg-type]
         if value is None:
             return fill_unwritten(out)
         out.fill(value)
         return out
-
-
-def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:
-    step = np.dtype(of).itemsize
-    flat = np.empty(extent(Layout(sizes, strides)) * step, np.uint8)
-    return np.ndarray(sizes, of, flat, 0, tuple(s * step for s in strides))
 
 
 def factory(body: Any = None, **facts: Any) -> Any:
@@ -164,6 +158,8 @@ def scalar_tensor(s: Number, *, dtype: dtype | None = None) -> Array:
 def like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> Fill:
     """Memory in a's shape, dtype and strides, or in others that are asked for."""
     of = a.dtype if dtype is None else dtype.np
+    if not a.size:
+        return Fill(a.shape, of, value, strides_of_empty(a, memory_format))
     if memory_format is None and a.flags.c_contiguous:
         return Fill(a.shape, of, value)
     return Fill(a.shape, of, value, format_strides(a.shape, a.strides, memory_format))

@@ -25,7 +25,7 @@ from rushlight._engine.numerics import (
 )
 from rushlight._engine.numerics.box_muller import GROUP, normal32
 from rushlight._engine.numerics.distributions import in_memory_order
-from rushlight._engine.numerics.rng import Engine, Few, default_engine
+from rushlight._engine.numerics.rng import Engine, WordTransform, default_engine
 from rushlight._engine.ops.creation.filled import Fill, factory, like, np_dtype, sizes_of
 from rushlight._engine.ops.reductions.scanning import running_sums
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
@@ -77,7 +77,7 @@ def _random_array(engine: Engine, a: Array, parameters: tuple[Any, ...]) -> Arra
     return in_memory_order(make(engine, a.size, _of(a), *parameters), a)
 
 
-def fill(name: str, few: Few | None = None) -> Callable[[Callable[..., Array]], Any]:
+def fill(name: str, few: WordTransform | None = None) -> Callable[[Callable[..., Array]], Any]:
     """An opaque row for Tensor.NAME, which writes what the body draws and gives no gradient."""
 
     def decorate(body: Callable[..., Array]) -> Any:
@@ -94,7 +94,7 @@ def no_gradient(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input"))
 
 
-NORMALS = Few(normal32, 1, GROUP)
+NORMALS = WordTransform(normal32, 1, GROUP)
 
 
 @fill("uniform_", distributions.UNITS)
@@ -109,7 +109,7 @@ def normal_fill(input, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
     return normal_array(engine_of("normal_", generator), input, (mean, std))
 
 
-@fill("exponential_", Few(distributions.exponentials32, 2, 2, (1,)))
+@fill("exponential_", WordTransform(distributions.exponentials32, 2, 2, (1,)))
 def exponential(input, lambd: float = 1.0, *, generator: Any = None) -> Array:
     """Exponential numbers of rate lambd."""
     return _drawn(distributions.exponential, engine_of("exponential_", generator), input, lambd)
@@ -166,7 +166,7 @@ def filled(
     generator: Any,
     parameters: tuple[Any, ...],
     on: Any,
-    few: Few | None = None,
+    few: WordTransform | None = None,
 ) -> Any:
     """What draws numbers for `memory`; just the memory on the meta device, where none are drawn."""
     if _no_data(on):
@@ -227,7 +227,7 @@ def randperm(
     return random_integers.permutation(engine_of("randperm", generator), n, of)
 
 
-def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None:
+def _standard(name: str, draw: Callable[..., Array], few: WordTransform, doc: str) -> None:
     """The rows NAME and NAME_like."""
 
     def sized(

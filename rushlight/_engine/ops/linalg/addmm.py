@@ -35,7 +35,10 @@ def _scaled_sum(product, input, beta: Number = 1, alpha: Number = 1) -> Expr:
 
 @contract(where=("nn.functional",), leaves=-1, out=True)
 def linear(input, weight, bias: Tensor | None = None) -> str:
-    """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
+    """input @ weight.T + bias: (*, in) with a weight (out, in) and a bias (out,) or None gives (*, out).
+
+    RuntimeError for other sizes, or two dtypes.
+    """
     return "...i,oi->...o"
 
 
@@ -124,7 +127,9 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
 
 @composite(out=True, inplace=True, planned=True)
 def addmm(input, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2): (n, k) @ (k, m), to which input broadcasts. With beta 0, input is
+    not read.
+    """
     return _added("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
@@ -137,7 +142,7 @@ def _addmm_activation(input, mat1, mat2, *, beta: Number = 1, alpha: Number = 1,
 
 @composite(out=True, inplace=True, planned=True)
 def baddbmm(input, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
-    """beta * input + alpha * (batch1 @ batch2)."""
+    """beta * input + alpha * (batch1 @ batch2): (b, n, k) @ (b, k, m), to which input broadcasts."""
     return _added("baddbmm", input, bmm, batch1, batch2, beta, alpha)
 
 

@@ -73,7 +73,11 @@ def _tall_gradient(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
 
 @composite(where=("linalg.qr",), name="linalg_qr", out=True)
 def linalg_qr(A, mode: str = "reduced"):
-    """(Q, R) with A = Q R; mode "reduced", "complete" or "r"."""
+    """(Q, R) with A = Q R, of (*, m, n): Q has orthonormal columns, R is upper triangular.
+
+    mode: "reduced" (Q (m, k), R (k, n), k = min(m, n)), "complete" (Q (m, m), R (m, n)), or "r", with an
+    empty Q.
+    """
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), "
@@ -97,7 +101,7 @@ _TAYLOR = 18
 
 @composite(aliases=("linalg.matrix_exp",))
 def matrix_exp(input):
-    """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+    """The matrix exponential of (*, n, n): Taylor's series of a scaled matrix, then repeated squaring."""
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise RuntimeError(
             "linalg.matrix_exp: The input tensor A must be batches of square matrices, but "

@@ -91,7 +91,11 @@ def _uplo(op: str, A: Any, uplo: str) -> str:
 
 @composite(where=("linalg.eigh",), name="linalg_eigh", out=True)
 def linalg_eigh(input, UPLO: str = "L"):
-    """(eigenvalues ascending, eigenvectors) of Hermitian matrices, of which one triangle is read."""
+    """(eigenvalues ascending (*, n), eigenvectors in columns (*, n, n)) of Hermitian matrices (*, n, n).
+
+    UPLO: which triangle is read, "L" or "U". Gradients of eigenvectors are finite for distinct eigenvalues
+    alone.
+    """
     return named("linalg_eigh")(*_eigh(input, _uplo("linalg.eigh", input, UPLO)))
 
 
@@ -109,7 +113,7 @@ def _eigvalsh_gradient(s: Any, grad: Any) -> Any:
 
 @composite(where=("linalg.eigvalsh",), name="linalg_eigvalsh", out=True)
 def linalg_eigvalsh(input, UPLO: str = "L"):
-    """The eigenvalues of Hermitian matrices, ascending."""
+    """The eigenvalues (*, n) of Hermitian matrices (*, n, n), ascending; one triangle is read."""
     return _eigvalsh(input, _uplo("linalg.eigh", input, UPLO))
 
 
@@ -156,7 +160,9 @@ def _general(op: str, A: Any) -> Any:
 
 @composite(where=("linalg.eig",), name="linalg_eig", out=True)
 def linalg_eig(input):
-    """(eigenvalues, eigenvectors) of square matrices, complex, in no particular order."""
+    """(eigenvalues (*, n), eigenvectors in columns (*, n, n)) of square matrices, complex, in no particular
+    order.
+    """
     return named("linalg_eig")(*_eig(_general("linalg.eig", input)))
 
 
@@ -175,5 +181,5 @@ def _eigvals_gradient(s: Any, grad: Any) -> Any:
 
 @composite(where=("linalg.eigvals",), name="linalg_eigvals", out=True)
 def linalg_eigvals(input):
-    """The eigenvalues of square matrices, complex, in no particular order."""
+    """The eigenvalues (*, n) of square matrices (*, n, n), complex, in no particular order."""
     return _eigvals(_general("linalg.eigvals", input))

@@ -77,7 +77,12 @@ def _on_diagonal(found: Any, labels: str, unique: str, shape: Any) -> Any:
 
 @composite(where=("torch",))
 def einsum(equation: Any, operands: "*Any" = ()):
-    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
+    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b); "..." stands for dims that broadcast.
+
+    Without "->", labels that come once stay, in alphabetical order. A label twice in one operand is its
+    diagonal. Operands also as a list, or in turn with lists of integers. RuntimeError for labels and sizes
+    that do not fit.
+    """
     if not isinstance(equation, str):
         if not hasattr(equation, "_k"):
             raise wrong_type("einsum", "equation", "str", equation, 1)

@@ -209,7 +209,10 @@ def lu(A, pivot: bool = True, get_infos: bool = False):
 
 @composite(where=("linalg.lu",), name="linalg_lu", out=True)
 def linalg_lu(A, *, pivot: bool = True):
-    """(P, L, U) with A = P L U: a permutation, a unit lower and an upper triangular matrix."""
+    """(P, L, U) with A = P L U, of (*, m, n): a permutation, a unit lower and an upper triangular matrix.
+
+    pivot=False: no rows are swapped, P is empty; RuntimeError on the CPU, as in PyTorch.
+    """
     packed, pivots, _info = _factored(A, pivot, "linalg.lu")
     return named("linalg_lu")(*lu_unpack(packed, pivots))
 
@@ -318,7 +321,7 @@ def _det_gradient(s: Any, grad: Any) -> Any:
 
 @composite(where=("linalg.det",), name="linalg_det", out=True)
 def linalg_det(A):
-    """The determinants of square matrices."""
+    """The determinants (*) of square matrices (*, n, n)."""
     check_square("linalg.det", A._a)
     return _det(A)
 
@@ -350,7 +353,9 @@ def _logarithm(op: str, A: Any) -> tuple[Any, Any]:
 
 @composite(where=("linalg.slogdet",), name="linalg_slogdet", out=True)
 def linalg_slogdet(A):
-    """(sign, logabsdet) with det(A) = sign * exp(logabsdet); sign has modulus 1, or is 0."""
+    """(sign, logabsdet), each (*), with det(A) = sign * exp(logabsdet); sign has modulus 1, or is 0 (with
+    -inf).
+    """
     return named("linalg_slogdet")(*_logarithm("linalg.slogdet", A))
 
 
@@ -362,6 +367,6 @@ def slogdet(input):
 
 @composite
 def logdet(input):
-    """log det(A); nan for a negative determinant."""
+    """log det(A) (*) of square matrices (*, n, n); -inf of a singular one, nan for a negative determinant."""
     sign, size = _logarithm("logdet", input)
     return sign.log() + size if input.is_complex() else ROWS["where"](sign == -1, float("nan"), size)

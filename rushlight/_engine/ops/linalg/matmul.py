@@ -85,7 +85,9 @@ def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
 
 @contract(out=True)
 def mm(input, mat2) -> str:
-    """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+    """The product of two matrices: (n, k) @ (k, m) -> (n, m); both of one dtype, nothing broadcasts
+    (RuntimeError).
+    """
     return "ij,jk->ik"
 
 
@@ -129,7 +131,9 @@ def sum_of_outers_kernel(a: Array, b: Array) -> Array:
 
 @contract(out=True)
 def bmm(input, mat2) -> str:
-    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m); nothing broadcasts
+    (RuntimeError).
+    """
     return "bij,bjk->bik"
 
 
@@ -153,7 +157,7 @@ def bmm_gradient(s: Any, grad: Any) -> Any:
 
 @contract(out=True)
 def mv(input, vec) -> str:
-    """Matrix times vector."""
+    """Matrix times vector: (n, m) and (m,) -> (n,); both of one dtype (RuntimeError)."""
     return "ij,j->i"
 
 
@@ -172,7 +176,7 @@ def mv_kernel(a: Array, b: Array) -> ArrayFunction:
 
 @contract(out=True)
 def dot(input, tensor) -> str:
-    """The sum of products of two vectors."""
+    """The sum of products of two vectors of one size and dtype: (n,) and (n,) -> ()."""
     return "i,i->"
 
 
@@ -196,7 +200,11 @@ def dot_kernel(a: Array, b: Array) -> ArrayFunction:
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
 def matmul(input, other):
-    """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+    """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
+
+    A vector counts as a row in front and as a column behind, and the dim disappears: two vectors give a
+    number. RuntimeError for 0 dims, sizes that do not fit, or two dtypes.
+    """
     n, k = input._l.ndim, other._l.ndim
     if n == 2 and k == 2:
         return mm.call(input, other)

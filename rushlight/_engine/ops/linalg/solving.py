@@ -157,7 +157,12 @@ _UNSOLVED = "The solver failed because the input matrix is singular."
 
 @reporting(_UNSOLVED, "(X, info): linalg.solve that reports singular matrices in info instead of raising.")
 def solve(A, B, *, left: bool = True):
-    """X with A X = B (X A = B, left=False) for square A; B may be a vector or a batch of them."""
+    """X with A X = B (X A = B, left=False): A (*, n, n), B (*, n, k), or (n,) or (*, n) as vectors; batch
+    dims broadcast.
+
+    LinAlgError if a matrix is singular; RuntimeError unless A is square, floating or complex, and of B's
+    dtype.
+    """
     op = "linalg.solve"
     check_square(op, A._a)
     check_same(op, A._a, B._a)
@@ -204,7 +209,9 @@ def _inverse_gradient(s: Any, grad: Any, *_: Any) -> Any:
     spaces=("linalg.", "linalg."),
 )
 def inv(A):
-    """The inverses of square matrices; LinAlgError if one is singular."""
+    """The inverses of square matrices (*, n, n); LinAlgError if one is singular. Prefer solve(A, B) to inv(A)
+    @ B.
+    """
     check_square("linalg.inv", A._a)
     return _inverse(A)
 
@@ -299,7 +306,10 @@ def _cholesky_gradient(s: Any, grad: Any, *_: Any) -> Any:
     spaces=("linalg.", "torch.linalg."),
 )
 def cholesky_(input, *, upper: bool = False):
-    """L with input = L L^H (U with U^H U, upper=True); LinAlgError unless input is positive-definite."""
+    """L, lower triangular, with input = L L^H (U with U^H U, upper=True): (*, n, n).
+
+    One triangle of the input is read; LinAlgError unless every matrix is positive-definite.
+    """
     check_square("linalg.cholesky", input._a)
     return _cholesky(input, upper)
 
@@ -307,6 +317,8 @@ def cholesky_(input, *, upper: bool = False):
 @composite(out=True)
 def cholesky(input, upper: bool = False):
     """linalg.cholesky in its older spelling."""
+    if not input.numel():
+        return ROWS["empty_like"](input)
     check_square("cholesky", input._a)
     found, info = _cholesky(input, upper)
     blame("cholesky", info, _INDEFINITE)

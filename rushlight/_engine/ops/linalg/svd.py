@@ -128,13 +128,17 @@ def _checked(A: Any, driver: str | None = None) -> Any:
 
 @composite(where=("linalg.svd",), name="linalg_svd", out=True)
 def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None):
-    """(U, S, Vh) with A = U diag(S) Vh, singular values descending; full_matrices: square U and Vh."""
+    """(U, S, Vh) with A = U diag(S) Vh, of (*, m, n): singular values S (*, min(m, n)), descending, real.
+
+    full_matrices: U (*, m, m) and Vh (*, n, n), else (*, m, k) and (*, k, n), k = min(m, n). driver is CUDA's
+    alone.
+    """
     return named("linalg_svd")(*_svd(_checked(A, driver), full_matrices))
 
 
 @composite(where=("linalg.svdvals",), name="linalg_svdvals", out=True)
 def linalg_svdvals(A, *, driver: str | None = None):
-    """The singular values, descending."""
+    """The singular values (*, min(m, n)) of (*, m, n), descending."""
     return _svdvals(_checked(A, driver))
 
 
@@ -218,7 +222,11 @@ def _pseudoinverse(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 @composite(where=("linalg.pinv",), name="linalg_pinv", out=True)
 def linalg_pinv(input, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None):
-    """The pseudoinverse; singular values up to max(atol, rtol * the largest) count as zero."""
+    """The pseudoinverse (*, n, m) of (*, m, n); singular values up to max(atol, rtol * the largest) count as
+    zero.
+
+    rtol: the dtype's eps times max(m, n) by default, 0 where atol is given. hermitian: by eigh.
+    """
     return _pseudoinverse(input, atol, rtol if rcond is None else rcond, hermitian)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.ops.creation.copying import formatted, in_format, tensor_of
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
-from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, mean_weights, parts, tuple_of
+from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, images, mean_weights, parts, tuple_of
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
@@ -88,7 +88,8 @@ def _adaptive_mean(n: int) -> None:
         )
         return in_format(found, input, PLANES[n])
 
-    doc = f"The mean of windows that divide the last {n} dims into output_size parts."
+    doc = f"The mean of windows that divide the space of {images(n)} into output_size parts."
+    doc += " None keeps a size." if n > 1 else ""
     composite(body, name=name, planned=True, where=("torch", *_F) if n == 1 else _F, doc=doc)
     composite(parts, name=f"_{name}", planned=True, where=("aten",), doc=doc)
 
@@ -140,7 +141,7 @@ def _adaptive_max_row(n: int, ending: str) -> None:
         name=f"{name}{ending}",
         planned=not ending,
         where=(*_F, f"torch.{name}") if n == 1 and ending else _F,
-        doc=f"The maximum of windows that divide the last {n} dims into output_size parts"
+        doc=f"The maximum of windows that divide the space of {images(n)} into output_size parts"
         f"{', and its place' if ending else ''}.",
     )
 
@@ -237,7 +238,8 @@ def _fractional_row(n: int, ending: str) -> None:
         body,
         name=f"{op}{ending}",
         where=("nn.functional",),
-        doc=f"The maximum of drawn windows of the last {n} dims (with its place, if return_indices).",
+        doc=f"The maximum of drawn windows of {images(n)} (with its place, int64, if return_indices).\n\n"
+        "output_size, or output_ratio in (0, 1) of the input's, says how many (ValueError for neither).",
     )
 
 

@@ -53,7 +53,13 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ):
-    """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V)."""
+    """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V).
+
+    attn_mask: bool, True where a query may look, or numbers that are added; expands to (*, L, S). is_causal:
+    positions up to the query's own; not together with a mask. scale: 1 / sqrt(E) by default. dropout_p is
+    applied to the weights, always. enable_gqa: query heads (dim -3) share key heads, whose number divides
+    theirs. RuntimeError for other shapes.
+    """
     _check(query, key, value, attn_mask, is_causal)
     plain = attn_mask is None and not dropout_p
     if (

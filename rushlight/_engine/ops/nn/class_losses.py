@@ -142,7 +142,12 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ):
-    """-input[target] of log-probabilities (N, C, *), weighted by class; the mean is over weights."""
+    """-input[target] of log-probabilities (N, C, *) or (C,) and int64 classes (N, *) or (); its mean, sum, or
+    each.
+
+    weight (C,): of each class; the mean is over weights. Targets ignore_index (-100) do not count; IndexError
+    for others outside [0, C).
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     _check_classes(input, target, weight)
     if reduction == "mean" and weight is None and input.dtype in (float32, float64):
@@ -260,7 +265,13 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ):
-    """The cross-entropy of logits (N, C, *) and classes (N, *), or probabilities (N, C, *)."""
+    """The cross-entropy of logits (N, C, *) or (C,) and int64 classes (N, *) or (), or probabilities like the
+    logits.
+
+    Its mean (over the weights of targets that count), sum, or each (N, *). weight (C,): of each class.
+    Targets ignore_index (-100) do not count; IndexError for others outside [0, C). label_smoothing in [0, 1]
+    mixes targets with the uniform distribution.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -21,6 +21,7 @@ from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
     add_windows,
     for_dims,
+    images,
     out_size,
     padded,
     tuple_of,
@@ -269,6 +270,7 @@ def _named_padding(x: Any, w: Any, stride: Ints, padding: str, dilation: Ints) -
     totals = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
     if all(t % 2 == 0 for t in totals):
         return x, tuple(t // 2 for t in totals)
+    # a family loads when a name of it is asked for
     from rushlight._engine.ops.shapes.padding import _pad_constant
 
     pads: list[int] = []
@@ -294,7 +296,9 @@ def _plain(n: int) -> None:
         body,
         name=f"conv{n}d",
         where=("torch", "nn.functional"),
-        doc=f"The {n}-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out).",
+        doc=f"The {n}-d convolution of {images(n)} by weight (O, C / groups, *k): (N, O, *out).\n\n"
+        'bias: (O,) or None. padding: zeros at both ends, or "same" (strides of 1), "valid". A size\n'
+        "becomes (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1. RuntimeError for two dtypes.",
     )
 
 
@@ -369,7 +373,9 @@ def _transposed(n: int) -> None:
         body,
         name=op,
         where=("torch", "nn.functional"),
-        doc=f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k).",
+        doc=f"The transposed convolution of {images(n)} by weight (C, O / groups, *k): (N, O, *out).\n\n"
+        "The gradient of a convolution by its input. A size becomes\n"
+        "(size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.",
     )
 
 

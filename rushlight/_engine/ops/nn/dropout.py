@@ -121,7 +121,9 @@ def _functional(name: str, doc: str, default: bool, **how: bool) -> Row:
 
 
 dropout = _functional(
-    "dropout", "Each element zero with probability p, the others divided by 1 - p, while training.", True
+    "dropout",
+    "Each element zero with probability p, the others divided by 1 - p, in training; else the input itself.",
+    True,
 )
 _functional("alpha_dropout", "dropout that keeps SELU's mean and variance.", False, alpha=True)
 _functional(

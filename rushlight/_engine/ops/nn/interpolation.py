@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
 from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.linalg.matmul import is_low_precision
@@ -51,13 +53,13 @@ def _smooth(size: int, out: int, scale: float | None, align: bool, mode: str) ->
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     else:
         step = size / out if scale is None else 1.0 / scale
-    wide, reach = max(step, 1.0), 1 if mode == "bilinear" else 2
+    wide, (reach, filtered) = max(step, 1.0), _FILTERS[mode]
     centre = step * (np.arange(out)[:, None] + 0.5)
     first = np.maximum((centre - reach * wide + 0.5).astype(int), 0)
     last = np.minimum((centre + reach * wide + 0.5).astype(int), size)
     at = first + np.arange((last - first).max())
     d = np.abs((at - centre + 0.5) / wide)
-    weights = np.where(at < last, np.maximum(1 - d, 0) if mode == "bilinear" else _keys(d, -0.5), 0)
+    weights = np.where(at < last, filtered(d), 0)
     return np.minimum(at, size - 1), weights / weights.sum(1, keepdims=True)
 
 
@@ -73,6 +75,14 @@ def keys_far(d: Any, a: float) -> Any:
 
 def _keys(d: Array, a: float) -> Array:
     return np.where(d <= 1, keys_near(d, a), np.where(d < 2, keys_far(d, a), 0))
+
+
+# Pillow's filters of distances, and how far each reaches.
+_FILTERS: dict[str, tuple[int, Callable[[Array], Array]]] = {
+    "bilinear": (1, lambda d: np.maximum(1 - d, 0)),
+    "bicubic": (2, lambda d: _keys(d, -0.5)),
+    "lanczos": (3, lambda d: np.where(d < 3, np.sinc(d) * np.sinc(d / 3), 0)),
+}
 
 
 @lru_cache(maxsize=64)
@@ -106,6 +116,7 @@ _MODES = {
     "bilinear": (2,),
     "bicubic": (2,),
     "trilinear": (3,),
+    "lanczos": (2,),
 }
 
 
@@ -142,21 +153,42 @@ def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], lis
     return [math.floor(n * s) for n, s in zip(space, listed, strict=True)], [float(s) for s in listed]
 
 
+def _check_mode(ndim: int, mode: Any, align: bool, smooth: bool) -> None:
+    """Raise for a mode that is none, or not one of so many dims."""
+    if mode not in _MODES or not 3 <= ndim <= 5:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        )
+    if ndim - 2 not in _MODES[mode]:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {_MODES[mode][0] + 2}D input")
+    if mode == "lanczos" and (align or not smooth):
+        raise ValueError(
+            "Lanczos mode does not support align_corners=True"
+            if align
+            else "Lanczos mode requires antialias=True"
+        )
+
+
 @composite(where=("nn.functional",), planned=True)
 def interpolate(
     input,
     size: Any = None,
     scale_factor: Any = None,
-    mode: str = "nearest",
+    mode: Any = "nearest",  # as in PyTorch, what is no mode is told with the list of modes
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ):
-    """(N, C, *space) resampled to `size`, or by `scale_factor`, in one of PyTorch's modes."""
+    """(N, C, *space) resampled to `size`, or by `scale_factor`.
+
+    mode: nearest (the default), nearest-exact, linear, bilinear, bicubic, trilinear, area, or lanczos, which
+    asks for antialias=True.
+    """
     dims = input.ndim - 2
-    if antialias and not (mode in ("bilinear", "bicubic") and dims == 2):
+    if antialias and not (mode in _FILTERS and dims == 2):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "
             f"tensor as input, got mode {mode!r} and {input.ndim}-D"
         )
     if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
@@ -167,12 +199,7 @@ def interpolate(
     out, scales = _out_sizes(input.shape[2:], size, scale_factor)
     if any(abs(o) >= 2**63 for o in out):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
-    if mode not in _MODES or dims not in _MODES[mode]:
-        raise NotImplementedError(
-            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-            f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
-            f"trilinear | area | nearest-exact (got {mode})"
-        )
+    _check_mode(input.ndim, mode, bool(align_corners), antialias)
     if recompute_scale_factor:
         scales = [None] * dims
     if min(*input.shape[2 if mode == "area" else 1 :], *out) < 1:
@@ -187,11 +214,30 @@ def interpolate(
 
 def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
     """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
+    whole = all([n * o <= _LARGE for n, o in zip(x.shape[2:], out, strict=True)])
+    if whole and _blends(x, mode) and has_channels_last(x.shape, x.stride()):
+        return _last_resized(x, out, scales, align, mode, smooth)
     # The last dim comes first, as in PyTorch: bytes are rounded after each, and lines are made once.
     found = x
     for i in reversed(range(x.ndim - 2)):
         found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
     return in_format(found, x)
+
+
+def _blends(x: Any, mode: str) -> bool:
+    """Whether elements are blends, and computed in their own dtype."""
+    return mode not in ("nearest", "nearest-exact") and x.dtype.name in ("float32", "float64")
+
+
+def _last_resized(x: Any, out: Any, scales: Any, *how: Any) -> Any:
+    """`resized` of channels last as they lie: (N, *before, size, *behind, C) by a matrix (out, size)."""
+    (n, c, *space), dims = x.shape, x.ndim - 2
+    found = x.permute(0, *range(2, dims + 2), 1)
+    for i in reversed(range(dims)):
+        weights = _matrix(space[i], out[i], scales[i], *how).T.astype(x._l.dtype)
+        lines = found.reshape(n * math.prod(space[:i]), space[i], math.prod(out[i + 1 :]) * c)
+        found = tensor_of(np.ascontiguousarray(weights)).matmul(lines)
+    return found.reshape(n, *out, c).permute(0, dims + 1, *range(1, dims + 1))
 
 
 def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
@@ -207,7 +253,7 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
             return _repeated(x, dim, times)
         return x.index_select(dim, tensor_of(places))
     how = (scale, align, mode, smooth)
-    if x.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):
+    if x.dtype.name == "uint8" and mode in _FILTERS:
         whole, bits = _fixed(size, out, *how)
         sums = x.movedim(dim, -1).double().matmul(tensor_of(whole)) / (1 << bits)
         return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()

@@ -137,9 +137,16 @@ def _square(input, target) -> Expr:
     return apart * apart
 
 
-mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square)
+mse_loss = _elementwise(
+    "mse_loss",
+    "(input - target) ** 2: its mean (over weights), sum, or each; shapes broadcast, with a warning.",
+    _square,
+)
 l1_loss = _elementwise(
-    "l1_loss", "The mean of |input - target|.", lambda input, target: m.abs(input - target), result="real"
+    "l1_loss",
+    "|input - target|: its mean (over weights), sum, or each; shapes broadcast, with a warning.",
+    lambda input, target: m.abs(input - target),
+    result="real",
 )
 
 
@@ -152,7 +159,10 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ):
-    """Quadratic where |input - target| < beta, linear beyond."""
+    """d^2 / (2 beta) where |d| = |input - target| < beta, else |d| - beta / 2; its mean, sum, or each.
+
+    RuntimeError for a negative beta; 0 is l1_loss. A warning where the shapes differ, which then broadcast.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     _warn_sizes(input, target)
     if beta < 0:
@@ -164,7 +174,11 @@ def smooth_l1_loss(
 
 @composite(where=_F, planned=True)
 def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None):
-    """0.5 d ** 2 for |d| <= delta, else delta (|d| - 0.5 delta)."""
+    """0.5 d ** 2 for |d| <= delta, else delta (|d| - 0.5 delta), of d = input - target; its mean, sum, or
+    each.
+
+    RuntimeError for a delta that is not positive. weight: of each element; the mean is over weights.
+    """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _warn_sizes(input, target)
@@ -192,7 +206,11 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ):
-    """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""
+    """-(t log x + (1 - t) log(1 - x)) of probabilities x and targets t, logs cut off at -100; its mean, sum,
+    or each.
+
+    ValueError where the shapes differ, RuntimeError for numbers outside [0, 1]. weight: expands to the input.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
@@ -216,7 +234,10 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ):
-    """binary_cross_entropy(sigmoid(input), target) without overflow."""
+    """binary_cross_entropy(sigmoid(input), target) without overflow; its mean, sum, or each.
+
+    pos_weight multiplies the terms of positive targets, weight all. ValueError where the shapes differ.
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -236,7 +257,11 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ):
-    """target * (log(target) - input) of log-probabilities; the divergence is "batchmean"."""
+    """target * (log(target) - input) of log-probabilities; its mean, sum, or each, "batchmean" over the first
+    size.
+
+    log_target: the target is in log-space, too. Only "batchmean" is the divergence: "mean" warns.
+    """
     if reduction != "batchmean":
         reduction = reduction_of(reduction, size_average, reduce)
     terms = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input

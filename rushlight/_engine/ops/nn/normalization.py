@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -182,7 +182,12 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ):
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450), of the input's
+    shape and dtype.
+
+    weight, bias: of normalized_shape, or None. The variance is biased. RuntimeError where the last sizes
+    differ.
+    """
     shape = check_shape(input, normalized_shape, weight, bias)
     check_dtypes(input, weight, bias)
     return _layer_norm(input, shape, weight, bias, eps)[0]
@@ -238,7 +243,11 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ):
-    """layer_norm over groups of channels: (N, C, *) in num_groups groups (arXiv:1803.08494)."""
+    """layer_norm over groups of channels: (N, C, *) in num_groups groups (arXiv:1803.08494); weight, bias:
+    (C,) or None.
+
+    RuntimeError where the groups do not divide the channels.
+    """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     channels = input.shape[1]
@@ -309,8 +318,11 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ):
-    """Normalise each channel over batch and space, by its own or the running moments
-    (arXiv:1502.03167); training updates the running ones, the variance unbiased.
+    """Normalise each channel of (N, C, *) over batch and space, by its own or the running moments
+    (arXiv:1502.03167).
+
+    training: its own, with which the running ones (C,) are updated in place, the variance unbiased, by
+    `momentum`. weight, bias: (C,) or None. ValueError for one value per channel in training.
     """
     if training and input.ndim > 1 and input.numel() // max(input.shape[1], 1) == 1:
         raise ValueError(
@@ -324,6 +336,8 @@ def batch_norm(
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     if not input.numel():
+        if not input._l.shape[1]:
+            weight, bias = (None if p is None else p[:1].expand(0) for p in (weight, bias))
         return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
     check_channels(1, input._l.shape[1], training, *params)
@@ -463,14 +477,17 @@ def _column_sums(grad, input, center):
 
 @_column_sums.kernel
 def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
-    d = x.dtype.name
     # A program that is being recorded fuses the rows instead.
     if fusing() or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
-    kernel = service("column kernel")(
-        (_G, _G * (_X - _MEAN)), (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "percol")), (d, d)
-    )
-    return kernel.large(g, x, center)
+    return _column_summing(x.dtype).large(g, x, center)
+
+
+@cache
+def _column_summing(of: Any) -> Any:
+    """The kernel of `_column_sums`."""
+    inputs = [(name, of.name, role) for name, role in (("g", "matrix"), ("x", "matrix"), ("mean", "percol"))]
+    return service("column kernel")((_G, _G * (_X - _MEAN)), tuple(inputs), (of.name,) * 2)
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
@@ -511,7 +528,12 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ):
-    """Normalise each channel of each sample over space (arXiv:1607.08022)."""
+    """Normalise each channel of each sample of (N, C, *) or (C, *) over space (arXiv:1607.08022); weight,
+    bias: (C,) or None.
+
+    use_input_stats=False: by the running moments (C,), which are else updated by `momentum`, where there are
+    any.
+    """
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
     n, c = input.shape[:2]

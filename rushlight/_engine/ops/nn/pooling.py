@@ -19,6 +19,7 @@ from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
     add_windows,
     for_dims,
+    images,
     offsets,
     out_size,
     padder,
@@ -253,7 +254,12 @@ def _max_rows(n: int) -> None:
         )
 
     name = f"max_pool{n}d"
-    doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
+    doc = (
+        f"The maximum of each window of {images(n)}; and its place, int64, if return_indices.\n\n"
+        "stride: kernel_size unless given. padding counts as -inf, at most half of kernel_size. A size\n"
+        "becomes (size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; with ceil_mode, a\n"
+        "last window that reaches over the end counts. RuntimeError where nothing is left."
+    )
     composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",), planned=True)
     composite(with_indices, name=f"{name}_with_indices", doc=doc, where=("torch", *_F) if n == 1 else _F)
     composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",), planned=True)
@@ -394,7 +400,9 @@ def _mean_row(n: int) -> None:
         planned=True,
         out=n > 1,
         where=("torch", *_F) if n == 1 else _F,
-        doc=f"The mean of each window of the last {n} dims.",
+        doc=f"The mean of each window of {images(n)}.\n\n"
+        "stride: kernel_size unless given. count_include_pad: padding counts as zeros, else not at all.\n"
+        "Sizes and ceil_mode as of max_pool.",
     )
 
 
@@ -411,7 +419,9 @@ def _norm_row(n: int) -> None:
         mean = _mean(n, input**norm_type, kernel, stride, 0, ceil_mode, True, None)
         return ((mean.sign() * mean.abs().relu()) * math.prod(kernel)) ** (1.0 / norm_type)
 
-    composite(body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of the last {n} dims.")
+    composite(
+        body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of {images(n)}, p = norm_type."
+    )
 
 
 # --- the inverse of max pooling -------------------------------------------------------------------
@@ -452,5 +462,9 @@ def _unpool_row(n: int) -> None:
         return in_format(found, input) if n == 2 else found
 
     composite(
-        body, name=op, where=_F, doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere."
+        body,
+        name=op,
+        where=_F,
+        doc=f"The maxima {images(n)} of windows put back at their places (int64), 0 elsewhere.\n\n"
+        "output_size chooses among the sizes that pooling makes this one of; ValueError for others.",
     )

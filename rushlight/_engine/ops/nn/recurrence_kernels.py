@@ -154,7 +154,7 @@ class _Plain:
         np.matmul(x, self.w, out)
 
 
-class Now:
+class Immediate:
     """Does what a loop of steps asks for; another of its kind may write it down, to be done natively."""
 
     @staticmethod
@@ -232,7 +232,7 @@ class Forward(_Direction):
             if held is not None:
                 held[...] = first
 
-    def loop(self, do: Any = Now, low: int = 0, high: int | None = None) -> None:
+    def loop(self, do: Any = Immediate, low: int = 0, high: int | None = None) -> None:
         """All steps, of these sequences of the batch."""
         kept, projection = self.kept, self.projection
         h = own = self.h[low:high]
@@ -327,7 +327,7 @@ class Backward(_Direction):
         for cells in self.cells:
             cells[...] = before(self.kept[:, 4], self.first[1], self.steps)  # type: ignore[index, arg-type]
 
-    def loop(self, do: Any = Now, low: int = 0, high: int | None = None) -> None:
+    def loop(self, do: Any = Immediate, low: int = 0, high: int | None = None) -> None:
         """All steps, the last one first, of these sequences of the batch."""
         states = {"LSTM": self.cells, "GRU": [self.h]}.get(self.mode, [])
         dh, of_cells, also = (

@@ -25,6 +25,12 @@ def for_dims(make: Any) -> Any:
     return make
 
 
+def images(n: int) -> str:
+    """How docstrings write an input with a space of n dims: "(N, C, H, W) or (C, H, W)" of two."""
+    space = ("L", "H, W", "D, H, W")[n - 1]
+    return f"(N, C, {space}) or (C, {space})"
+
+
 def parts(size: int, count: int) -> list[tuple[int, int]]:
     """(start, end) of `count` windows that divide a size; they overlap where it does not divide."""
     return [((i * size) // count, -((-(i + 1) * size) // count)) for i in range(count)]

@@ -58,6 +58,7 @@ def _softmax(input, dim: int):
     wrap_dim(dim, input.ndim)
     if not input.numel():
         return input.clone()
+    input = input.contiguous()
     e = exp(input - amax(input, dim, True))
     return e / sum(e, dim, True)
 
@@ -70,6 +71,7 @@ def _softmax_gradient(s: Any, grad: Any) -> Any:
 @composite(where=("aten",), fused=_softmax_back.of_row)
 def _softmax_backward(grad, output, dim: int):
     """y * (g - sum(g * y))."""
+    grad = grad.contiguous()
     return output * (grad - sum(grad * output, dim, True))
 
 
@@ -79,6 +81,7 @@ def _log_softmax(input, dim: int):
     wrap_dim(dim, input.ndim)
     if not input.numel():
         return input.clone()
+    input = input.contiguous()
     shifted = input - amax(input, dim, True)
     return shifted - log(sum(exp(shifted), dim, True))
 
@@ -91,6 +94,7 @@ def _log_softmax_gradient(s: Any, grad: Any) -> Any:
 @composite(where=("aten",), fused=_log_softmax_back.of_row)
 def _log_softmax_backward(grad, output, dim: int):
     """g - exp(y) * sum(g)."""
+    grad = grad.contiguous()
     return grad - exp(output) * sum(grad, dim, True)
 
 
@@ -108,9 +112,14 @@ def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
     )
 
 
-_functional("softmax", _softmax, lambda x: x, "softmax along dim.")
-_functional("log_softmax", _log_softmax, lambda x: x, "log(softmax) along dim.")
-_functional("softmin", _softmax, lambda x: -x, "softmax(-input) along dim.")
+_MORE = (
+    "\n\ndtype: what the input is converted to. Without dim: 0 for 0, 1 or 3 dims, else 1, with a warning."
+)
+_functional("softmax", _softmax, lambda x: x, f"exp(input) / sum(exp(input)) along dim.{_MORE}")
+_functional(
+    "log_softmax", _log_softmax, lambda x: x, f"log(softmax(input)) along dim, without overflow.{_MORE}"
+)
+_functional("softmin", _softmax, lambda x: -x, f"softmax(-input) along dim.{_MORE}")
 
 
 @composite(out=True, aliases=("special.logsumexp",), planned=True)

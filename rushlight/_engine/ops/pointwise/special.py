@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.ops.expressions import Expr, const, m, stored
 from rushlight._engine.ops.refusals import not_for
-from rushlight._engine.ops.table import pointwise
+from rushlight._engine.ops.table import Row, pointwise
 
 
 @pointwise(where=("special",), inplace=False, dtypes="float")
@@ -25,21 +26,35 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number) -> Expr:
 _SPECIAL: dict[str, Any] = {"where": ("special",), "inplace": False, "dtypes": "float"}
 
 
-@pointwise(**_SPECIAL, node="special_erfcx", refuse=not_for("erfcx_cpu", "complex", "float16", "bfloat16"))
+def _special(body: Callable[..., Expr]) -> Row:
+    """A row of torch.special for float32 and float64 alone; its node and its refusals bear its name."""
+    return _of_wide_floats(body, node=f"special_{body.__name__}")
+
+
+def _polynomial(body: Callable[..., Expr]) -> Row:
+    """As `_special`, for functions without a gradient, which leave no node."""
+    return _of_wide_floats(body)
+
+
+def _of_wide_floats(body: Callable[..., Expr], **more: Any) -> Row:
+    refuse = not_for(f"{body.__name__}_cpu", "complex", "float16", "bfloat16")
+    row: Row = pointwise(**_SPECIAL, **more, refuse=refuse)(body)
+    return row
+
+
+@_special
 def erfcx(input) -> Expr:
     """exp(input ** 2) erfc(input)."""
     return m.erfcx(input)
 
 
-@pointwise(**_SPECIAL, node="special_ndtri", refuse=not_for("ndtri_cpu", "complex", "float16", "bfloat16"))
+@_special
 def ndtri(input) -> Expr:
     """The quantile of the normal distribution."""
     return m.ndtri(input)
 
 
-@pointwise(
-    **_SPECIAL, node="special_log_ndtr", refuse=not_for("log_ndtr_cpu", "complex", "float16", "bfloat16")
-)
+@_special
 def log_ndtr(input) -> Expr:
     """The logarithm of the normal distribution function."""
     return m.log_ndtr(input)
@@ -51,7 +66,7 @@ def entr(input) -> Expr:
     return m.entr(input)
 
 
-@pointwise(**_SPECIAL, node="special_zeta", refuse=not_for("zeta_cpu", "complex", "float16", "bfloat16"))
+@_special
 def zeta(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """Hurwitz' zeta: the sum of (k + other) ** -input over k = 0, 1, ..."""
     return m.zeta(input, other)
@@ -93,183 +108,145 @@ def i1e(input) -> Expr:
     return m.i1e(input)
 
 
-@pointwise(
-    **_SPECIAL, node="special_airy_ai", refuse=not_for("airy_ai_cpu", "complex", "float16", "bfloat16")
-)
+@_special
 def airy_ai(input) -> Expr:
     """Airy's function Ai."""
     return m.airy_ai(input)
 
 
-@pointwise(
-    **_SPECIAL, node="special_bessel_j0", refuse=not_for("bessel_j0_cpu", "complex", "float16", "bfloat16")
-)
+@_special
 def bessel_j0(input) -> Expr:
     """The Bessel function of the first kind, order 0."""
     return m.bessel_j0(input)
 
 
-@pointwise(
-    **_SPECIAL, node="special_bessel_j1", refuse=not_for("bessel_j1_cpu", "complex", "float16", "bfloat16")
-)
+@_special
 def bessel_j1(input) -> Expr:
     """The Bessel function of the first kind, order 1."""
     return m.bessel_j1(input)
 
 
-@pointwise(
-    **_SPECIAL, node="special_bessel_y0", refuse=not_for("bessel_y0_cpu", "complex", "float16", "bfloat16")
-)
+@_special
 def bessel_y0(input) -> Expr:
     """The Bessel function of the second kind, order 0."""
     return m.bessel_y0(input)
 
 
-@pointwise(
-    **_SPECIAL, node="special_bessel_y1", refuse=not_for("bessel_y1_cpu", "complex", "float16", "bfloat16")
-)
+@_special
 def bessel_y1(input) -> Expr:
     """The Bessel function of the second kind, order 1."""
     return m.bessel_y1(input)
 
 
-@pointwise(
-    **_SPECIAL,
-    node="special_modified_bessel_i0",
-    refuse=not_for("modified_bessel_i0_cpu", "complex", "float16", "bfloat16"),
-)
+@_special
 def modified_bessel_i0(input) -> Expr:
     """The modified Bessel function of the first kind, order 0."""
     return m.bessel_i0(input)
 
 
-@pointwise(
-    **_SPECIAL,
-    node="special_modified_bessel_k0",
-    refuse=not_for("modified_bessel_k0_cpu", "complex", "float16", "bfloat16"),
-)
+@_special
 def modified_bessel_k0(input) -> Expr:
     """The modified Bessel function of the second kind, order 0."""
     return m.bessel_k0(input)
 
 
-@pointwise(
-    **_SPECIAL,
-    node="special_scaled_modified_bessel_k0",
-    refuse=not_for("scaled_modified_bessel_k0_cpu", "complex", "float16", "bfloat16"),
-)
+@_special
 def scaled_modified_bessel_k0(input) -> Expr:
     """exp(input) times modified_bessel_k0."""
     return m.bessel_k0e(input)
 
 
-@pointwise(
-    **_SPECIAL,
-    node="special_modified_bessel_i1",
-    refuse=not_for("modified_bessel_i1_cpu", "complex", "float16", "bfloat16"),
-)
+@_special
 def modified_bessel_i1(input) -> Expr:
     """The modified Bessel function of the first kind, order 1."""
     return m.bessel_i1(input)
 
 
-@pointwise(
-    **_SPECIAL,
-    node="special_modified_bessel_k1",
-    refuse=not_for("modified_bessel_k1_cpu", "complex", "float16", "bfloat16"),
-)
+@_special
 def modified_bessel_k1(input) -> Expr:
     """The modified Bessel function of the second kind, order 1."""
     return m.bessel_k1(input)
 
 
-@pointwise(
-    **_SPECIAL,
-    node="special_scaled_modified_bessel_k1",
-    refuse=not_for("scaled_modified_bessel_k1_cpu", "complex", "float16", "bfloat16"),
-)
+@_special
 def scaled_modified_bessel_k1(input) -> Expr:
     """exp(input) times modified_bessel_k1."""
     return m.bessel_k1e(input)
 
 
-@pointwise(
-    **_SPECIAL,
-    node="special_spherical_bessel_j0",
-    refuse=not_for("spherical_bessel_j0_cpu", "complex", "float16", "bfloat16"),
-)
+@_special
 def spherical_bessel_j0(input) -> Expr:
     """sin(input) / input; 1 at 0."""
     return m.spherical_bessel_j0(input)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_t_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial T of degree n."""
     return m.chebyshev_t(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_t_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial T*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_t(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_u_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial U of degree n."""
     return m.chebyshev_u(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_u_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial U*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_u(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_v_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial V of degree n."""
     return m.chebyshev_v(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_v_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial V*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_v(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_w_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial W of degree n."""
     return m.chebyshev_w(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_w_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial W*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_w(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("hermite_polynomial_h_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """The physicist's Hermite polynomial of degree n."""
     return m.hermite_h(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("hermite_polynomial_he_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """The probabilist's Hermite polynomial of degree n."""
     return m.hermite_he(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("laguerre_polynomial_l_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Laguerre's polynomial of degree n."""
     return m.laguerre_l(input, n)
 
 
-@pointwise(**_SPECIAL, refuse=not_for("legendre_polynomial_p_cpu", "complex", "float16", "bfloat16"))
+@_polynomial
 def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Legendre's polynomial of degree n."""
     return m.legendre_p(input, n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf, prod as prod_of
 from typing import Any
 
@@ -114,7 +115,7 @@ def _squares_apart(input, center, dim: Ints, keepdim: bool):
 
 @_squares_apart.kernel
 def _squares_apart_kernel(a: Array, center: Array, dim: tuple[int, ...], keepdim: bool) -> Any:
-    d, rest = a.dtype.name, a.shape[len(dim) :]
+    rest = a.shape[len(dim) :]
     # A program that is being recorded fuses the parts.
     if (
         fusing()
@@ -124,15 +125,23 @@ def _squares_apart_kernel(a: Array, center: Array, dim: tuple[int, ...], keepdim
         or not (rest and sorted(dim) == [*range(len(dim))])
     ):
         return NotImplemented
-    kernel = service("column kernel")(
-        ((_X - _CENTER) * (_X - _CENTER),), (("x", d, "matrix"), ("center", d, "percol")), (d,)
-    )
-    return kernel.large(a.reshape(-1, prod_of(rest)), center.reshape(-1)).reshape(
-        center.shape if keepdim else rest
+    return (
+        _column_squares(a.dtype)
+        .large(a.reshape(-1, prod_of(rest)), center.reshape(-1))
+        .reshape(center.shape if keepdim else rest)
     )
 
 
 _X, _CENTER = symbol("x"), symbol("center")
+
+
+@cache
+def _column_squares(of: Any) -> Any:
+    """The kernel of the sums of (x - center) ** 2 along columns."""
+    d, square = of.name, (_X - _CENTER) * (_X - _CENTER)
+    return service("column kernel")((square,), (("x", d, "matrix"), ("center", d, "percol")), (d,))
+
+
 # Elements from which on a row is worth a kernel of its own.
 _ROW = 16
 

@@ -112,7 +112,13 @@ def _check_mode(input: Any, pad: Any, mode: str) -> None:
 
 @composite(where=("nn.functional",), planned=True)
 def pad(input, pad: Ints, mode: str = "constant", value: Number | None = None):
-    """input extended at both ends of its last dims: pad = (left, right, top, bottom, ...)."""
+    """input extended at both ends of its last dims: pad = (left, right, top, bottom, ...), the last dim
+    first.
+
+    mode: "constant" (`value`, 0 by default; negative sizes cut off), "reflect", "replicate" or "circular",
+    which take 1 to 3 dims of (N, C, *) or (C, *). RuntimeError for an odd number of sizes, or more than the
+    input has dims.
+    """
     if mode == "constant":
         return _pad_constant(input, pad, 0 if value is None else value)
     if mode not in _PLACES:

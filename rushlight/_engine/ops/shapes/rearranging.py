@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
-from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.core.layout import as_tuple, tiled
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
@@ -182,7 +182,7 @@ def repeat(input, repeats: "*Ints") -> Array:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {next(n for n in sizes if n < 0)}: {sizes}"
         )
-    return np.ascontiguousarray(np.tile(input, times)) if times else input.copy()
+    return tiled(input, times) if times else input.copy()
 
 
 @repeat.gradient
@@ -315,6 +315,8 @@ def pixel_unshuffle(input, downscale_factor: int):
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
                 f"but {name} {size} is not divisible by {r}"
             )
+    if not input.numel():
+        return input.clone()  # as PyTorch does
     n = len(lead)
     cut = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)

@@ -224,10 +224,12 @@ def from_file(
         with open(filename, "ab" if shared else "rb") as file:
             if shared and file.tell() < size * of.itemsize:
                 file.truncate(size * of.itemsize)
-        room = np.memmap(filename, of.np, "r+" if shared else "c", shape=size) if size else np.empty(0, of.np)
+        mapped = (
+            np.memmap(filename, of.np, "r+" if shared else "c", shape=size) if size else np.empty(0, of.np)
+        )
     except (OSError, ValueError, OverflowError) as error:
         raise RuntimeError(f"unable to open file <{filename}> as {size} elements: {error}") from None
-    return track(from_numpy(room)) if requires_grad else from_numpy(room)
+    return track(from_numpy(mapped)) if requires_grad else from_numpy(mapped)
 
 
 def _buffer_tensor(buffer: Any, of: Any, count: int = -1, offset: int = 0) -> Tensor:

@@ -48,6 +48,13 @@ class Storage:
         self.views: list[Any] | None = None
         self.prune_at = 64
 
+    def apart(self, version: int) -> Storage:
+        """The same memory with a version counter of its own: writes there are not seen here."""
+        made = Storage(version)
+        for name in ("_bytes", "lent", "foreign", "inference", "exposed", "pinned"):
+            setattr(made, name, getattr(self, name))
+        return made
+
     def __reduce__(self) -> tuple[Any, ...]:
         from rushlight._engine.tensors.copying import storage_of  # it imports this file
 

@@ -29,7 +29,7 @@ class TypedStorage:
         dtype: dt.dtype | None = None,
         device: Any = None,
     ) -> None:
-        """Room for `size` elements, or a sequence of them; device: "cpu" or "meta"."""
+        """Memory for `size` elements, or a sequence of them; device: "cpu" or "meta"."""
         self.dtype = dtype or getattr(type(self), "dtype", None) or dt.get_default_dtype()
         if wrap_storage is not None:
             self._untyped_storage = wrap_storage

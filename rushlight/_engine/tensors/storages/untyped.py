@@ -242,6 +242,7 @@ class UntypedStorage:
 
     def share_memory_(self) -> UntypedStorage:
         """Move the bytes, and all tensors that see them, into memory that other processes can see."""
+        # few programs share memory between processes
         from rushlight._engine.tensors.storages.sharing import share
 
         self._on_cpu("share_memory_")

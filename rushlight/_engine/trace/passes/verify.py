@@ -129,11 +129,10 @@ def _alike(entries: Sequence[Entry]) -> dict[int, int]:
     """For memory that is made, the first that was made by the same from the same."""
     found, first, writes = dict[int, int](), dict[Any, int](), Counter[int]()
     for e in entries:
-        read = [
-            (found.get(key, key), writes[key], a.dtype, a.shape, a.strides)
-            for a in arrays(e.given)
-            for key in [id(root(a))]
-        ]
+        read = []
+        for a in arrays(e.given):
+            key = id(root(a))
+            read.append((found.get(key, key), writes[key], a.dtype, a.shape, a.strides))
         for k, o in enumerate(e.outs):
             found[id(root(o))] = first.setdefault((e.name, *read, k), id(root(o)))
         if e.kind != "run":

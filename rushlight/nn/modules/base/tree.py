@@ -84,13 +84,15 @@ class Tree(Tables):
                 yield (f"{path}.{name}" if path else name), member
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once, in order of registration."""
+        """All parameters, each once, in order of registration; without `recurse`, this module's own."""
         return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """(dotted path, parameter) pairs."""
+        """(dotted path, parameter) pairs, `prefix` before the paths; each parameter once unless
+        remove_duplicate is False.
+        """
         yield from self._named_members(
             lambda module: module._parameters.items(),
             prefix=prefix,
@@ -99,7 +101,7 @@ class Tree(Tables):
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers, each once, in order of registration."""
+        """All buffers, each once, in order of registration; without `recurse`, this module's own."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_buffers(
@@ -147,14 +149,14 @@ class Tree(Tables):
     # --- on all of it -----------------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
-        """Call `fn(module)` on every module below and then on this one."""
+        """Call `fn(module)` on every module below and then on this one; returns this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode here and below: what Dropout, BatchNorm, ... look at."""
+        """Set training mode here and below: what Dropout, BatchNorm, ... look at; returns this module."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -163,11 +165,11 @@ class Tree(Tables):
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode here and below."""
+        """Set evaluation mode here and below, as train(False) does; returns this module."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Let autograd track all parameters, or none."""
+        """Let autograd track all parameters, or none; returns this module."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self

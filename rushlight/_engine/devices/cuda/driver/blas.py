@@ -41,10 +41,10 @@ _SCALARS: dict[int, Any] = {
 # Attributes: of a product, of a matrix, of a search.
 _TRANSA, _TRANSB, _EPILOGUE, _BIAS = 3, 4, 7, 8
 _BATCHES, _BATCH_STRIDE = 5, 6
-_WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)
+_MOST_WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)
 _PLAIN, _WITH_BIAS = 1, 4
 # Bytes that a product may work in, for each stream: as PyTorch's are on Hopper, and on other cards.
-_ROOM, _ROOM_HOPPER = 8519680, 32 << 20
+_WORKSPACE, _WORKSPACE_HOPPER = 8519680, 32 << 20
 _VERSIONS = ("13", "12")
 _PTR, _SIZE = ctypes.c_void_p, ctypes.c_size_t
 
@@ -88,7 +88,7 @@ _STATUS = {
 }
 
 
-class Stand:
+class Override:
     """Which library is used, cuBLASLt if None: tests put an imitation here."""
 
     library: Any = None
@@ -157,11 +157,11 @@ class Products:
     """A device's matrix products. RuntimeError where cuBLAS is not installed."""
 
     def __init__(self, device: Any) -> None:
-        self.device, self.library = device, _installed() if Stand.library is None else Stand.library
+        self.device, self.library = device, _installed() if Override.library is None else Override.library
         self.handle = self._made("cublasLtCreate")
         self._plans: dict[Any, Plan] = {}
-        self._rooms: Any = weakref.WeakKeyDictionary()
-        self.size = _ROOM_HOPPER if device.card.capability >= (9, 0) else _ROOM
+        self._workspaces: Any = weakref.WeakKeyDictionary()
+        self.size = _WORKSPACE_HOPPER if device.card.capability >= (9, 0) else _WORKSPACE
 
     def _call(self, name: str, *args: Any) -> None:
         code = getattr(self.library, name)(*args)
@@ -252,15 +252,15 @@ class Products:
         of_b, of_a, of_c = plan.layouts
         self._call(
             "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta, made,
-            of_c, made, of_c, plan.algorithm, self._room(stream).address, self.size, stream.handle,
+            of_c, made, of_c, plan.algorithm, self._workspace(stream).address, self.size, stream.handle,
         )  # fmt: skip
 
-    def _room(self, stream: Any) -> DeviceArray:
+    def _workspace(self, stream: Any) -> DeviceArray:
         """What products of a stream work in."""
-        found = self._rooms.get(stream)
+        found = self._workspaces.get(stream)
         if found is None:
             recording, self.device.recording = self.device.recording, None  # it is no part of a call
-            found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
+            found = self._workspaces[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
             self.device.recording = recording
         return found
 
@@ -285,7 +285,7 @@ class Products:
             self._set("MatmulDesc", product, _BIAS, ctypes.c_uint64(bias.address))
         layouts = self._layout(right, kind), self._layout(left, kind), self._layout(result, kind)
         search = self._made("cublasLtMatmulPreferenceCreate")
-        self._set("MatmulPreference", search, _WORKSPACE, ctypes.c_uint64(self.size))
+        self._set("MatmulPreference", search, _MOST_WORKSPACE, ctypes.c_uint64(self.size))
         # Without these cuBLASLt takes addresses for multiples of 256, which those of views are not.
         for attribute, size in zip(_ALIGNMENTS, aligned, strict=True):
             self._set("MatmulPreference", search, attribute, ctypes.c_uint32(size))

@@ -196,6 +196,7 @@ class Driver:
         if code == OUT_OF_MEMORY:
             raise DriverOutOfMemory(name)
         if self.dead is None and code in DEAD:
+            # for the error alone
             from rushlight._engine.devices.cuda import words
 
             self.dead = f"first seen by {name} at {words.place()}"
@@ -227,9 +228,9 @@ class Driver:
 
     def name(self, index: int) -> str:
         """A device's name."""
-        room = ctypes.create_string_buffer(256)
-        self("cuDeviceGetName", room, len(room), index)
-        return room.value.decode()
+        buffer = ctypes.create_string_buffer(256)
+        self("cuDeviceGetName", buffer, len(buffer), index)
+        return buffer.value.decode()
 
     def memory(self, index: int) -> int:
         """Bytes of a device's memory."""
@@ -245,9 +246,9 @@ class Driver:
 
     def uuid(self, index: int) -> str:
         """A device's own number, as nvidia-smi writes it."""
-        room = (ctypes.c_uint8 * 16)()
-        self("cuDeviceGetUuid_v2", room, index)
-        return str(UUID(bytes=bytes(room)))
+        buffer = (ctypes.c_uint8 * 16)()
+        self("cuDeviceGetUuid_v2", buffer, index)
+        return str(UUID(bytes=bytes(buffer)))
 
     def peers(self, one: int, two: int) -> bool:
         """Whether one device reads another's memory."""

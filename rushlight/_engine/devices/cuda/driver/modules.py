@@ -16,7 +16,7 @@ from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.runtime import cache
 
 _PTX_INPUT, _LOG, _LOG_SIZE = 1, 5, 6
-_ROOM = 1 << 14
+_LOG_BYTES = 1 << 14
 # Architectures that LLVM and the driver know, by capability.
 _KNOWN = (75, 80, 86, 87, 89, 90, 100, 103, 120)
 # What kernels are made of, by the names that profilers show.
@@ -53,13 +53,13 @@ class Function:
             self.driver.refuse(code, "cuLaunchKernel")
 
     def _by_ctypes(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> int:
-        room = getattr(self._local, "room", None)
-        if room is None:
+        arrays = getattr(self._local, "arrays", None)
+        if arrays is None:
             values = (ctypes.c_int64 * self.count)()  # of larger numbers the bits count
             first = ctypes.addressof(values)
             places = (ctypes.c_void_p * self.count)(*[first + 8 * k for k in range(self.count)])
-            room = self._local.room = values, places
-        values, places = room
+            arrays = self._local.arrays = values, places
+        values, places = arrays
         values[:] = arguments
         return self._launch(self.handle, grid[0], 1, 1, grid[1], 1, 1, 0, stream, places, None)
 
@@ -98,9 +98,9 @@ class Modules:
 
     def assembled(self, text: str) -> bytes:
         """The machine code of PTX, by the driver. RuntimeError with its words where it refuses."""
-        log = ctypes.create_string_buffer(_ROOM)
+        log = ctypes.create_string_buffer(_LOG_BYTES)
         options = (ctypes.c_int * 2)(_LOG, _LOG_SIZE)
-        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _ROOM)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _LOG_BYTES)
         state = ctypes.c_void_p()
         self.driver("cuLinkCreate_v2", 2, options, values, ctypes.byref(state))
         data = text.encode() + b"\0"

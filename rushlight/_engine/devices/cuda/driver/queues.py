@@ -54,9 +54,9 @@ class Queue:
         """The present end of the queue."""
         return Mark(self)
 
-    def moment(self, timing: bool) -> Moment:
+    def moment(self, timing: bool) -> TimedMark:
         """A mark that notes when it is reached."""
-        return Moment(self, timing)
+        return TimedMark(self, timing)
 
     def wait_for(self, mark: Mark) -> None:
         """What is queued from now on runs after what another stream has queued up to a mark."""
@@ -93,7 +93,7 @@ class Mark:
         self.event.driver("cuEventSynchronize", self.event.handle)
 
 
-class Moment:
+class TimedMark:
     """A mark that notes when it is reached: what events record."""
 
     def __init__(self, stream: Queue, timing: bool) -> None:
@@ -103,7 +103,7 @@ class Moment:
         """Whether its time is known."""
         return self.mark.done()
 
-    def until(self, other: Moment) -> float:
+    def until(self, other: TimedMark) -> float:
         """Milliseconds from here to another moment."""
         found = ctypes.c_float()
         event = self.mark.event

@@ -185,7 +185,7 @@ class Real(Rows):
         made = super().empty(shape, dtype, strides)
         recording = self.current.recording
         if recording is not None and made.handle is not None:
-            recording.room(made.handle)
+            recording.workspace(made.handle)
         return made
 
     def unkept(self) -> None:
@@ -259,6 +259,7 @@ class Real(Rows):
         key: Any = None,
         what: str = "",
     ) -> Any:
+        # kernels load with the first work on a device
         from rushlight._engine.devices.cuda import served
 
         def served_call(device: Any, *given: Any) -> Any:
@@ -279,6 +280,7 @@ class Real(Rows):
         what: str = "",
         key: Any = None,
     ) -> None:
+        # kernels load with the first work on a device
         from rushlight._engine.devices.cuda import served
 
         def served_write(device: Any, *given: Any) -> None:
@@ -352,9 +354,9 @@ class Real(Rows):
         if not target.size:
             return
         if not target.flags.c_contiguous:
-            room = self.empty(target.shape, target.dtype)
-            self._to_device(room, source, wait)
-            launches.convert(self, target, room)
+            buffer = self.empty(target.shape, target.dtype)
+            self._to_device(buffer, source, wait)
+            launches.convert(self, target, buffer)
             return
         given = np.ascontiguousarray(np.broadcast_to(source, target.shape))
         self.enter()
@@ -393,10 +395,10 @@ class Real(Rows):
         if source.__class__ is np.ndarray:
             self._to_device(target, source, not late)
         elif target.__class__ is np.ndarray:
-            room = target if target.flags.c_contiguous else np.empty(target.shape, target.dtype)
-            self._to_host(room, source, not late or room is not target)
-            if room is not target:
-                target[...] = room
+            buffer = target if target.flags.c_contiguous else np.empty(target.shape, target.dtype)
+            self._to_host(buffer, source, not late or buffer is not target)
+            if buffer is not target:
+                target[...] = buffer
         else:
             self._across(target, source)
 
@@ -406,12 +408,12 @@ class Real(Rows):
         given = launches.contiguous(there, source)
         there.flush()
         self.flush()
-        room = target if target.flags.c_contiguous else self.empty(target.shape, target.dtype)
+        buffer = target if target.flags.c_contiguous else self.empty(target.shape, target.dtype)
         self.stream.wait_for(there.stream.mark())
         self.enter()
         self.driver(
             "cuMemcpyPeerAsync",
-            room.address,
+            buffer.address,
             self.context,
             given.address,
             there.context,
@@ -419,8 +421,8 @@ class Real(Rows):
             self.stream.handle,
         )
         there.stream.wait_for(self.stream.mark())
-        if room is not target:
-            launches.convert(self, target, room)
+        if buffer is not target:
+            launches.convert(self, target, buffer)
 
     def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
         self.unkept()
@@ -430,8 +432,8 @@ class Real(Rows):
             raise self.capture.refused(what)
         flat = np.empty(made.size * made.itemsize, np.uint8)
         dense = made.strides if made.dense else row_strides(made.shape, made.itemsize)
-        room = np.ndarray(made.shape, made.dtype, flat, 0, dense)
-        room[...] = draw(room)
+        buffer = np.ndarray(made.shape, made.dtype, flat, 0, dense)
+        buffer[...] = draw(buffer)
         if made.size:
             self._to_device(
                 made.relaid((made.size * made.itemsize,), (1,), 0, np.dtype(np.uint8)), flat, True
@@ -463,6 +465,7 @@ class Real(Rows):
     def blas(self) -> Any:
         """The device's matrix products. RuntimeError where cuBLAS is not installed."""
         if self._blas is None:
+            # cuBLAS loads with the first product
             from rushlight._engine.devices.cuda.driver.blas import Products
 
             self.enter()

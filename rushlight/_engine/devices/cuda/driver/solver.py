@@ -54,7 +54,7 @@ LOWER, UPPER = 0, 1
 PLAIN, TRANSPOSED = 0, 1
 
 
-class Stand:
+class Override:
     """Which library is used, cuSOLVER if None: tests put an imitation here."""
 
     library: Any = None
@@ -97,7 +97,7 @@ class Solver:
     """A device's cuSOLVER. RuntimeError where it is not installed."""
 
     def __init__(self, device: Any) -> None:
-        self.device, self.library = device, _installed() if Stand.library is None else Stand.library
+        self.device, self.library = device, _installed() if Override.library is None else Override.library
         handle = _PTR()
         self._checked("Create", ctypes.byref(handle))
         self.handle = handle.value

@@ -58,7 +58,7 @@ def _of_whole(name: str) -> Callable[[str, Lane, Lane], Lane]:
         kind, extend = a.kind, "zext" if unsigned(d) else "sext"
         given = [x if kind == "i64" else x.cast(extend, "i64") for x in (a, b)]
         full = f"u{name}" if unsigned(d) and name == "whole_pow" else name
-        found = a.f.scalars(full, *given)
+        found = a.function.scalars(full, *given)
         return found if kind == "i64" else found.cast("trunc", kind)
 
     return emit
@@ -75,8 +75,8 @@ def _whole(emit: Callable[..., Lane]) -> Emitter:
 def _wide(name: str, *x: Lane) -> Lane:
     """A function of device_math's of doubles; of floats, rounded once."""
     if x[0].kind == "double":
-        return x[0].f.scalars(name, *x)
-    return x[0].f.scalars(name, *[o.cast("fpext", "double") for o in x]).cast("fptrunc", "float")
+        return x[0].function.scalars(name, *x)
+    return x[0].function.scalars(name, *[o.cast("fpext", "double") for o in x]).cast("fptrunc", "float")
 
 
 def _special(name: str) -> Emitter:
@@ -99,7 +99,7 @@ def _polygamma(d: str, arg: Any, x: Lane) -> Lane | None:
         return _wide("trigamma" if arg else "digamma", x)
     wide = x if x.kind == "double" else x.cast("fpext", "double")
     sign = -1.0 if arg % 2 == 0 else 1.0
-    found = wide.f.scalars("zeta", wide.other(float(arg + 1)), wide) * (sign * math.factorial(arg))
+    found = wide.function.scalars("zeta", wide.other(float(arg + 1)), wide) * (sign * math.factorial(arg))
     return found if x.kind == "double" else found.cast("fptrunc", "float")
 
 

@@ -47,7 +47,7 @@ _WINDOW, _SHIFT = 96, 94
 
 def _turned(x: Lane) -> tuple[Lane, Lane]:
     """A double as k pi/2 + r: (r, k modulo 4 as a double), to rounding for |x| < 2^45."""
-    f, r, turns = x.f, x, x.other(0.0)
+    f, r, turns = x.function, x, x.other(0.0)
     for _ in range(2):
         n = f.intrinsic("llvm.rint", r * (2 / math.pi))
         for part in _HALF_PI:
@@ -60,7 +60,7 @@ def _turned_float(x: Lane) -> tuple[Lane, Lane]:
     """The same of any float32: exactly, by integers (after Payne and Hanek). x: not below 4, as the lanes are
     that come here.
     """
-    f = x.f
+    f = x.function
     bits = f.op(f"extractelement {x.cast('bitcast', 'i32')!r}, i64 0")
     exponent = f.op(f"and i32 {f.op(f'lshr i32 {bits}, 23')}, 255")
     mantissa = f.op(f"or i32 {f.op(f'and i32 {bits}, 8388607')}, 8388608")
@@ -115,7 +115,7 @@ def _circular(kind: str) -> Callable[[Lane], Lane]:
 
 def _fmod(x: Lane, y: Lane) -> Lane:
     """The remainder of doubles, exactly: quotients of at most 50 bits are taken off, one after the other."""
-    f = x.f
+    f = x.function
     f.module.declare("@llvm.fma.f64", "declare double @llvm.fma.f64(double, double, double)")
     f.module.declare("@llvm.trunc.f64", "declare double @llvm.trunc.f64(double)")
     divisor = f.op(f"extractelement {y.abs()!r}, i64 0")
@@ -172,7 +172,7 @@ def _nextafter(x: Lane, y: Lane) -> Lane:
     bits = x.cast("bitcast", whole)
     up = (x < y).compare("eq", x > 0.0)
     moved = up.where(bits + 1, bits - 1).cast("bitcast", x.kind)
-    least = x.f.const(whole, 1).cast("bitcast", x.kind).copysign(y)
+    least = x.function.const(whole, 1).cast("bitcast", x.kind).copysign(y)
     found = x.equal(y).where(y, x.equal(0.0).where(least, moved))
     return (x.is_nan() | y.is_nan()).where(found.other(float("nan")), found)
 
@@ -234,7 +234,7 @@ def _pow(x: Lane, y: Lane) -> Lane:
 
 
 def _special_powers(x: Lane, y: Lane, z: Lane) -> Lane:
-    f, size, endless = x.f, x.abs(), float("inf")
+    f, size, endless = x.function, x.abs(), float("inf")
     z = (size.equal(0.0) | size.equal(endless)).where((y < 0.0).where(1 / size, size), z)
     whole = f.intrinsic("llvm.trunc", y)
     half = whole * 0.5
@@ -251,12 +251,12 @@ def _special_powers(x: Lane, y: Lane, z: Lane) -> Lane:
 
 
 def _scalar(x: Lane) -> str:
-    return x.f.op(f"extractelement {x!r}, i64 0")
+    return x.function.op(f"extractelement {x!r}, i64 0")
 
 
 def _whole_pow(a: Lane, b: Lane, signed: bool = True) -> Lane:
     """By squares; to a negative power 0, but for 1 and -1."""
-    f = a.f
+    f = a.function
     count = (b < 0).where(0, b) if signed else b
     base, left, total = f.var(_scalar(a)), f.var(_scalar(count)), f.var("1")
     with f.endless() as done:
@@ -276,7 +276,7 @@ def _whole_pow(a: Lane, b: Lane, signed: bool = True) -> Lane:
 
 
 def _gcd(a: Lane, b: Lane) -> Lane:
-    f = a.f
+    f = a.function
     one, two = (f.var(_scalar((x < 0).where(0 - x, x))) for x in (a, b))
     with f.endless() as done:
         x, y = one.get(), two.get()

@@ -67,7 +67,11 @@ class Number(_Mixin, Symbolic):  # type: ignore[misc]
         """An operand beside this one, as a Lane."""
         if isinstance(x, Number):
             return x.lane
-        return self.lane.f.const("i1", x) if isinstance(x, bool) else self.lane.f.const("double", float(x))
+        return (
+            self.lane.function.const("i1", x)
+            if isinstance(x, bool)
+            else self.lane.function.const("double", float(x))
+        )
 
     def called(self, name: str) -> Number:
         return Number(EMITTERS[name]("float64", self.lane))
@@ -110,7 +114,7 @@ def _steps(
     start: Sequence[Number], step: Callable[..., tuple[Sequence[Number], Number]], most: float
 ) -> list[Number]:
     """Values that `step` changes, told the number of the step from 1 on, until it says that it is enough."""
-    f = start[0].lane.f
+    f = start[0].lane.function
 
     def scalar(x: Any) -> str:
         return f.op(f"extractelement {x.lane!r}, i64 0")

@@ -102,8 +102,8 @@ def _by_parts(
     made = out
     if made is None:
         outlines = [backend.outline(a) for a in arrays if a.__class__ is DeviceArray]
-        room = result_memory(outlines, result, ()) if outlines else None
-        made = backend.empty(shape, result, None if room is None else room.strides, poison=False)
+        memory = result_memory(outlines, result, ()) if outlines else None
+        made = backend.empty(shape, result, None if memory is None else memory.strides, poison=False)
     parts = complexes.lowered(meaning)
     into(backend, parts, complexes.every(arrays), complexes.split(made), what)
     return made
@@ -139,8 +139,8 @@ def _planned(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any
         raise NotServed("a result of another shape")
     target, strides = out, None
     if out is None:
-        room = result_memory([backend.outline(a) for a in there], result, ()) if there else None
-        strides = None if room is None else room.strides
+        memory = result_memory([backend.outline(a) for a in there], result, ()) if there else None
+        strides = None if memory is None else memory.strides
         steps = row_strides(shape, np.dtype(result).itemsize) if strides is None else strides
         target = DeviceArray(backend, None, 0, shape, steps, np.dtype(result))
     if 0 in shape:

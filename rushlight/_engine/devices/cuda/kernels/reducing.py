@@ -25,7 +25,7 @@ from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module, literal
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.emit.scalar_code import item_size, load, result, storage_kind, store
+from rushlight._engine.kernels.emit.scalar_code import item_size, load, result, storage_kind, store, widen
 from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.loops.row_plan import combine, first_lane, identity, wide
 
@@ -61,24 +61,24 @@ class _Reduction:
         self.how, self.mapped, self.finish, self.block = how, mapped, finish, block
         ((_, self.source),) = mapped.inputs
         # Sums of float32 are kept in double precision: memory is what a reduction waits for.
-        self.d = "bool" if how in ("any", "all") else wide(how, mapped.types()[mapped.outputs[0]])
-        for d in (self.source, self.d, *mapped.out_dtypes):
+        self.dtype = "bool" if how in ("any", "all") else wide(how, mapped.types()[mapped.outputs[0]])
+        for d in (self.source, self.dtype, *mapped.out_dtypes):
             storage_kind(d)
-        if self.d not in LLVM:
-            raise Unsupported(f"computing in {self.d}")
+        if self.dtype not in LLVM:
+            raise Unsupported(f"computing in {self.dtype}")
         self.kept, self.reduced = [f"%k{i}" for i in range(kept)], [f"%r{i}" for i in range(reduced)]
         numbers = ["outs", "n", "parts", "chunk", "count"]
         numbers += [f"k{i}" for i in range(kept)] + [f"ks{i}" for i in range(kept)]
         numbers += [f"r{i}" for i in range(reduced)] + [f"rs{i}" for i in range(reduced)]
         self.module = Module(fma=True)
-        self.f: Thread = TARGETS[target](self.module, "kernel", ["p0", "p1"], numbers)
+        self.function: Thread = TARGETS[target](self.module, "kernel", ["p0", "p1"], numbers)
 
     def text(self) -> tuple[str, int]:
         """The module."""
-        f = self.f
+        f = self.function
         f.begin()
         if self.block:
-            self.me, self.threads, self.room = f.special("tid"), f.special("ntid"), f.shared("i64", WARP)
+            self.me, self.threads, self.shared = f.special("tid"), f.special("ntid"), f.shared("i64", WARP)
             first, step = f.special("ctaid"), f.special("nctaid")
         else:
             first, step = f.place()
@@ -91,53 +91,53 @@ class _Reduction:
         return self.module.text(), f.barriers
 
     def _one_result(self, i: str) -> None:
-        f, kind = self.f, LLVM[self.d]
+        f, kind = self.function, LLVM[self.dtype]
         out = f.i64("udiv", i, "%parts")
         part = f.i64("sub", i, f.i64("mul", out, "%parts"))
         base = f.at("%p0", offset_of(f, decomposed(f, out, self.kept), [f"%ks{k[2:]}" for k in self.kept]))
         start = f.i64("mul", part, "%chunk")
         end = self._least(f.i64("add", start, "%chunk"), "%n")
-        total = f.var(literal(kind, identity(self.how, self.d)), kind)
+        total = f.var(literal(kind, identity(self.how, self.dtype)), kind)
         begin = f.i64("add", start, self.me) if self.block else start
         with strided(f, begin, self.threads if self.block else "1", end) as j:
             place = f.at(
                 base, offset_of(f, decomposed(f, j, self.reduced), [f"%rs{r[2:]}" for r in self.reduced])
             )
-            total.set(one(f, combine(self.how, self.d, f.splat(kind, total.get()), self._element(place))))
+            total.set(one(f, combine(self.how, self.dtype, f.splat(kind, total.get()), self._element(place))))
         found = total.get()
         if self.block:
-            found = across(f, self.how, self.d, found, self.me, self.threads, self.room)
+            found = across(f, self.how, self.dtype, found, self.me, self.threads, self.shared)
             with f.when(f.i64("icmp eq", self.me, 0)):
                 self._store(i, f.splat(kind, found))
         else:
             self._store(i, f.splat(kind, found))
 
     def _least(self, a: str, b: str) -> str:
-        return self.f.op(f"select i1 {self.f.i64('icmp slt', a, b)}, i64 {a}, i64 {b}")
+        return self.function.op(f"select i1 {self.function.i64('icmp slt', a, b)}, i64 {a}, i64 {b}")
 
     def _element(self, place: str) -> Lane:
-        f, types = self.f, self.mapped.types()
+        f, types = self.function, self.mapped.types()
         body = ThreadBody(f, self.mapped, types)
         for node in types:
             if node.op == "in":
                 body.give(node, load(f, place, self.source))
         body.compute(self.mapped.outputs)
         root = self.mapped.outputs[0]
-        return convert(body.values[root], types[root], self.d)
+        return convert(body.values[root], types[root], self.dtype)
 
     def _store(self, i: str, value: Lane) -> None:
-        f, meaning = self.f, self.finish
+        f, meaning = self.function, self.finish
         to = self.mapped.out_dtypes[0] if meaning is None else meaning.out_dtypes[0]
         place = f.at("%p1", f.i64("mul", i, item_size(to)))
         if meaning is None:
-            kind, register = first_lane(f, convert(value, self.d, _computed(to)), to)
+            kind, register = first_lane(f, convert(value, self.dtype, _computed(to)), to)
             f.store(kind, register, place)
             return
         types = meaning.types()
         body = ThreadBody(f, meaning, types)
         for node in types:
             if node.op == "in" and node.arg == "combined":
-                body.give(node, convert(value, self.d, types[node]))
+                body.give(node, convert(value, self.dtype, types[node]))
             elif node.op == "in":
                 kind = LLVM[types[node]]
                 body.give(node, f.splat(kind, f.op(f"sitofp i64 %count to {kind}")))
@@ -190,8 +190,6 @@ def first_of(how: str, of: str, kept: int, target: str) -> tuple[str, int]:
 
 def wins(f: Thread, how: str, of: str, new: str, old: str) -> str:
     """Whether a stored value is before another, not equal to it."""
-    from rushlight._engine.kernels.emit.scalar_code import widen
-
     kind = storage_kind(of)
     a, b = (widen(f.splat(kind, x), of) for x in (new, old))
     if a.kind in ("float", "double"):

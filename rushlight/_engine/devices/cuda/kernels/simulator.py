@@ -105,22 +105,16 @@ class Kernel:
         """
         given = [*pointers, *[n - (1 << 64) if n >= 1 << 63 else n for n in numbers]]
         arguments = (ctypes.c_int64 * max(len(given), 1))(*given)
-        room: tuple[Any, ...] = ()
+        buffers: tuple[Any, ...] = ()
         if self.barriers:
             if threads % WARP:
                 raise ValueError(
                     f"a block of threads that wait for each other has whole warps, not {threads}"
                 )
-            sizes = (
-                threads * _SLOTS,
-                threads * _CONTEXT,
-                threads * _STACK,
-                threads * EXCHANGED,
-                _SHARED,
-                _CONTEXT,
-            )
-            room = tuple(ctypes.create_string_buffer(size + 64) for size in sizes)
-        places = [-(-ctypes.addressof(r) // 64) * 64 for r in room]
+            sizes = (threads * _SLOTS, threads * _CONTEXT, threads * _STACK, threads * EXCHANGED)
+            sizes += _SHARED, _CONTEXT
+            buffers = tuple(ctypes.create_string_buffer(size + 64) for size in sizes)
+        places = [-(-ctypes.addressof(r) // 64) * 64 for r in buffers]
         torn = self._run(ctypes.addressof(arguments), blocks, threads, int(turned), *places)
         if torn:
             raise RuntimeError(

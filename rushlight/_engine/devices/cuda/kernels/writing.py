@@ -123,12 +123,12 @@ class _Pointwise:
             *(["failed"] if checked else []),
         ]
         self.module = Module(fma=True)
-        self.f: Thread = TARGETS[target](self.module, "kernel", pointers, numbers, width)
+        self.function: Thread = TARGETS[target](self.module, "kernel", pointers, numbers, width)
         self.nodes = {n.arg: n for n in self.types if n.op == "in"}
 
     def text(self) -> tuple[str, int]:
         """(the module, its barriers)."""
-        f = self.f
+        f = self.function
         f.begin()
         first, step = f.place()
         self.body = ThreadBody(f, self.meaning, self.types)
@@ -149,7 +149,7 @@ class _Pointwise:
 
     def _element(self, i: str) -> None:
         """What a thread does with element number i."""
-        f, body, nodes, meaning = self.f, self.body, self.nodes, self.meaning
+        f, body, nodes, meaning = self.function, self.body, self.nodes, self.meaning
         coordinates = decomposed(f, i, [f"%d{axis}" for axis in range(self.rank)])
         places = _places(f, i, coordinates, self.storage, f.width)
         for name, axis in self.axes:
@@ -185,7 +185,7 @@ class ThreadBody(Body):
         return super()._node(node)
 
     def _fetched(self, storage: str, base: Lane, index: Lane) -> Lane:
-        f, kind = self.f, storage_kind(storage)
+        f, kind = self.function, storage_kind(storage)
         at = base + index * (BITS[kind] // 8)
         place = f.op(f"inttoptr i64 {f.op(f'extractelement {at!r}, i64 0')} to ptr")
         return widen(f.splat(kind, f.load(kind, place)), storage)
@@ -281,8 +281,8 @@ def _warp(f: Thread, how: str, d: str, value: str) -> str:
     return value
 
 
-def across(f: Thread, how: str, d: str, value: str, me: str, threads: str, room: str) -> str:
-    """One value of the block's threads: of each warp by exchange, then of the warps, in `room`."""
+def across(f: Thread, how: str, d: str, value: str, me: str, threads: str, shared: str) -> str:
+    """One value of the block's threads: of each warp by exchange, then of the warps, in `shared`."""
     kind = LLVM[d]
     stored = "i8" if kind == "i1" else kind
     value = _warp(f, how, d, value)
@@ -290,10 +290,10 @@ def across(f: Thread, how: str, d: str, value: str, me: str, threads: str, room:
     f.barrier()  # readers of the last reduction are through
     with f.when(f.i64("icmp eq", lane, 0)):
         given = f.op(f"zext i1 {value} to i8") if kind == "i1" else value
-        f.store(stored, given, room, f.i64("mul", warp, 8))
+        f.store(stored, given, shared, f.i64("mul", warp, 8))
     f.barrier()
     inside = f.i64("icmp ult", lane, f.i64("lshr", threads, 5))
-    found = f.load(stored, room, f.i64("mul", lane, 8))
+    found = f.load(stored, shared, f.i64("mul", lane, 8))
     found = f.op(f"trunc i8 {found} to i1") if kind == "i1" else found
     nothing = literal(kind, identity(how, d))
     return _warp(f, how, d, f.op(f"select i1 {inside}, {kind} {found}, {kind} {nothing}"))
@@ -327,16 +327,18 @@ class _Rows:
         count = len(self.storage)
         numbers = ["rows", "n", *[f"s{k}" for k in range(count)], *[f"x_{name}" for name in self.given]]
         self.module = Module(fma=True)
-        self.f: Thread = TARGETS[target](self.module, "kernel", [f"p{k}" for k in range(count)], numbers)
+        self.function: Thread = TARGETS[target](
+            self.module, "kernel", [f"p{k}" for k in range(count)], numbers
+        )
         self.known: dict[Expr, Lane] = {}
         self.bases: list[str] = []
 
     def text(self) -> tuple[str, int]:
         """The module."""
-        f = self.f
+        f = self.function
         f.begin()
         self.me, self.threads = f.special("tid"), f.special("ntid")
-        self.room = f.shared("i64", WARP)
+        self.shared = f.shared("i64", WARP)
         first, blocks = f.special("ctaid"), f.special("nctaid")
         f.mark_early()
         with strided(f, first, blocks, "%rows") as row:
@@ -351,7 +353,7 @@ class _Rows:
 
     def _body(self, nodes: Sequence[Expr]) -> Body:
         """A body that knows what does not vary along the row."""
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         body = ThreadBody(f, self.meaning, plan.types)
         for node in nodes:
             if node in self.known:
@@ -377,7 +379,7 @@ class _Rows:
 
     def _along(self, roots: Sequence[Expr], i: str) -> Body:
         """A body of what varies, at place i of the row."""
-        f, nodes = self.f, within(roots)
+        f, nodes = self.function, within(roots)
         body = self._body(nodes)
         for node in nodes:
             if node.op == "in" and self.plan.varies[node]:
@@ -390,7 +392,7 @@ class _Rows:
         return body
 
     def _reduce(self, reductions: Sequence[Expr]) -> None:
-        f, plan = self.f, self.plan
+        f, plan = self.function, self.plan
         dtypes = [element(plan, x) for x in reductions]
         totals = [
             f.var(literal(LLVM[d], identity(x.arg, d)), LLVM[d])
@@ -403,11 +405,11 @@ class _Rows:
                 value = convert(body.values[root], plan.types[root], d)
                 total.set(one(f, combine(x.arg, d, f.splat(LLVM[d], total.get()), value)))
         for x, d, total in zip(reductions, dtypes, totals, strict=True):
-            whole = across(f, x.arg, d, total.get(), self.me, self.threads, self.room)
+            whole = across(f, x.arg, d, total.get(), self.me, self.threads, self.shared)
             self.known[x] = convert(f.splat(LLVM[d], whole), d, plan.types[x])
 
     def _store(self) -> None:
-        f, plan, meaning, ins = self.f, self.plan, self.meaning, len(self.names)
+        f, plan, meaning, ins = self.function, self.plan, self.meaning, len(self.names)
         if plan.out_vectors:
             outputs = [meaning.outputs[o] for o in plan.out_vectors]
             with strided(f, self.me, self.threads, "%n") as i:

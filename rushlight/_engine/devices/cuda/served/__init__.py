@@ -51,6 +51,7 @@ def names() -> set[str]:
 
 def call(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Any:
     """A function of NumPy's on the device's arrays."""
+    # a circle: the families import this package
     from rushlight._engine.devices.cuda.served import functions
 
     served = functions.FUNCTIONS.get(function)
@@ -63,6 +64,7 @@ def call(backend: Any, function: Callable[..., Any], args: Sequence[Any], named:
 
 def write(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> None:
     """A function of NumPy's that writes into an array of the device."""
+    # a circle: the families import this package
     from rushlight._engine.devices.cuda.served import functions
 
     if function is np.ndarray.__setitem__:
@@ -76,6 +78,7 @@ def write(backend: Any, function: Callable[..., Any], args: Sequence[Any], named
     elif function is np.copyto:
         assign(backend, args[0], args[1], **named)
     elif function is advanced_indexing.write:
+        # a circle: the families import this package
         from rushlight._engine.devices.cuda.served import selecting
 
         selecting.write(backend, *args, **named)
@@ -94,7 +97,7 @@ def assign(backend: Any, target: Any, value: Any, casting: str = "same_kind", wh
         if host.size == 1:
             value = host.reshape(()).astype(target.dtype)
         else:
-            room = backend.empty(host.shape, target.dtype, poison=False)
-            backend.copy(room, host.astype(target.dtype), False, False)
-            value = room
+            buffer = backend.empty(host.shape, target.dtype, poison=False)
+            backend.copy(buffer, host.astype(target.dtype), False, False)
+            value = buffer
     launches.convert(backend, target, value)

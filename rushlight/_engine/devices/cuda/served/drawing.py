@@ -204,8 +204,8 @@ def _multinomial(
         totals = ordering.ROWS["cumsum"](backend, weights, -1, dt.float64)
         shares = functions.ufunc(backend, np.divide, (totals, totals[..., -1:]), {})
         return selecting.search(backend, shares, u, False, False)
-    room = backend.empty(weights.shape, weights.dtype, None, poison=False)
-    q = draws.ROWS["exponential"](backend, room, 1.0, generator)
+    buffer = backend.empty(weights.shape, weights.dtype, None, poison=False)
+    q = draws.ROWS["exponential"](backend, buffer, 1.0, generator)
     ratio = functions.ufunc(backend, np.divide, (weights, q), {})
     if count == 1:
         return first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
@@ -241,9 +241,9 @@ def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> 
     if backend.simulated or like.dtype.kind != "f":
         raise NotServed("numbers of this dtype")
     shape = np.broadcast_shapes(getattr(mean, "shape", ()), getattr(std, "shape", ()))
-    room = backend.empty(shape, like.dtype, None, poison=False)
+    buffer = backend.empty(shape, like.dtype, None, poison=False)
     spread = 1.0 if std.__class__ is DeviceArray else float(std)
-    made = draws.ROWS["normal_fill"](backend, room, 0.0, spread, generator)
+    made = draws.ROWS["normal_fill"](backend, buffer, 0.0, spread, generator)
     if std.__class__ is DeviceArray:
         made = functions.ufunc(backend, np.multiply, (made, std), {})
     return functions.ufunc(backend, np.add, (made, mean), {})

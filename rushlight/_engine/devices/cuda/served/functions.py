@@ -116,6 +116,7 @@ def _reduced(how: str) -> Callable[..., Any]:
         out: Any = None,
         keepdims: bool = False,
     ) -> DeviceArray:
+        # a circle, if that file is loaded first: it converts by this one
         from rushlight._engine.devices.cuda.served import reductions
 
         if out is not None or a.dtype.kind == "c" or (not a.size and how in ("max", "min")):

@@ -84,13 +84,13 @@ def _scanned(backend: Any, how: str, a: DeviceArray, made: DeviceArray, d: int) 
         return
     whole = n // CHUNK * CHUNK
     before = (slice(None),) * d
-    head, room = (_cut(x[(*before, slice(whole))], d) for x in (a, made))
-    _scan_lines(backend, how, head, room, d + 1)
-    ends = room[(*before, slice(None), CHUNK - 1)]
+    head, scanned = (_cut(x[(*before, slice(whole))], d) for x in (a, made))
+    _scan_lines(backend, how, head, scanned, d + 1)
+    ends = scanned[(*before, slice(None), CHUNK - 1)]
     sums = backend.empty(ends.shape, made.dtype, None, poison=False)
     _scanned(backend, how, ends, sums, d)
     function = {"add": np.add, "mul": np.multiply, "logaddexp": np.logaddexp}[how]
-    later = room[(*before, slice(1, None))]
+    later = scanned[(*before, slice(1, None))]
     part = sums[(*before, slice(-1), None)]
     functions.ufunc(backend, function, (later, part), {"out": (later,)})
     if whole < n:

@@ -47,6 +47,7 @@ def reduce(
     work = "bool" if how in ("any", "all") else dt.opmath(compute).name
     mapped = _mapped(reducer.meaning.map, given, given if how in ("any", "all") else work)
     if how not in ("any", "all") and given != compute.name:
+        # a circle, if that file is loaded first: it reduces by this one
         from rushlight._engine.devices.cuda.served.functions import as_dtype
 
         a = as_dtype(backend, a, compute.np)
@@ -179,9 +180,9 @@ def first_of(backend: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceAr
     parts = _parts(backend, outs, n, False)
     chunk = -(-n // parts)
     parts = -(-n // chunk)
-    room = shape if parts == 1 else (*shape, parts)
-    values = backend.empty(room, a.dtype, None, poison=False)
-    places = backend.empty(room, np.dtype(np.int64), None, poison=False)
+    partial_shape = shape if parts == 1 else (*shape, parts)
+    values = backend.empty(partial_shape, a.dtype, None, poison=False)
+    places = backend.empty(partial_shape, np.dtype(np.int64), None, poison=False)
     dims = _dims(a, kept)
     source = Source(
         reducing.first_of, (how, dt.from_numpy_dtype(a.dtype).name, len(dims)), 3, 5 + 2 * len(dims)
@@ -191,6 +192,7 @@ def first_of(backend: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceAr
     backend.launch(source, backend.grid(outs * parts), (a,), (values, places), numbers, f"arg{how}")
     if parts == 1:
         return values, places
+    # few reductions are cut in parts
     from rushlight._engine.devices.cuda.served import indexing
 
     best, which = first_of(backend, how, values, len(shape))

@@ -13,7 +13,7 @@ from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import launches, many
 from rushlight._engine.devices.cuda.kernels.sources import Source
-from rushlight._engine.kernels.loops.multi_tensor import Multi
+from rushlight._engine.kernels.loops.multi_tensor import MultiTensorUpdate
 
 # How many tensors a launch updates.
 MOST = 16
@@ -30,7 +30,7 @@ def step(
 
     again: of a graph's replays, each of which has numbers of its own: the kernel reads them on the device.
     """
-    if not isinstance(kernel, Multi):
+    if not isinstance(kernel, MultiTensorUpdate):
         raise NotServed("a step of this kind")
     scalars: list[Any] = [np.asarray(n, np.float64) for n in numbers]
     memory = None
@@ -50,7 +50,11 @@ def step(
 
 
 def _in_batches(
-    backend: Any, kernel: Multi, arrays: Sequence[Sequence[DeviceArray]], scalars: Sequence[Any], memory: Any
+    backend: Any,
+    kernel: MultiTensorUpdate,
+    arrays: Sequence[Sequence[DeviceArray]],
+    scalars: Sequence[Any],
+    memory: Any,
 ) -> bool:
     """Update tensors by launches for MOST of them; whether their layouts allow it.
 

@@ -437,8 +437,8 @@ class DemultiplexerIterDataPipe(_Pipe):
                 )
             return (place,)
 
-        return [_Child(_shared, i) for _shared in [_Shared(datapipe, num_instances, buffer_size, of)]
-                for i in range(num_instances)]  # fmt: skip
+        shared = _Shared(datapipe, num_instances, buffer_size, of)
+        return [_Child(shared, i) for i in range(num_instances)]
 
 
 # The short names.

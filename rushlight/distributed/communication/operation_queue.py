@@ -28,10 +28,12 @@ _abandoned: list[Any] = []  # operations given up: MPI may still write to their 
 class Operation:
     """One collective or transfer. `number`: which of its group; `note`: dtype and shape, for messages."""
 
-    def __init__(self, lane: Lane, name: str, number: int, steps: Steps, note: Callable[[], str]) -> None:
-        self.lane, self.name, self.number, self.steps, self.note = lane, name, number, steps, note
-        self.ranks, self.patience = lane.ranks, 0.0  # who takes part; how long one may have left
-        self.timeout, self.eager = lane.timeout, 0.002  # for how long it is tested without sleeping
+    def __init__(
+        self, queue: OperationQueue, name: str, number: int, steps: Steps, note: Callable[[], str]
+    ) -> None:
+        self.queue, self.name, self.number, self.steps, self.note = queue, name, number, steps, note
+        self.ranks, self.patience = queue.ranks, 0.0  # who takes part; how long one may have left
+        self.timeout, self.eager = queue.timeout, 0.002  # for how long it is tested without sleeping
         self.finished = False
         self.error: BaseException | None = None
         self.then: list[Callable[[], None]] = []
@@ -44,9 +46,9 @@ class Operation:
         """Do it all; what goes wrong is kept in `error`."""
         try:
             for request in self.steps:
-                self.lane.settle(self, request)
+                self.queue.settle(self, request)
         except Exception as error:
-            self.error = self.lane.explained(self, error)
+            self.error = self.queue.explained(self, error)
             _abandoned.append(self)
         except BaseException as error:
             self.error = error
@@ -57,23 +59,23 @@ class Operation:
 
     def finish(self) -> None:
         """Mark it as over and call who waits."""
-        with self.lane.bell:
+        with self.queue.bell:
             self.finished = True
             actions, self.then = self.then, []
-            self.lane.bell.notify_all()
+            self.queue.bell.notify_all()
         for action in actions:
             action()
 
     def whenever_over(self, action: Callable[[], None]) -> None:
         """Call the action once this is over, or now."""
-        with self.lane.bell:
+        with self.queue.bell:
             if not self.finished:
                 self.then.append(action)
                 return
         action()
 
 
-class Lane:
+class OperationQueue:
     """The operations of one group, first in first out."""
 
     def __init__(self, group: str, ranks: list[int], watch: Watch, timeout: float) -> None:
@@ -95,7 +97,7 @@ class Lane:
         background: bool,
         timeout: timedelta | None = None,
     ) -> Operation:
-        """Enter an operation; with `background` the lane's thread runs it if nobody waits for it before."""
+        """Enter an operation; with `background` the queue's thread runs it if nobody waits for it before."""
         with self.bell:
             self.number += 1
             operation = Operation(self, name, self.number, steps, note)
@@ -129,7 +131,7 @@ class Lane:
             self.current, self.last = None, f"{operation.name} #{operation.number}"
 
     def finish(self, operation: Operation) -> None:
-        """Run everything up to the operation, or wait until the lane's thread has."""
+        """Run everything up to the operation, or wait until the queue's thread has."""
         while not operation.finished:
             with self._running:
                 if not operation.finished:
@@ -142,7 +144,7 @@ class Lane:
             self.bell.notify_all()
 
     def settle(self, operation: Operation, request: Request) -> None:
-        """Move a request on until it is over: RankFailure, or DistBackendError after the lane's timeout."""
+        """Move a request on until it is over: RankFailure, or DistBackendError after the queue's timeout."""
         test, watch = request.Test, self.watch
         for _ in range(20):
             if test():
@@ -191,7 +193,7 @@ class Lane:
         )
 
 
-class Transfers(Lane):
+class Transfers(OperationQueue):
     """Sending and receiving between two ranks: begun at once, in no order, moved on by who waits."""
 
     def submit(

@@ -1,0 +1,86 @@
+"""torch._dynamo.utils: what programs and their tests ask by this name."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from typing import Any
+
+from rushlight import Tensor, allclose
+from rushlight._dynamo import config
+from rushlight.nn import ParameterList
+
+# Kept for programs that read or clear it; compile() counts by rushlight.explain.
+counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+
+def same(
+    ref: Any, res: Any, fp64_ref: Any = None, *, tol: float = 1e-4, equal_nan: bool = False, **ways: Any
+) -> bool:
+    """Whether two results agree: nested lists, tuples and dicts, tensors to a relative `tol`, dtypes too.
+
+    fp64_ref and ways (`cos_similarity`, `relax_numpy_equality`, ...) are PyTorch's; they change nothing.
+    """
+    if isinstance(ref, (list, tuple, deque, ParameterList)):
+        return (
+            isinstance(res, (list, tuple, deque, ParameterList))
+            and len(ref) == len(res)
+            and all(same(a, b, tol=tol, equal_nan=equal_nan) for a, b in zip(ref, res, strict=True))
+        )
+    if isinstance(ref, dict):
+        return (
+            isinstance(res, dict)
+            and ref.keys() == res.keys()
+            and all(same(ref[key], res[key], tol=tol, equal_nan=equal_nan) for key in ref)
+        )
+    if isinstance(ref, Tensor):
+        return isinstance(res, Tensor) and _same_tensors(ref, res, tol, equal_nan)
+    if isinstance(ref, float):
+        return ref == res or abs(ref - res) <= tol * max(abs(ref), 1.0) or (ref != ref and res != res)
+    return type(ref) is type(res) and bool(ref == res)
+
+
+def _same_tensors(ref: Tensor, res: Tensor, tol: float, equal_nan: bool) -> bool:
+    if (ref.dtype, ref.shape, ref.is_sparse) != (res.dtype, res.shape, res.is_sparse):
+        return False
+    if ref.is_sparse:
+        ref, res = ref.to_dense(), res.to_dense()
+    if ref.is_floating_point() or ref.is_complex():
+        return allclose(ref, res, rtol=tol, atol=tol, equal_nan=equal_nan)
+    return ref.equal(res)
+
+
+def clone_input(x: Tensor, *, dtype: Any = None) -> Tensor:
+    """A copy of a leaf, or of another tensor without its graph, with its strides and requires_grad."""
+    made = x.detach().clone() if dtype is None else x.detach().to(dtype, copy=True)
+    return made.requires_grad_(x.requires_grad)
+
+
+def clone_inputs(example_inputs: dict[str, Any] | Iterable[Any]) -> Any:
+    """Copies of the tensors among a call's inputs, by name or in a list; other values as they are."""
+    if isinstance(example_inputs, dict):
+        return {name: _cloned(value) for name, value in example_inputs.items()}
+    return [_cloned(value) for value in example_inputs]
+
+
+def _cloned(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(clone_inputs(value))
+    return clone_input(value) if isinstance(value, Tensor) else value
+
+
+def is_parameter_freezing() -> bool:
+    """Whether compile() takes parameters for constants: never."""
+    return False
+
+
+def ifdynstaticdefault(count1: Any, count2: Any) -> Any:
+    """count1 where sizes are static by default (torch._dynamo.config), else count2."""
+    return count1 if config.assume_static_by_default else count2
+
+
+def istype(obj: object, allowed_types: Any) -> bool:
+    """Whether an object's class is this one, or one of these; a subclass is not."""
+    if isinstance(allowed_types, (tuple, list, set)):
+        return type(obj) in allowed_types
+    return type(obj) is allowed_types

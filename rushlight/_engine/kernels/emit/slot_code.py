@@ -1,0 +1,147 @@
+"""Machine code of builtins that fill and read the slots of Python objects (tensors/slots.py).
+
+`slots` names the byte offsets of an object's slots. A builtin's `self` is a tuple of what it needs beside its
+arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rushlight._engine.kernels.emit.llvm_ir import Function, Module
+from rushlight._engine.kernels.emit.python_builtins import called
+
+_POINTER = 8
+# Of an object: where its class stands.
+_CLASS = 8
+
+
+def _begin(module: Module, name: str) -> Function:
+    return Function(module, f"define ptr @{name}(ptr %self, ptr %args, i64 %n)")
+
+
+def _given(f: Function, count: int) -> list[str]:
+    return [f.load("ptr", "%args", _POINTER * k) for k in range(count)]
+
+
+def _own(f: Function, k: int) -> str:
+    """What stands at a place in `self`."""
+    return called(f, "PyTuple_GetItem", "ptr", "ptr %self", f"i64 {k}")
+
+
+def _null(f: Function, pointer: str) -> str:
+    return f.op(f"icmp eq ptr {pointer}, null")
+
+
+def _fail_if(f: Function, condition: str, drop: str = "") -> None:
+    """Let go of an object and give NULL: an exception is set."""
+    with f.when(condition):
+        if drop:
+            called(f, "Py_DecRef", "void", f"ptr {drop}")
+        f.emit("ret ptr null")
+        f.start(f.fresh("never"))
+
+
+def _set(f: Function, place: str, offset: int, value: str) -> None:
+    """Fill an empty slot."""
+    called(f, "Py_IncRef", "void", f"ptr {value}")
+    f.store("ptr", value, place, offset)
+
+
+def _instead(f: Function, place: str) -> None:
+    """Ask the function at self[1], where the first argument is no instance of the class at self[0]."""
+    cls = f.load("ptr", place, _CLASS)
+    known = called(f, "PyType_IsSubtype", "i32", f"ptr {cls}", f"ptr {_own(f, 0)}")
+    _ask_if(f, f.op(f"icmp eq i32 {known}, 0"))
+
+
+def _ask_if(f: Function, condition: str) -> None:
+    with f.when(condition):
+        asked = called(f, "PyObject_Vectorcall", "ptr", f"ptr {_own(f, 1)}", "ptr %args", "i64 1", "ptr null")
+        f.emit(f"ret ptr {asked}")
+        f.start(f.fresh("never"))
+
+
+def write_reader(module: Module, name: str, offset: int) -> None:
+    """read(object): what is in the slot; of an empty one self[1](object)."""
+    f = _begin(module, name)
+    (place,) = _given(f, 1)
+    _instead(f, place)
+    value = f.load("ptr", place, offset)
+    _ask_if(f, _null(f, value))
+    called(f, "Py_IncRef", "void", f"ptr {value}")
+    f.emit(f"ret ptr {value}")
+    f.finish()
+
+
+def write_writer(module: Module, name: str, offset: int) -> None:
+    """write(object, value): put it into the slot; gives the value."""
+    f = _begin(module, name)
+    place, value = _given(f, 2)
+    _instead(f, place)
+    old = f.load("ptr", place, offset)
+    _set(f, place, offset, value)
+    called(f, "Py_IncRef", "void", f"ptr {value}")
+    with f.when(f.op(f"icmp ne ptr {old}, null")):
+        called(f, "Py_DecRef", "void", f"ptr {old}")
+    f.emit(f"ret ptr {value}")
+    f.finish()
+
+
+def _made(f: Function, cls: str, values: Mapping[int, str], drop: str = "") -> str:
+    """An instance with these slots filled, by offset; without memory `drop` is let go, and the call fails."""
+    made = called(f, "PyType_GenericAlloc", "ptr", f"ptr {cls}", "i64 0")
+    _fail_if(f, _null(f, made), drop)
+    for offset, value in values.items():
+        _set(f, made, offset, value)
+    return made
+
+
+def write_maker(module: Module, name: str, given: Sequence[int], fixed: Sequence[int]) -> None:
+    """make(...): an instance of the class at self[0], its arguments in the slots at `given`, what follows the
+    class in `self` in those at `fixed`.
+    """
+    f = _begin(module, name)
+    values = dict(zip(given, _given(f, len(given)), strict=True))
+    values |= {offset: _own(f, k) for k, offset in enumerate(fixed, 1)}
+    f.emit(f"ret ptr {_made(f, _own(f, 0), values)}")
+    f.finish()
+
+
+def write_shell(module: Module, name: str, slots: Mapping[str, int]) -> None:
+    """shell(alive, kind, hidden): an untracked tensor, a weak reference to which is put into the list.
+
+    self: the class, None, 0.
+    """
+    f = _begin(module, name)
+    alive, kind, hidden = _given(f, 3)
+    cls, none, zero = (_own(f, k) for k in range(3))
+    values = {"_k": kind, "_g": none, "_i": zero, "_s": none, "_hidden": hidden}
+    made = _made(f, cls, {slots[slot]: value for slot, value in values.items()})
+    ref = called(f, "PyWeakref_NewRef", "ptr", f"ptr {made}", "ptr null")
+    _fail_if(f, _null(f, ref), made)
+    failed = called(f, "PyList_Append", "i32", f"ptr {alive}", f"ptr {ref}")
+    called(f, "Py_DecRef", "void", f"ptr {ref}")
+    _fail_if(f, f.op(f"icmp ne i32 {failed}, 0"), made)
+    f.emit(f"ret ptr {made}")
+    f.finish()
+
+
+def write_recorder(module: Module, name: str, slots: Mapping[str, int], result: int) -> None:
+    """record(tensor, class, next, saved): a node of that class, also in the tensor's slot at `result`, which
+    holds None.
+
+    self: a function that gives the next node's number, None.
+    """
+    f = _begin(module, name)
+    tensor, cls, following, saved = _given(f, 4)
+    number = called(f, "PyObject_CallNoArgs", "ptr", f"ptr {_own(f, 0)}")
+    _fail_if(f, _null(f, number))
+    values = {"next": following, "hooks": _own(f, 1), "saved": saved}
+    made = _made(f, cls, {slots[slot]: value for slot, value in values.items()}, number)
+    f.store("ptr", number, made, slots["seq"])
+    old = f.load("ptr", tensor, result)
+    _set(f, tensor, result, made)
+    called(f, "Py_DecRef", "void", f"ptr {old}")
+    f.emit(f"ret ptr {made}")
+    f.finish()

@@ -1,0 +1,125 @@
+"""What of a program is known before it runs: ops of constants, and ifs of known conditions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from rushlight.jit.program.ir import Block, Function, Node, Value, read, replace
+from rushlight.jit.program.memory import has_effect, immutable, remove, written_arguments
+from rushlight.jit.program.types import Type
+
+# Ops without a signature that are computed from constants alone.
+_FOLDED = frozenset(("prim::TupleIndex", "prim::unchecked_cast", "prim::EnumName", "prim::EnumValue"))
+# Containers that are constants when all that is in them is.
+_BUILT = frozenset(("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"))
+# What differs from call to call.
+_RANDOM = ("rand", "bernoulli", "multinomial", "normal", "poisson", "dropout", "rrelu", "empty", "binomial")
+
+
+def fold(block: Block, everything: bool = False) -> None:
+    """Compute what is known. Only numbers, text and None are, except with `everything`: tensors, too."""
+    for node in list(block.nodes):
+        for inner in node.blocks:
+            fold(inner, everything)
+        if node.kind == "prim::If" and is_constant(node.inputs[0]):
+            _take_branch(block, node)
+        elif _folds(node, everything):
+            _compute(block, node)
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a value is known."""
+    return value.node is not None and value.node.kind == "prim::Constant"
+
+
+def constant_of(value: Value) -> Any:
+    """What a constant is."""
+    node: Any = value.node
+    return node.attrs["value"]
+
+
+def _take_branch(block: Block, node: Node) -> None:
+    """Put the branch that is taken in the place of an if."""
+    chosen = node.blocks[0 if constant_of(node.inputs[0]) else 1]
+    place = block.nodes.index(node)
+    for inner in chosen.nodes:
+        inner.block = block
+    moved, chosen.nodes = chosen.nodes, []
+    results = list(chosen.ending.inputs)
+    block.nodes[place:place] = moved
+    for old, new in zip(node.outputs, results, strict=True):
+        new.hint = new.hint or old.hint
+        replace(old, new)
+    remove(node)
+
+
+def _folds(node: Node, everything: bool) -> bool:
+    """Whether a node's result is known and may stand for it."""
+    if len(node.outputs) != 1 or not node.inputs or not all(map(is_constant, node.inputs)):
+        return False
+    if not everything and not all(immutable(v.type) for v in (*node.inputs, *node.outputs)):
+        return False
+    if node.kind in _BUILT:
+        return everything and node.kind != "prim::DictConstruct"
+    if node.kind in _FOLDED:
+        return True
+    if node.schema is None or has_effect(node) or written_arguments(node) or node.blocks:
+        return False
+    name = node.kind.split("::")[1]
+    return not name.startswith(_RANDOM) and "generator" not in [p.name for p in node.schema.parameters]
+
+
+def _compute(block: Block, node: Node) -> None:
+    from rushlight.jit.program.execute import runner  # what it needs, jit, imports this file
+
+    made = Function("__torch__.known", [], None)
+    inputs = []
+    for value in node.inputs:
+        known = made.block.add("prim::Constant", (), [value.type], value=constant_of(value))
+        inputs.append(known.output)
+    copied = made.block.add(
+        node.kind, inputs, [node.output.type], schema=node.schema, place=node.place, **node.attrs
+    )
+    made.block.finish([copied.output])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = runner(made)()
+    except Exception:  # it fails when it runs, where the program may catch or never come to it
+        return
+    constant = Node("prim::Constant", [], attrs={"value": found}, block=block)
+    constant.outputs = [Value(node.output.type, constant, "")]
+    block.nodes[block.nodes.index(node)] = constant
+    replace(node.output, constant.output)
+    node.block, node.outputs = None, []
+    for value in set(node.inputs):
+        value.uses = [use for use in value.uses if use[0] is not node]
+
+
+def constant_before(node: Node, value: Any, t: Type, hint: str = "") -> Value:
+    """A new constant right before a node."""
+    found = node_before(node, "prim::Constant", [], t, value=value)
+    found.hint = hint
+    return found
+
+
+def node_before(
+    node: Node, kind: str, inputs: list[Value], t: Type, schema: Any = None, **attrs: Any
+) -> Value:
+    """A new node with one result right before another one."""
+    block: Any = node.block
+    made = Node(kind, [], attrs=attrs, schema=schema, place=node.place, block=block)
+    for value in inputs:
+        read(made, value)
+    made.outputs = [Value(t, made)]
+    block.nodes.insert(block.nodes.index(node), made)
+    return made.output
+
+
+def reread(node: Node, place: int, value: Value) -> None:
+    """Let one input of a node be another value."""
+    old = node.inputs[place]
+    old.uses = [use for use in old.uses if use != (node, place)]
+    node.inputs[place] = value
+    value.uses.append((node, place))

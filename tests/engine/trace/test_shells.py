@@ -1,0 +1,102 @@
+"""What machine code makes in place of classes is as they make it."""
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+import rushlight as torch
+from rushlight._engine.autograd.node import Node
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned
+from rushlight._engine.tensors import slots, tensor
+from rushlight._engine.tensors.storages.storage import Storage
+from rushlight._engine.trace import shells
+
+
+@pytest.fixture(params=["machine code", "Python"])
+def makers(request, monkeypatch):
+    if request.param == "Python":
+        monkeypatch.setattr(slots, "usable", lambda things: False)
+    return shells.makers.__wrapped__()
+
+
+def counts(*things):
+    return [sys.getrefcount(t) for t in things]
+
+
+def test_a_shell(makers):
+    alive, kind, hidden = [], torch.ones(2)._k, object()
+    before = counts(hidden)
+    made = makers.shell(alive, kind, hidden)
+    assert type(made) is torch.Tensor and made._k is kind and made._hidden is hidden
+    assert (made._g, made._i, made._s) == (None, 0, None) and made.__dict__ == {}
+    assert makers.peek(made) is None and [r() is made for r in alive] == [True]
+    assert gc.is_tracked(made) and weakref.getweakrefs(made) == alive
+    del made
+    assert alive[0]() is None and counts(hidden) == before
+
+
+def test_what_is_left_in_the_graph(makers):
+    t, of, saved = torch.ones(2), type("Made", (Node,), {"__slots__": ()}), object()
+    before = counts(saved)
+    first, second = (makers.record(t, of, (None, (1, 2)), saved) for _ in range(2))
+    assert type(first) is of and first.next == (None, (1, 2)) and first.saved is saved
+    assert first.hooks is None and second.seq == first.seq + 1 and t._g is second
+    del first, second
+    t._g = None
+    assert counts(saved) == before
+    kept = makers.keep(t, 3)
+    assert type(kept) is Versioned and kept.tensor is t and kept.version == 3
+    made = makers.save({"x": kept}, (1,), (2,), None)
+    assert type(made) is Saved and (made._shapes, made._kinds) == ((1,), (2,))
+    assert made._values == {"x": kept} and made._results is None and made._node is None
+
+
+def test_a_second_tensor_shares_the_storage(makers):
+    class Region:
+        shares = set()
+
+    alive, hidden = [], object()
+    made = makers.shell(alive, torch.ones(2)._k, hidden)
+    other, version = makers.second(Region, alive, 5, made._k, hidden, made)
+    assert other._s is made._s and type(made._s) is Storage and version == 0 and Region.shares == {5}
+    plain = Storage()
+    for name in Storage.__slots__[:-1]:
+        assert getattr(made._s, name) is getattr(plain, name), name
+
+
+def test_arrays_are_looked_at_without_asking(makers):
+    t = torch.ones(2)
+    assert makers.peek(t) is t._a
+
+
+@pytest.mark.skipif(not slots.usable([]), reason="there is no machine code")
+def test_properties_stand_for_the_array():
+    class Own(tensor.Tensor):
+        pass
+
+    asked = []
+
+    def answer(t, name):
+        asked.append(name)
+        raise AttributeError(name)
+
+    array = slots.asking(tensor.Tensor, tensor.ARRAY, "_a", answer)
+    for t in (torch.ones(2), torch.ones(2).as_subclass(Own)):
+        a = tensor.ARRAY.__get__(t)
+        before = counts(a)
+        assert array.__get__(t) is a
+        array.__set__(t, 5)
+        assert tensor.ARRAY.__get__(t) == 5
+        array.__set__(t, a)
+        assert counts(a) == before
+        array.__delete__(t)
+        with pytest.raises(AttributeError):
+            array.__get__(t)
+        array.__set__(t, a)
+    with pytest.raises(AttributeError):
+        array.fget("no tensor")
+    with pytest.raises(AttributeError):
+        array.fset("no tensor", 1)
+    assert asked == ["_a"] * 4
