@@ -219,7 +219,7 @@ def _run(
                     buffers[target] = g
                     heappush(heap, (place, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
-        results = g = e = None  # type: ignore[assignment]
+        results = g = e = None
 
 
 class _Leaves:

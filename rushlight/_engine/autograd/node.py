@@ -77,6 +77,7 @@ class Node:
     __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
+    place: Callable[[], Any]
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]

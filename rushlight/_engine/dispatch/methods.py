@@ -264,6 +264,8 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
+    if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype:
+        return self if args[0] is self._k.dtype else ROWS["_to_dtype"](self, args[0], None)
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
     where, dtype, copy, order = _to_arguments(args, kwargs)
     where = self._k.device if where is None else where

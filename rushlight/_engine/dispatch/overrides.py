@@ -115,7 +115,7 @@ def compile_callable(
         return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
 
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
-    return compile_function(
+    found = compile_function(
         f"{head}):\n{earlier}{_PASS.format(away=away, plain=plain, shown=shown, call=away[7:])}{body}",
         row.name + suffix,
         {
@@ -132,6 +132,8 @@ def compile_callable(
             "PLACE": place(row, direct),
         },
     )
+    setattr(direct, "short", found)  # for autocast (amp/casting.py)
+    return found
 
 
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
