@@ -476,7 +476,7 @@ class Real(Rows):
     def solver(self) -> Any:
         """The device's linear algebra. RuntimeError where cuSOLVER is not installed."""
         if self._solver is None:
-            from rushlight._engine.devices.cuda.driver.solver import Solver
+            from rushlight._engine.devices.cuda.driver.solver import Solver  # few programs need it
 
             self.enter()
             self._solver = Solver(self)
