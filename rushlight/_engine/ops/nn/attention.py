@@ -62,11 +62,8 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask, is_causal)
     plain = attn_mask is None and not dropout_p
-    if (
-        query.dtype.is_floating_point
-        and query.dtype.itemsize == 2
-        and not (plain and _has_cores(query, key, value))
-    ):  # rounded once
+    half = query.dtype.is_floating_point and query.dtype.itemsize == 2
+    if half and not (plain and _has_cores(query, key, value)):  # rounded once
         mask = attn_mask.float() if attn_mask is not None and attn_mask.is_floating_point() else attn_mask
         found = scaled_dot_product_attention(
             query.float(),
