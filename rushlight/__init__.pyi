@@ -687,7 +687,7 @@ class Tensor(metaclass=_TensorMeta):
     def resize_as_sparse_(t, template: Any) -> Tensor:
         """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     def row_indices(self) -> Tensor: ...
-    def smm(a, b: Any) -> Any:
+    def smm(a, b: Any) -> Tensor:
         """The matrix product; of two sparse matrices, sparse."""
     def sparse_dim(self) -> _int:
         """How many dims the indices count: none, of a dense tensor."""
@@ -700,7 +700,7 @@ class Tensor(metaclass=_TensorMeta):
 
         masked_grad: taken as True, that is, what is not specified has no gradient.
         """
-    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
+    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Tensor:
         """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
         layout, with the last dense_dim dims in the values.
         """

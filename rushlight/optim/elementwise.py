@@ -49,7 +49,12 @@ class Plan:
     )
 
     def __init__(
-        self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...], key: Any, step: int
+        self,
+        params: list[Tensor],
+        states: list[dict[str, Any]],
+        names: tuple[str, ...],
+        key: tuple[Any, ...],
+        step: int,
     ) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
