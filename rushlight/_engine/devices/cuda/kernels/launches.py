@@ -87,7 +87,8 @@ def pointwise(
 def known(backend: Any, of: Any, arrays: Sequence[Any], out: Any) -> Plan | None:
     """The plan of a pointwise kernel for operands like those, where one like them was served."""
     key = id(of), None if out is None else _geometry(out), *[_geometry(a) for a in arrays]
-    return backend.plans.get(key)
+    found: Plan | None = backend.plans.get(key)
+    return found
 
 
 def _by_parts(

@@ -111,8 +111,8 @@ class Kernel:
                 raise ValueError(
                     f"a block of threads that wait for each other has whole warps, not {threads}"
                 )
-            sizes = (threads * _SLOTS, threads * _CONTEXT, threads * _STACK, threads * EXCHANGED)
-            sizes += _SHARED, _CONTEXT
+            own = [threads * size for size in (_SLOTS, _CONTEXT, _STACK, EXCHANGED)]
+            sizes = (*own, _SHARED, _CONTEXT)
             buffers = tuple(ctypes.create_string_buffer(size + 64) for size in sizes)
         places = [-(-ctypes.addressof(r) // 64) * 64 for r in buffers]
         torn = self._run(ctypes.addressof(arguments), blocks, threads, int(turned), *places)
