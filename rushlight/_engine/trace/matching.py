@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -33,14 +33,15 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
-from rushlight._engine.trace.region_recorder import RegionRecorder
+from rushlight._engine.trace.region_recorder import Away, RegionRecorder
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
 from rushlight._engine.trace.trace import PLAINLY, SEQUENCES, Node, Step, Unit, bump, inserted, told, tracked
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
-_slot, _hidden = ARRAY.__get__, Tensor.__dict__["_hidden"].__get__
+_slot: Callable[[Tensor], Array] = ARRAY.__get__
+_hidden = Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()
@@ -87,28 +88,6 @@ class Trace:
         """Let `other` have the same memory, if that is still to come."""
         region = self.region
         return region is not None and other.__class__ is Tensor and region.also(t, other)
-
-
-class _Away:
-    """While what runs is run as if a region were not there."""
-
-    def __init__(self, region: Region) -> None:
-        self.region, self.at = region, -1
-
-    def __enter__(self) -> None:
-        region, modes = self.region, STACK.modes
-        if region in modes:
-            self.at = modes.index(region)
-            del modes[self.at]
-        TAPE.remove(region.recorder)
-        MODES.remove(region)
-
-    def __exit__(self, *error: object) -> None:
-        region = self.region
-        TAPE.append(region.recorder)
-        MODES.append(region)
-        if self.at >= 0:
-            STACK.modes.insert(self.at, region)
 
 
 class Region(Learning, Writes):
@@ -266,14 +245,14 @@ class Region(Learning, Writes):
         self.events += 1
         self.unwatch()
         self.settle()
-        with _Away(self):
+        with Away(self):
             return call(*args, **kwargs)
 
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
         self.events += 1
         self.unwatch()
-        with _Away(self):
+        with Away(self):
             return call(*args)
 
     # --- operands --------------------------------------------------------------------------------------
@@ -653,7 +632,7 @@ class Region(Learning, Writes):
             program = node.programs[order] = self.program(node, Path(node), order)
         if node.effects or not live:
             return
-        with _Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
@@ -668,7 +647,7 @@ class Region(Learning, Writes):
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-        with _Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in shells:
             a = found[place]
