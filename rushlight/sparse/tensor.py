@@ -274,7 +274,7 @@ class SparseTensor(Tensor):
 
     # --- writes -----------------------------------------------------------------------------------
 
-    def _become(self, other: SparseTensor) -> SparseTensor:
+    def _become(self, other: Any) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
         self._k, self._a = other._k, other._a
         return self

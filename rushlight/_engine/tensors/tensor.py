@@ -10,6 +10,7 @@ from the table: the first look-up of a name binds it to the class.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -37,7 +38,7 @@ def _dispatcher() -> Any:
     return import_module("rushlight._engine.dispatch.dispatcher")
 
 
-def lookup(namespace: str, name: str) -> Any:
+def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable generated from a row, or None where the table has no such name."""
     return _dispatcher().lookup(namespace, name)
 
@@ -220,7 +221,10 @@ def wrap(array: Any, of: Kind | None = None) -> Tensor:
     if array.__class__ is not np.ndarray:
         array = asarray(array)
         if of is None and is_away(array):
-            of = kind(from_numpy_dtype(array.dtype), array.device.where)
+            known = array.device.kinds
+            of = known.get(array.dtype)
+            if of is None:
+                of = known[array.dtype] = kind(from_numpy_dtype(array.dtype), array.device.where)
     t: Tensor = _new(Tensor)
     t._a = array
     t._k = CPU_KINDS[array.dtype] if of is None else of.plain

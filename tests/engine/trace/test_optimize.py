@@ -70,6 +70,8 @@ def test_same():
     assert not same(a, a + 1)
     assert not same(a, a.double())
     assert same(torch.tensor([1]), torch.tensor([1]))
+    assert same(a.numpy(), a.numpy() + 1e-7)
+    assert not same(a.numpy(), a.numpy() + 1)
     copies = clone_inputs({"a": a.requires_grad_(), "n": 3})
     assert copies["a"].requires_grad
     assert copies["a"] is not a

@@ -7,45 +7,63 @@ it. Where NumPy's own functions or operators meet one, they are called on the de
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rushlight._engine.core.accelerator import platform
 from rushlight._engine.core.layout import contiguous_strides
 
+if TYPE_CHECKING:  # a device makes its arrays
+    from rushlight._engine.devices.cuda.allocator import Handle
+    from rushlight._engine.devices.cuda.device import Device
+
 _Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
 Ints = tuple[int, ...]
+BYTE = np.dtype(np.uint8)
+Array = np.ndarray[Any, Any]
 
 
-class Flags:
-    """What NumPy's `flags` tell, of a DeviceArray."""
+class Flags(NamedTuple):
+    """What NumPy's `flags` tell, of a DeviceArray: whether it lies row by row, column by column, and is no
+    view.
+    """
 
-    __slots__ = ("array",)
-
-    def __init__(self, array: DeviceArray) -> None:
-        self.array = array
-
-    @property
-    def c_contiguous(self) -> bool:
-        """Whether the elements lie row by row without gaps."""
-        a = self.array
-        return _dense(a.shape, a.strides, a.dtype.itemsize)
-
-    @property
-    def f_contiguous(self) -> bool:
-        """Whether they lie column by column."""
-        a = self.array
-        return _dense(a.shape[::-1], a.strides[::-1], a.dtype.itemsize)
+    c_contiguous: bool
+    f_contiguous: bool
+    owndata: bool
+    writeable: bool = True
+    aligned: bool = True
 
     @property
-    def owndata(self) -> bool:
-        """Whether it is no view."""
-        return self.array.base is None
+    def contiguous(self) -> bool:
+        """As c_contiguous."""
+        return self.c_contiguous
 
-    writeable = aligned = True
-    contiguous = c_contiguous
+
+class Form:
+    """A geometry; there is one object for each, so that plans are found by it."""
+
+    __slots__ = ("dtype", "own", "shape", "size", "strides", "view")
+
+    def __init__(self, shape: Ints, strides: Ints, dtype: Any) -> None:
+        self.shape, self.strides, self.dtype, self.size = shape, strides, dtype, math.prod(shape)
+        rows = _dense(shape, strides, dtype.itemsize)
+        columns = _dense(shape[::-1], strides[::-1], dtype.itemsize)
+        self.own, self.view = Flags(rows, columns, True), Flags(rows, columns, False)
+
+
+_forms: dict[tuple[Ints, Ints, Any], Form] = {}
+# The most geometries that are known at a time: what is forgotten has plans made anew.
+_MOST = 1 << 16
+
+
+def _form(key: tuple[Ints, Ints, Any]) -> Form:
+    """The Form of (shape, strides in bytes, NumPy's dtype)."""
+    if len(_forms) > _MOST:
+        _forms.clear()
+    return _forms.setdefault(key, Form(*key))
 
 
 def _dense(shape: Ints, strides: Ints, step: int) -> bool:
@@ -68,16 +86,36 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     None.
     """
 
-    __slots__ = ("device", "handle", "address", "shape", "strides", "dtype", "size", "base", "__weakref__")
+    __slots__ = (
+        "device",
+        "handle",
+        "address",
+        "form",
+        "shape",
+        "strides",
+        "dtype",
+        "size",
+        "base",
+        "__weakref__",
+    )
     shape: Ints
     strides: Ints
 
     def __init__(
-        self, device: Any, handle: Any, address: int, shape: Ints, strides: Ints, dtype: Any, base: Any = None
+        self,
+        device: Device,
+        handle: Handle | None,
+        address: int,
+        shape: Ints,
+        strides: Ints,
+        dtype: Any,
+        base: Any = None,
     ) -> None:
         self.device, self.handle, self.address = device, handle, address
         self.shape, self.strides, self.dtype, self.base = shape, strides, dtype, base
-        self.size: int = math.prod(shape)
+        key = shape, strides, dtype
+        self.form = form = _forms.get(key) or _form(key)
+        self.size: int = form.size
 
     @property
     def ndim(self) -> int:
@@ -97,10 +135,10 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     @property
     def flags(self) -> Flags:
         """Whether it is contiguous, and so on."""
-        return Flags(self)
+        return self.form.own if self.base is None else self.form.view
 
     @property
-    def T(self) -> Any:
+    def T(self) -> DeviceArray:
         """The dims reversed."""
         return self.transpose()
 
@@ -116,11 +154,11 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
 
     # --- views ----------------------------------------------------------------------------------
 
-    def outline(self) -> Any:
+    def outline(self) -> Array:
         """A NumPy array of the same geometry, whose elements are not to be read."""
         return self.device.outline(self)
 
-    def seen(self, function: Any, *args: Any) -> Any:
+    def seen(self, function: Callable[..., Array], *args: Any) -> DeviceArray:
         """The view that NumPy's `function` gives of such an array."""
         return self.device.view(self, function(self.outline(), *args))
 
@@ -143,11 +181,11 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         base = self if self.base is None else self.base
         return DeviceArray(self.device, self.handle, address, (size,), (1,), np.dtype(np.uint8), base)
 
-    def view(self, dtype: Any) -> Any:
+    def view(self, dtype: Any) -> DeviceArray:
         """The same bytes as another dtype."""
         return self.seen(np.ndarray.view, dtype)
 
-    def reshape(self, *shape: Any, **how: Any) -> Any:
+    def reshape(self, *shape: Any, **how: Any) -> DeviceArray:
         """A view where there is one, else a copy."""
         outline = self.outline()
         sizes = shape[0] if len(shape) == 1 else shape
@@ -156,33 +194,33 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         except ValueError:  # no view is so; or no array, which the copy's reshape says
             return self.device.call(np.ndarray.reshape, (self, *shape), how)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: Any) -> DeviceArray:
         """The dims in another order."""
         return self.seen(np.ndarray.transpose, *axes)
 
-    def swapaxes(self, one: int, two: int) -> Any:
+    def swapaxes(self, one: int, two: int) -> DeviceArray:
         """Two dims swapped."""
         return self.seen(np.ndarray.swapaxes, one, two)
 
-    def squeeze(self, axis: Any = None) -> Any:
+    def squeeze(self, axis: Any = None) -> DeviceArray:
         """Without dims of size 1."""
         return self.seen(np.ndarray.squeeze, axis)
 
-    def diagonal(self, *which: Any) -> Any:
+    def diagonal(self, *which: Any) -> DeviceArray:
         """The diagonals of two dims."""
         return self.seen(np.ndarray.diagonal, *which)
 
     @property
-    def real(self) -> Any:
+    def real(self) -> DeviceArray:
         """The real parts."""
         return self.seen(lambda a: a.real)
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> DeviceArray:
         """The imaginary parts."""
         return self.seen(lambda a: a.imag)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> DeviceArray:
         if basic(key):
             return self.seen(np.ndarray.__getitem__, _with_ellipsis(key))
         return self.device.call(np.ndarray.__getitem__, (self, key))
@@ -223,7 +261,7 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[DeviceArray]:
         return (self[i] for i in range(len(self)))
 
     def __reduce__(self) -> Any:

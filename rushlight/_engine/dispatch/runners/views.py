@@ -19,7 +19,8 @@ from rushlight._engine.dispatch.interpreters import MODES, PLAIN, listening
 from rushlight._engine.dispatch.nodes import transposed
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
-from rushlight._engine.ops.table import ROWS, Row
+from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
+from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
@@ -33,14 +34,11 @@ _new, _reference = object.__new__, weakref.ref
 _ARRAY: Any = np.ndarray
 
 
-class Seen:
-    """NumPy's way to a view, for arrays of a device."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def __call__(self, a: Any, *args: Any) -> Any:
-        return a.seen(self.function, *args)
+def _laid(t: Tensor, seen: Any) -> tuple[Any, ...]:
+    """The way to a view of a device's array that NumPy saw so, which holds for all arrays of its layout."""
+    a: Any = t._m
+    made = t._k.backend.view(a, seen)
+    return _relaid, made.shape, made.strides, made.address - a.address, made.dtype
 
 
 def _relaid(a: Any, *how: Any) -> Any:
@@ -75,18 +73,22 @@ def see(step: Step, t: Tensor) -> Tensor:
 _turned: dict[Any, Step] = {}
 
 
+# The property's own function, which Tensor.T no longer is.
+_transposed: Callable[[Tensor], Tensor] = getattr(Geometry.T, "fget")
+
+
 def _matrix_turned(self: Tensor) -> Tensor:
     """The dims reversed; meant for matrices."""
     if self._l.ndim == 2 and self._g is None and self.__class__ in PLAIN and not MODES:
-        step = _turned.get(self._k)
+        step = _turned.get(self._k) if self._k.backend is None else None
         if step is not None:
             return see(step, self)
-        found = ROWS["permute"].call(self, 1, 0)
+        found = TENSOR_ROWS["permute"].call(self, 1, 0)
         step = found._b[3]
         if step is not None:
             _turned[self._k] = step
         return found
-    return getattr(Geometry.T, "fget")(self)
+    return _transposed(self)
 
 
 setattr(Tensor, "T", property(_matrix_turned, doc=_matrix_turned.__doc__))
@@ -112,7 +114,7 @@ def view_runner(row: Row) -> Run:
             else native(memory if backend is None else memory.outline(), *rest)
         )
         if backend is not None and way is not NotImplemented:
-            way = (Seen(way[0]), *way[1:])
+            way = _laid(t, way[0](memory.outline(), *way[1:]))
         *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
         of = from_numpy_dtype(way[0](t._m, *way[1]).dtype)  # of complex numbers' parts it is another
         out = see((t._k.plain if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)

@@ -183,6 +183,10 @@ class _Plan(Product):
     steps, halves: as Product's.
     """
 
+    # Once it is finished: the call of its parts, and what lays A out with its pads.
+    call: Any
+    wide: Any
+
     def __init__(
         self, form: _Form, a: _Layout, pads: Pads, read: _Layout, c: _Layout, *steps: Any, **halves: Any
     ) -> None:

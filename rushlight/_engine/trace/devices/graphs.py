@@ -20,6 +20,7 @@ from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.devices.cuda.graphs import CUDAGraph, graph
+from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
@@ -95,6 +96,26 @@ class Tape:
 class DeviceProgram:
     """A kind of calls, captured; `run` has the methods' names of a Program (program.py)."""
 
+    # What a capture makes: copies of the arguments that it works on, and the call that has them; the leaves
+    # that receive gradients, and these before and after; memory that is written; the graph, its results, and
+    # what Python does behind it.
+    inputs: list[Tensor]
+    call: Any  # (args, kwargs)
+    leaves: list[Tensor]
+    begins: list[Tensor | None]
+    ends: list[Tensor | None]
+    written: list[Storage]
+    graph: CUDAGraph
+    output: Any
+    tail: list[Callable[[], Any]]
+    # What the backward's capture makes: results that require a gradient, and theirs; the leaves, each with
+    # its place among the inputs (None: it is none), and their gradients.
+    tracked: list[Tensor]
+    seeds: list[Tensor]
+    reached: list[Tensor]
+    places: list[int | None]
+    grads: Sequence[Tensor | None]
+
     def __init__(self, function: Callable[..., Any], guards: Guards, device: Any) -> None:
         self.function, self.guards, self.device = function, guards, device
         self.busy = threading.Lock()
@@ -126,7 +147,7 @@ class DeviceProgram:
         tape = Tape(True)
         try:
             with graph(self.graph), recording(cast(Any, tape)):
-                device.capture.live = True
+                device.capture.live = device.capture.fuses = True
                 self.output = self.function(*self.call[0], **self.call[1])
             why = tape.why or self._backward()
         except (RuntimeError, NotImplementedError) as error:
@@ -157,6 +178,7 @@ class DeviceProgram:
         ]
         self.backward = backward = CUDAGraph()
         with graph(backward, pool=self.graph.pool()):
+            self.device.capture.fuses = True
             self.grads = grad(self.tracked, self.reached, self.seeds, retain_graph=True, allow_unused=True)
         return ""
 
@@ -164,7 +186,7 @@ class DeviceProgram:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs."""
-        if not self._held_as_before():
+        if not self._held_as_before() or not self.graph.holds():
             return self._otherwise(tensors)
         for own, t in zip(self.inputs, tensors, strict=True):
             self.device.duplicate(own._a, t._a)
@@ -189,7 +211,9 @@ class DeviceProgram:
         return True
 
     def _otherwise(self, tensors: Sequence[Tensor]) -> Any:
-        """A call that finds gradients held in another way: captured again, or run as it is."""
+        """A call that finds gradients held in another way, or an optimizer's switches changed: captured
+        again, or run as it is.
+        """
         args, kwargs = self._called(tensors)
         if not self.refusal and self.captures < MOST_CAPTURES:
             self.refusal = self.capture(tensors, args, kwargs)
