@@ -553,13 +553,20 @@ def _is_true(value: Any) -> bool:
 def declaration(function: Function) -> str:
     """The signature of a function, as in errors: f(Tensor x, int n=2) -> Tensor."""
     parts = [
-        f"{t.cls.qualname if t.kind == 'Class' else t.short()} {name}"
+        f"{_spelled(t, function.repeated.get(name))} {name}"
         + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
         for name, t, d in function.arguments
     ]
     result = (function.returns or NONE).short()
     result = f"({result})" if result.startswith("(") else result
     return f"{function.name}({', '.join(parts)}) -> {result}"
+
+
+def _spelled(t: Type, count: int | None) -> str:
+    """A type in a signature; of a list for which one number may stand, how many it has."""
+    if t.kind == "Class":
+        return str(t.cls.qualname)
+    return t.short() if count is None else f"{t.args[0].short()}[{count}]"
 
 
 def _each(iterable: ast.expr) -> ast.ListComp:

@@ -313,7 +313,7 @@ def index(x: Tensor, indices: list[Tensor | None]) -> Tensor:
 
 @of_tensors("index_put_")
 def index_put_(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    return x.index_put_(rt.indices(indices), values, accumulate)
+    return rt.put(x, indices, values, accumulate)
 
 
 @of_tensors("nonzero_numpy")
