@@ -17,7 +17,7 @@ from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
 from rushlight.jit.compiler.indexing import Indexing
 from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Overloaded
-from rushlight.jit.frontend import FrontendError, NotSupportedError
+from rushlight.jit.frontend import FrontendError, NoForm, NotSupportedError
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
@@ -301,7 +301,7 @@ class Calls(Indexing):
         try:
             found, values, bound = schemas.match(kind, given, named, adapt)
         except TypeError as error:
-            raise self.error(node, str(error)) from None
+            raise NoForm(str(self.error(node, str(error)))) from None
         filled = [
             self.constant(node, p.default) if v is None else v
             for v, p in zip(values, found.parameters, strict=False)

@@ -63,7 +63,7 @@ class Indexing(Expressions):
             )
         entries = self.names.entries(value, node, self)
         if index.value not in entries:
-            raise self.error(node, f"Key Error, {index.value}")
+            raise self.error(node, "Key Error, " + str(index.value))
         return entries[index.value]
 
     def place(self, index: Any, node: Any) -> int:

@@ -148,9 +148,13 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False):
-    return (
-        torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
+    batched = input if input.dim() == 5 else input.unsqueeze(0)
+    found = (
+        torch.feature_dropout_(batched, p, training)
+        if inplace
+        else torch.feature_dropout(batched, p, training)
     )
+    return found if input.dim() == 5 else found.squeeze(0)
 
 
 def batch_norm(

@@ -180,7 +180,8 @@ def indices(found: list[Any]) -> tuple[Any, ...]:
 def put(x: Any, found: list[Any], values: Any, accumulate: bool) -> Any:
     """Write into places of a tensor; None is a whole dim."""
     if any(i is None for i in found):
-        return torch.ops.aten.index_put_(x, found, values, accumulate)
+        aten: Any = torch.ops.aten
+        return aten.index_put_(x, found, values, accumulate)
     return x.index_put_(tuple(found), values, accumulate)
 
 
