@@ -54,6 +54,11 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     return where, dtype, bool(kwargs.get("non_blocking", False)), order
 
 
+def _set_grad_enabled(enabled: bool) -> None:
+    """Record what is computed from now on, or not."""
+    import_module("rushlight._engine.autograd.grad_mode").LOCAL.enabled = enabled
+
+
 def is_grad_enabled() -> bool:
     """Whether ops on tensors that require gradients are recorded in this thread."""
     return LOCAL.enabled
@@ -61,17 +66,23 @@ def is_grad_enabled() -> bool:
 
 def _current_graph_task_id() -> int:
     """A number of the running backward; -1 outside."""
-    return import_module("rushlight._engine.autograd.tasks").current_graph_task_id()
+    from rushlight._engine.autograd import tasks  # what few programs need
+
+    return tasks.current_graph_task_id()
 
 
 def _current_graph_task_execution_order() -> list[Any]:
     """The nodes that the running backward goes through, in its order."""
-    return import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()
+    from rushlight._engine.autograd import tasks  # what few programs need
+
+    return tasks.current_graph_task_execution_order()
 
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node."""
-    return import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)
+    from rushlight._engine.autograd import tasks  # what few programs need
+
+    return tasks.will_engine_execute_node(node)
 
 
 def _set_fwd_grad_enabled(mode: bool) -> None:

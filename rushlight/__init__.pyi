@@ -687,7 +687,7 @@ class Tensor(metaclass=_TensorMeta):
     def resize_as_sparse_(t, template: Any) -> Tensor:
         """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     def row_indices(self) -> Tensor: ...
-    def smm(a, b: Any) -> Any:
+    def smm(a, b: Any) -> Tensor:
         """The matrix product; of two sparse matrices, sparse."""
     def sparse_dim(self) -> _int:
         """How many dims the indices count: none, of a dense tensor."""
@@ -700,7 +700,7 @@ class Tensor(metaclass=_TensorMeta):
 
         masked_grad: taken as True, that is, what is not specified has no gradient.
         """
-    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
+    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Tensor:
         """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
         layout, with the last dense_dim dims in the values.
         """
@@ -801,7 +801,9 @@ class Tensor(metaclass=_TensorMeta):
         dim: one or several, by default all; with keepdim they stay, with size 1. The result is bool.
         """
     def allclose(input, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-        """Whether all elements are close."""
+        """Whether all elements are close, as a bool: |input - other| <= atol + rtol |other|; equal_nan: nan
+        equals nan.
+        """
     def amax(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The largest element; nan if there is one.
 
@@ -924,7 +926,9 @@ class Tensor(metaclass=_TensorMeta):
     def baddbmm_(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of baddbmm."""
     def bernoulli(input, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """Ones with the probabilities in input (or all with probability p), else zeros."""
+        """Ones with the probabilities in input (or all with probability p), else zeros: of the input's shape and
+        dtype.
+        """
     def bernoulli_(input, p: Tensor | _int | _float | _complex = 0.5, *, generator: Generator | None = None) -> Tensor:
         """In-place version of bernoulli_fill."""
     def bincount(input, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
@@ -997,9 +1001,12 @@ class Tensor(metaclass=_TensorMeta):
     def cholesky_solve(input, input2: Tensor, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
     def chunk(input, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-        """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
+        """Views: at most `chunks` pieces of equal size along dim (the last may be smaller); RuntimeError for
+        none.
+        """
     def clamp(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input between min and max; where min > max, max.
+        """input between min and max, numbers or tensors that broadcast; where min > max, max. RuntimeError for
+        neither.
 
         Shapes broadcast, and dtypes are promoted.
         """
@@ -1020,7 +1027,8 @@ class Tensor(metaclass=_TensorMeta):
     def clamp_min_(input, min: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of clamp_min."""
     def clip(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input between min and max; where min > max, max.
+        """input between min and max, numbers or tensors that broadcast; where min > max, max. RuntimeError for
+        neither.
 
         Shapes broadcast, and dtypes are promoted.
         """
@@ -1193,7 +1201,9 @@ class Tensor(metaclass=_TensorMeta):
     def fix_(input) -> Tensor:
         """In-place version of trunc."""
     def flatten(input, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-        """Dims start_dim to end_dim as one."""
+        """Dims start_dim to end_dim as one: (a, b, c) and 1, -1 give (a, b * c); a view where one exists, else a
+        copy.
+        """
     @overload
     def flip(input, *dims: _int) -> Tensor:
         """The order of the elements along each of dims reversed."""
@@ -1252,7 +1262,11 @@ class Tensor(metaclass=_TensorMeta):
     def frexp(input, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
         """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
     def gather(input, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
+        """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim: of the shape of the index (int64 or int32).
+
+        Sizes of the index are at most the input's in the other dims; nothing broadcasts. RuntimeError for these,
+        and for an index outside [0, size).
+        """
     def gcd(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The greatest common divisor.
 
@@ -1349,7 +1363,9 @@ class Tensor(metaclass=_TensorMeta):
     def igammac_(input, other: Tensor) -> Tensor:
         """In-place version of igammac."""
     def index_add(input, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input with alpha * source's slices added to the slices at `index` along dim."""
+        """input with alpha * source's slices added to the slices at `index` (int vector) along dim. A copy;
+        RuntimeError outside.
+        """
     def index_add_(input, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of index_add."""
     def index_copy(input, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1369,13 +1385,17 @@ class Tensor(metaclass=_TensorMeta):
     def index_reduce_(input, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """In-place version of index_reduce."""
     def index_select(input, dim: _int, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The slices of input at the positions `index` (a vector) along dim."""
+        """The slices of input at the positions `index` (int vector) along dim: a copy, dim of the index's size.
+        IndexError outside.
+        """
     def inner(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sum of products over the last dims."""
     def inverse(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.inv in its older spelling."""
     def isclose(input, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
-        """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
+        """|input - other| <= atol + rtol |other|, elementwise, as bool; infinities equal themselves, nan with
+        equal_nan.
+        """
     def isfinite(input) -> Tensor:
         """Whether the element is neither infinite nor nan.
 
@@ -1411,7 +1431,7 @@ class Tensor(metaclass=_TensorMeta):
     def kron(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Kronecker's product: every element of input times the whole of other, block by block."""
     def kthvalue(input, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _kthvalue_result:
-        """The k-th smallest element along dim (from 1), and where it is."""
+        """(the k-th smallest element along dim, from 1; where it is: int64), without the dim unless keepdim."""
     def lcm(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The least common multiple.
 
@@ -1553,7 +1573,7 @@ class Tensor(metaclass=_TensorMeta):
     def lu_solve(input, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.lu_solve with its operands in the older order."""
     def masked_fill(input, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
-        """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
+        """A copy of input (broadcast with mask, bool) with one number (or 0-d tensor) where mask is true."""
     def masked_fill_(input, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of masked_fill."""
     def masked_scatter(input, mask: Tensor, source: Tensor) -> Tensor:
@@ -1561,7 +1581,9 @@ class Tensor(metaclass=_TensorMeta):
     def masked_scatter_(input, mask: Tensor, source: Tensor) -> Tensor:
         """In-place version of masked_scatter."""
     def masked_select(input, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The elements of input (broadcast with mask) where mask is true, as a vector."""
+        """The elements of input (broadcast with mask, bool) where mask is true, as a vector: a copy in row-major
+        order.
+        """
     def matmul(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
 
@@ -1635,7 +1657,11 @@ class Tensor(metaclass=_TensorMeta):
     def mul_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of mul."""
     def multinomial(input, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """num_samples indices for each row of weights in input, drawn by them."""
+        """num_samples indices (int64) for each row of weights in input, (n,) or (m, n), drawn by them.
+
+        RuntimeError for negative or infinite weights, rows that sum to 0, and more samples than weights without
+        replacement.
+        """
     def multiply(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * other.
 
@@ -1672,7 +1698,7 @@ class Tensor(metaclass=_TensorMeta):
         dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
         """
     def narrow(input, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-        """`length` elements from `start` on, along dim."""
+        """A view of `length` elements from `start` on, along dim; RuntimeError where these are not there."""
     def narrow_copy(input, dim: _int, start: _int, length: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """narrow, copied."""
     def ne(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1727,13 +1753,19 @@ class Tensor(metaclass=_TensorMeta):
         """In-place version of nextafter."""
     @overload
     def nonzero(input, *, as_tuple: Literal[False] = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+        """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
+        per dim.
+        """
     @overload
     def nonzero(input, *, as_tuple: Literal[True], out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
-        """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+        """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
+        per dim.
+        """
     @overload
     def nonzero(input, *, as_tuple: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Any:
-        """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+        """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
+        per dim.
+        """
     def nonzero_static(input, *, size: _int, fill_value: _int = -1) -> Tensor:
         """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
     def norm(input, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1839,10 +1871,16 @@ class Tensor(metaclass=_TensorMeta):
         """
     @overload
     def reshape(input, *shape: _int) -> Tensor:
-        """The elements in row-major order in another shape: a view where one exists, else a copy."""
+        """The elements in row-major order in another shape: a view where one exists, else a copy.
+
+        One size may be -1: what is left. RuntimeError where the sizes do not multiply to the number of elements.
+        """
     @overload
     def reshape(input, shape: Sequence[_int]) -> Tensor:
-        """The elements in row-major order in another shape: a view where one exists, else a copy."""
+        """The elements in row-major order in another shape: a view where one exists, else a copy.
+
+        One size may be -1: what is left. RuntimeError where the sizes do not multiply to the number of elements.
+        """
     def reshape_as(input, other: Tensor) -> Tensor:
         """reshape(other.size())."""
     def resolve_conj(input) -> Tensor:
@@ -1880,7 +1918,9 @@ class Tensor(metaclass=_TensorMeta):
     def scatter_(input, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None) -> Tensor:
         """In-place version of scatter."""
     def scatter_add(input, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """input with src added at [.., index[.., i, ..], ..] along dim."""
+        """input with src added at [.., index[.., i, ..], ..] along dim; index is int64, its sizes at most src's.
+        A copy.
+        """
     def scatter_add_(input, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of scatter_add."""
     def scatter_reduce(input, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1955,9 +1995,13 @@ class Tensor(metaclass=_TensorMeta):
     def softmax(input, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
     def sort(input, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _sort_result:
-        """The elements in order along dim, and where each was; equal ones keep their order."""
+        """(the elements in order along dim, where each was: int64), both of the input's shape; equal ones keep
+        their order.
+        """
     def split(input, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-        """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
+        """Views: pieces of split_size along dim (the last may be smaller), or of a list of sizes, which sum to
+        the dim's.
+        """
     def split_with_sizes(input, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of the given sizes along dim, as views."""
     def sqrt(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2036,7 +2080,9 @@ class Tensor(metaclass=_TensorMeta):
     def t_(input) -> Tensor:
         """In-place version of t."""
     def take(input, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-        """The elements of input, seen as flat, at the positions `index`."""
+        """The elements of input, seen as flat, at the positions `index` (int64), in the index's shape; IndexError
+        outside.
+        """
     def take_along_dim(input, indices: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """gather with indices broadcast to input's other dims; dim None flattens input first."""
     def tan(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2062,7 +2108,11 @@ class Tensor(metaclass=_TensorMeta):
     def tile(input, dims: Sequence[_int]) -> Tensor:
         """repeat, where fewer repeats than dims leave the first dims alone."""
     def topk(input, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _topk_result:
-        """The k largest (or smallest) elements along dim, in order, and where they are."""
+        """(the k largest, or smallest, elements along dim, in order; where they are: int64), both with size k
+        there.
+
+        RuntimeError where k is more than the dim's size.
+        """
     def trace(input) -> Tensor:
         """The sum of a matrix's diagonal."""
     def transpose(input, dim0: _int, dim1: _int) -> Tensor:
@@ -2093,7 +2143,7 @@ class Tensor(metaclass=_TensorMeta):
     def type_as(input, other: Tensor) -> Tensor:
         """input in the dtype and on the device of other."""
     def unbind(input, dim: _int = 0) -> tuple[Tensor, ...]:
-        """All slices along dim, as a tuple of views."""
+        """All slices along dim, as a tuple of views without that dim."""
     def unflatten(input, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
         """One dim cut into several; one of them may be -1."""
     def unfold(input, dimension: _int, size: _int, step: _int) -> Tensor:
@@ -2352,7 +2402,9 @@ def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool 
     dim: one or several, by default all; with keepdim they stay, with size 1. The result is bool.
     """
 def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-    """Whether all elements are close."""
+    """Whether all elements are close, as a bool: |input - other| <= atol + rtol |other|; equal_nan: nan
+    equals nan.
+    """
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """dropout that keeps SELU's mean and variance."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
@@ -2501,7 +2553,9 @@ def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _flo
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """A triangle."""
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Ones with the probabilities in input (or all with probability p), else zeros."""
+    """Ones with the probabilities in input (or all with probability p), else zeros: of the input's shape and
+    dtype.
+    """
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
@@ -2572,10 +2626,14 @@ def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """All tuples with one element of each vector, as rows; of one vector, the vector."""
 @overload
 def cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim."""
+    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
+    are promoted.
+    """
 @overload
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim."""
+    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
+    are promoted.
+    """
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The distances (..., P, R) between the vectors of x1 (..., P, M) and those of x2 (..., R, M)."""
 def ceil(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2603,9 +2661,12 @@ def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | Seque
 def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
+    """Views: at most `chunks` pieces of equal size along dim (the last may be smaller); RuntimeError for
+    none.
+    """
 def clamp(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input between min and max; where min > max, max.
+    """input between min and max, numbers or tensors that broadcast; where min > max, max. RuntimeError for
+    neither.
 
     Shapes broadcast, and dtypes are promoted.
     """
@@ -2626,7 +2687,8 @@ def clamp_min(input: Tensor, min: Tensor | _int | _float | _complex, *, out: Ten
 def clamp_min_(input: Tensor, min: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of clamp_min."""
 def clip(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input between min and max; where min > max, max.
+    """input between min and max, numbers or tensors that broadcast; where min > max, max. RuntimeError for
+    neither.
 
     Shapes broadcast, and dtypes are promoted.
     """
@@ -2646,16 +2708,24 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | Sequence[Tensor] | None
     """real + i * imag, of two real tensors of one dtype."""
 @overload
 def concat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim."""
+    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
+    are promoted.
+    """
 @overload
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim."""
+    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
+    are promoted.
+    """
 @overload
 def concatenate(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim."""
+    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
+    are promoted.
+    """
 @overload
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim."""
+    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
+    are promoted.
+    """
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
 def conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2829,10 +2899,10 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
     """
 @overload
 def empty(*size: _int, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Uninitialised memory."""
+    """Uninitialised memory of these sizes, of the default dtype unless given."""
 @overload
 def empty(size: Sequence[_int], *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Uninitialised memory."""
+    """Uninitialised memory of these sizes, of the default dtype unless given."""
 def empty_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Uninitialised memory of input's shape, dtype and strides."""
 def empty_permuted(size: _int | Sequence[_int], physical_layout: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
@@ -2897,7 +2967,7 @@ def expm1(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of expm1."""
 def eye(n: _int, m: _int | None = None, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """An n x m (n x n) matrix with ones on the diagonal."""
+    """An n x m (n x n) matrix with ones on the diagonal, of the default dtype unless given."""
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """alpha_dropout of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
@@ -2916,7 +2986,9 @@ def fix(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tenso
 def fix_(input: Tensor) -> Tensor:
     """In-place version of trunc."""
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """Dims start_dim to end_dim as one."""
+    """Dims start_dim to end_dim as one: (a, b, c) and 1, -1 give (a, b * c); a view where one exists, else a
+    copy.
+    """
 @overload
 def flip(input: Tensor, *dims: _int) -> Tensor:
     """The order of the elements along each of dims reversed."""
@@ -2975,11 +3047,17 @@ def frac_(input: Tensor) -> Tensor:
 def frexp(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
     """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
 def full(size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """One number everywhere; its type decides the dtype."""
+    """One number everywhere; its type decides the dtype unless that is given: bool, int64, the default
+    floating one.
+    """
 def full_like(input: Tensor, fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """One number in input's shape, dtype and strides."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim: of the shape of the index (int64 or int32).
+
+    Sizes of the index are at most the input's in the other dims; nothing broadcasts. RuntimeError for these,
+    and for an index outside [0, size).
+    """
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The greatest common divisor.
 
@@ -3106,7 +3184,9 @@ def igammac_(input: Tensor, other: Tensor) -> Tensor:
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, as a view."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input with alpha * source's slices added to the slices at `index` along dim."""
+    """input with alpha * source's slices added to the slices at `index` (int vector) along dim. A copy;
+    RuntimeError outside.
+    """
 def index_add_(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of index_add."""
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -3126,13 +3206,17 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
 def index_reduce_(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
     """In-place version of index_reduce."""
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The slices of input at the positions `index` (a vector) along dim."""
+    """The slices of input at the positions `index` (int vector) along dim: a copy, dim of the index's size.
+    IndexError outside.
+    """
 def inner(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The sum of products over the last dims."""
 def inverse(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """linalg.inv in its older spelling."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
-    """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
+    """|input - other| <= atol + rtol |other|, elementwise, as bool; infinities equal themselves, nan with
+    equal_nan.
+    """
 def isfinite(input: Tensor) -> Tensor:
     """Whether the element is neither infinite nor nan.
 
@@ -3172,7 +3256,7 @@ def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12
 def kron(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Kronecker's product: every element of input times the whole of other, block by block."""
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _kthvalue_result:
-    """The k-th smallest element along dim (from 1), and where it is."""
+    """(the k-th smallest element along dim, from 1; where it is: int64), without the dim unless keepdim."""
 def layer_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor:
     """nn.functional.layer_norm."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -3326,7 +3410,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unp
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int | str = 1) -> Tensor:
     """The same of tensors that are broadcast; reduction also as 0 for none, 1 for the mean, 2 for the sum."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
-    """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
+    """A copy of input (broadcast with mask, bool) with one number (or 0-d tensor) where mask is true."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of masked_fill."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -3334,7 +3418,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """In-place version of masked_scatter."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The elements of input (broadcast with mask) where mask is true, as a vector."""
+    """The elements of input (broadcast with mask, bool) where mask is true, as a vector: a copy in row-major
+    order.
+    """
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The matrix product: (*, n, k) @ (*, k, m) -> (*, n, m), batch dims broadcast.
 
@@ -3441,7 +3527,11 @@ def mul(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float 
 def mul_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of mul."""
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """num_samples indices for each row of weights in input, drawn by them."""
+    """num_samples indices (int64) for each row of weights in input, (n,) or (m, n), drawn by them.
+
+    RuntimeError for negative or infinite weights, rows that sum to 0, and more samples than weights without
+    replacement.
+    """
 def multiply(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input * other.
 
@@ -3478,7 +3568,7 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bo
     dim: one or several, by default all; with keepdim they stay, with size 1. dtype: what the input is converted to first.
     """
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-    """`length` elements from `start` on, along dim."""
+    """A view of `length` elements from `start` on, along dim; RuntimeError where these are not there."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """narrow, copied."""
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -3521,13 +3611,19 @@ def nextafter_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of nextafter."""
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+    """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
+    per dim.
+    """
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
-    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+    """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
+    per dim.
+    """
 @overload
 def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Any:
-    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+    """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
+    per dim.
+    """
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1) -> Tensor:
     """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
 def norm(input: Tensor, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -3626,10 +3722,10 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtyp
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
 @overload
 def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+    """Integers of [low, high), or of [0, high) for randint(high, size); int64 unless dtype says else."""
 @overload
 def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+    """Integers of [low, high), or of [0, high) for randint(high, size); int64 unless dtype says else."""
 def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
 @overload
@@ -3641,7 +3737,7 @@ def randn(size: Sequence[_int], *, generator: Generator | None = None, dtype: _d
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Normals of mean 0 and variance 1 in input's shape, dtype and strides."""
 def randperm(n: _int, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """0 .. n - 1 in random order."""
+    """0 .. n - 1 in random order: int64 (n,)."""
 def range(start: _int | _float | _complex = 0, end: _int | _float | _complex | None = None, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start, start + step, ... with end included; deprecated in favour of arange."""
 def ravel(input: Tensor) -> Tensor:
@@ -3689,10 +3785,16 @@ def repeat_interleave(input: Tensor, repeats: Tensor | _int, dim: _int | None = 
     """
 @overload
 def reshape(input: Tensor, *shape: _int) -> Tensor:
-    """The elements in row-major order in another shape: a view where one exists, else a copy."""
+    """The elements in row-major order in another shape: a view where one exists, else a copy.
+
+    One size may be -1: what is left. RuntimeError where the sizes do not multiply to the number of elements.
+    """
 @overload
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
-    """The elements in row-major order in another shape: a view where one exists, else a copy."""
+    """The elements in row-major order in another shape: a view where one exists, else a copy.
+
+    One size may be -1: what is left. RuntimeError where the sizes do not multiply to the number of elements.
+    """
 def resolve_conj(input: Tensor) -> Tensor:
     """A copy of a view that is conjugated when it is read; another tensor as it is."""
 def resolve_neg(input: Tensor) -> Tensor:
@@ -3750,7 +3852,9 @@ def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float
 def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None) -> Tensor:
     """In-place version of scatter."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input with src added at [.., index[.., i, ..], ..] along dim."""
+    """input with src added at [.., index[.., i, ..], ..] along dim; index is int64, its sizes at most src's.
+    A copy.
+    """
 def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
     """In-place version of scatter_add."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -3761,7 +3865,9 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 def scatter_reduce_(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
     """In-place version of scatter_reduce."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _int | _float | _complex, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Where each value would be put into the sorted last dim of sorted_sequence."""
+    """Where each value would be put into the sorted last dim of sorted_sequence: int64 (int32 with
+    out_int32), values' shape.
+    """
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each segment of rows along axis (by lengths or offsets) reduced: sum, mean, prod, max or min."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
@@ -3833,9 +3939,13 @@ def slogdet(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _sort_result:
-    """The elements in order along dim, and where each was; equal ones keep their order."""
+    """(the elements in order along dim, where each was: int64), both of the input's shape; equal ones keep
+    their order.
+    """
 def split(input: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-    """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
+    """Views: pieces of split_size along dim (the last may be smaller), or of a list of sizes, which sum to
+    the dim's.
+    """
 def split_copy(input: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """split, copied."""
 def split_with_sizes(input: Tensor, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -3876,10 +3986,14 @@ def squeeze_copy(input: Tensor, dim: Sequence[_int] | None = None, *, out: Tenso
     """squeeze, copied."""
 @overload
 def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors, all of one shape, side by side along a new dim."""
+    """The tensors, all of one shape (RuntimeError), side by side along a new dim: k of (a, b) and dim 0 give
+    (k, a, b).
+    """
 @overload
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors, all of one shape, side by side along a new dim."""
+    """The tensors, all of one shape (RuntimeError), side by side along a new dim: k of (a, b) and dim 0 give
+    (k, a, b).
+    """
 def std(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The standard deviation: the square root of var."""
 def std_mean(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None) -> tuple[Tensor, Tensor]:
@@ -3928,7 +4042,9 @@ def t_(input: Tensor) -> Tensor:
 def t_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """t, copied."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The elements of input, seen as flat, at the positions `index`."""
+    """The elements of input, seen as flat, at the positions `index` (int64), in the index's shape; IndexError
+    outside.
+    """
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """gather with indices broadcast to input's other dims; dim None flattens input first."""
 def tan(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -3956,7 +4072,11 @@ def tile(input: Tensor, *dims: _int) -> Tensor:
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """repeat, where fewer repeats than dims leave the first dims alone."""
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _topk_result:
-    """The k largest (or smallest) elements along dim, in order, and where they are."""
+    """(the k largest, or smallest, elements along dim, in order; where they are: int64), both with size k
+    there.
+
+    RuntimeError where k is more than the dim's size.
+    """
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
@@ -3995,7 +4115,7 @@ def trunc(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of trunc."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
-    """All slices along dim, as a tuple of views."""
+    """All slices along dim, as a tuple of views without that dim."""
 def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """unbind, copied."""
 def unflatten(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
@@ -4068,10 +4188,16 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None =
     """cat along the first dim, vectors being rows."""
 @overload
 def where(condition: Tensor, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
+    """input where condition (bool), else other; all three broadcast, and the two's dtypes are promoted.
+
+    With a condition alone, nonzero(as_tuple=True).
+    """
 @overload
 def where(condition: Tensor, input: None = None, other: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
-    """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
+    """input where condition (bool), else other; all three broadcast, and the two's dtypes are promoted.
+
+    With a condition alone, nonzero(as_tuple=True).
+    """
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input * log(other), 0 where input is 0 (unless other is nan).
 

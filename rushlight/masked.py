@@ -7,6 +7,7 @@ element counts. `dim` is an int, a tuple of ints, or None for all dims.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -88,7 +89,7 @@ def _bounded(op: str, bound: Any, input: Tensor, mask: Tensor | None, dtype: Any
     return _filled(input, mask, None if mask is None else bound(op, input), dtype)
 
 
-def _of_sparse(reduction: Any) -> Any:
+def _of_sparse(reduction: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A reduction that takes COO tensors too, whose result is COO again; all but a sum need a mask then."""
 
     @wraps(reduction)

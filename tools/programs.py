@@ -21,6 +21,8 @@ The table is `tools/programs/table.toml`, a row for each program:
               other instructions of the processor, and numbers may be ten times as far from PyTorch's as
               those are
     timeout   seconds (240 where nothing is said)
+    environment   variables for both sides
+    without   packages that the program is to find missing, on both sides (what it says that it does without)
 
 A program is run by `tools/programs/seeded.py`: as `__main__`, from seeds that are set, and what its
 variables hold at the end is printed as sums, so that a program that prints nothing can be compared, too.
@@ -72,6 +74,8 @@ class Program:
     why: str = ""
     chaotic: str = ""
     timeout: float = 240
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    without: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def tests(self) -> bool:
@@ -131,8 +135,10 @@ def run(
             "TQDM_DISABLE": "1",
             "WANDB_MODE": "disabled",
             "PYTHONPATH": str(workdir),
+            "PROGRAM_WITHOUT": " ".join(program.without),
             "HOME": str(workdir.parent),
         }
+        | program.environment
         | (more or {})
     )
     if program.prepare:

@@ -14,6 +14,7 @@ from rushlight._dynamo.api import (
     reset as reset,
 )
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
+from rushlight._dynamo.exporting import export as export
 from rushlight._dynamo.optimizing import optimize as optimize, optimize_assert as optimize_assert, run as run
 from rushlight._dynamo.registry import lookup_backend as lookup_backend, register_backend as register_backend
 from rushlight._dynamo.report import segments

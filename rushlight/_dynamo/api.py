@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar, overload
@@ -24,6 +25,17 @@ _all: WeakSet[Any] = WeakSet()
 
 
 _DEFAULT: list[Any] = ["inductor"]
+
+
+class _Inside(threading.local):
+    """Whether this thread runs a compiled function: programs branch on is_compiling(). False: a disabled one
+    inside; None: neither.
+    """
+
+    compiled: bool | None = None
+
+
+_INSIDE = _Inside()
 
 
 # What comes back is called, and looked into, as what was given.
@@ -130,7 +142,11 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
 
     @functools.wraps(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        return runner(*args, **kwargs)
+        before, _INSIDE.compiled = _INSIDE.compiled, True
+        try:
+            return runner(*args, **kwargs)
+        finally:
+            _INSIDE.compiled = before
 
     setattr(compiled, "_runner", runner)
     setattr(compiled, "_torchdynamo_orig_callable", function)
@@ -159,8 +175,8 @@ def reset() -> None:
 
 
 def is_compiling() -> bool:
-    """Whether a call is being recorded."""
-    return bool(TAPE)
+    """Whether this runs inside a compiled function, at each of its calls, or torch.export records it."""
+    return bool(TAPE) if _INSIDE.compiled is None else _INSIDE.compiled
 
 
 def is_exporting() -> bool:
@@ -176,7 +192,11 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     @functools.wraps(fn)
     def plain(*args: Any, **kwargs: Any) -> Any:
         escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
-        return fn(*args, **kwargs)
+        before, _INSIDE.compiled = _INSIDE.compiled, False
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            _INSIDE.compiled = before
 
     return plain
 
@@ -203,3 +223,8 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 assume_constant_result = allow_in_graph
+
+
+def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
+    """disable(), by the name that PyTorch's own optimizers, and those of others, use."""
+    return disable(fn, recursive)

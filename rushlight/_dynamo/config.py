@@ -13,6 +13,7 @@ suppress_errors = False
 verbose = False
 cache_size_limit = recompile_limit = 8
 capture_scalar_outputs = False
+assume_static_by_default = True
 
 
 class _Config(ModuleType):

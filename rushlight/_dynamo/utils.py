@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
 from typing import Any
 
-from rushlight import Tensor, allclose
+import numpy as np
+
+from rushlight import Tensor, allclose, as_tensor
+from rushlight._dynamo import config
 from rushlight.nn import ParameterList
 
 # Kept for programs that read or clear it; compile() counts by rushlight.explain.
@@ -33,10 +37,24 @@ def same(
             and all(same(ref[key], res[key], tol=tol, equal_nan=equal_nan) for key in ref)
         )
     if isinstance(ref, Tensor):
+        if type(res) in (bool, int, float):
+            res = as_tensor(res).expand_as(ref)
         return isinstance(res, Tensor) and _same_tensors(ref, res, tol, equal_nan)
-    if isinstance(ref, float):
+    if isinstance(ref, np.ndarray) or isinstance(res, np.ndarray):
+        return same(*map(_tensor_of, (ref, res)), tol=tol, equal_nan=equal_nan)
+    if is_dataclass(ref):
+        names = [field.name for field in fields(ref)]
+        return type(ref) is type(res) and all(
+            same(getattr(ref, name), getattr(res, name), tol=tol, equal_nan=equal_nan) for name in names
+        )
+    if isinstance(ref, (float, np.floating)):
         return ref == res or abs(ref - res) <= tol * max(abs(ref), 1.0) or (ref != ref and res != res)
     return type(ref) is type(res) and bool(ref == res)
+
+
+def _tensor_of(value: Any) -> Any:
+    """A NumPy array, or what one is made of, as a tensor; another value as it is."""
+    return as_tensor(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _same_tensors(ref: Tensor, res: Tensor, tol: float, equal_nan: bool) -> bool:
@@ -56,8 +74,8 @@ def clone_input(x: Tensor, *, dtype: Any = None) -> Tensor:
 
 
 def clone_inputs(example_inputs: dict[str, Any] | Iterable[Any]) -> Any:
-    """Copies of the tensors among a call's inputs, by name or in a list; other values as they are."""
-    if isinstance(example_inputs, dict):
+    """Copies of the tensors among a call's inputs, in a list, or in a dict under their names."""
+    if type(example_inputs) is dict:
         return {name: _cloned(value) for name, value in example_inputs.items()}
     return [_cloned(value) for value in example_inputs]
 
@@ -71,6 +89,11 @@ def _cloned(value: Any) -> Any:
 def is_parameter_freezing() -> bool:
     """Whether compile() takes parameters for constants: never."""
     return False
+
+
+def ifdynstaticdefault(count1: Any, count2: Any) -> Any:
+    """count1 where sizes are static by default (torch._dynamo.config), else count2."""
+    return count1 if config.assume_static_by_default else count2
 
 
 def istype(obj: object, allowed_types: Any) -> bool:

@@ -83,7 +83,7 @@ class LazyPackage(_Module, metaclass=_Looked):
         return names
 
     def __dir__(self) -> list[str]:
-        return _names(self)["__dir__"]()
+        return list(_names(self)["__dir__"]())
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A module that is imported becomes its package's attribute: not where what it holds goes by its name.

@@ -18,7 +18,7 @@ from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._torch_dispatch.classes import make_wrapper_subclass
-from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack, without
 
 __all__ = [
     "DataDependentOutputException",
@@ -215,13 +215,8 @@ def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
     if mode is None:
         yield None
         return
-    place = interpreters.STACK.modes.index(mode)
-    interpreters.pop(mode)
-    try:
+    with without(mode):
         yield mode
-    finally:
-        interpreters.MODES.append(mode)
-        interpreters.STACK.modes.insert(place, mode)
 
 
 class FakeTensorConverter:

@@ -16,7 +16,7 @@ from rushlight._engine.autograd.node import Node
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.ops.autocast import CHOSEN, CUDA, REFUSED
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor
 from rushlight._engine.transforms.levels import operands
 
 
@@ -52,7 +52,7 @@ class Casting:
         elif policy == "refused" and self._concerned((*args, *kwargs.values())):
             raise RuntimeError(REFUSED[row.name])
         if policy in ("keep", "refused") or kwargs.get("out") is not None or getattr(call, "writes", False):
-            return interpreters.interpret(row, call, args, kwargs)
+            return _run(row, call, args, kwargs)
         if policy == "through":
             return interpreters.within(self, call, args, kwargs)
         if policy == "promote":
@@ -60,9 +60,7 @@ class Casting:
         else:
             target = self.dtype if policy == "lower" else dt.float32
         cast = functools.partial(self._cast, target)
-        return interpreters.interpret(
-            row, call, tuple(map(cast, args)), {k: cast(v) for k, v in kwargs.items()}
-        )
+        return _run(row, call, tuple(map(cast, args)), {k: cast(v) for k, v in kwargs.items()})
 
     def forget_weights(self) -> None:
         """Drop the casts of weights."""
@@ -114,6 +112,16 @@ class Casting:
                 )
             widest = dtype
         return widest
+
+
+def _run(row: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an op under the interpreters behind autocast; where there are none, by its generated function,
+    which has plans.
+    """
+    short = None if interpreters.STACK.modes or WRAPPED else getattr(call, "short", None)
+    if short is None or [a for a in args if isinstance(a, Tensor) and a.__class__ not in interpreters.PLAIN]:
+        return interpreters.interpret(row, call, args, kwargs)
+    return short(*args, **kwargs)
 
 
 def castable(tensor: Tensor, device: str) -> bool:

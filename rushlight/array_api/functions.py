@@ -114,7 +114,7 @@ def _axes(axis: Axes, ndim: int) -> tuple[int, ...]:
     return tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
 
 
-def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
+def _reduction(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A reduction over dims as one over an axis, several, none or (None) all."""
 
     def reduction(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, **options: Any) -> Tensor:
@@ -139,7 +139,7 @@ def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
     return flat
 
 
-def _summing(f: Callable[..., Any]) -> Callable[..., Any]:
+def _summing(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Unsigned integers are added and multiplied as uint64."""
 
     def summing(x: Tensor, *rest: Any, dtype: Any = None) -> Tensor:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import _Mode
 from rushlight._engine.tensors.tensor import Tensor
+
+if TYPE_CHECKING:  # what few programs need
+    from rushlight._engine.transforms.tangents import Forward
 
 __all__ = [
     "UnpackedDualTensor",
@@ -86,7 +89,7 @@ def _is_fwd_grad_enabled() -> bool:
     return _forward().enabled
 
 
-def _forward() -> Any:
+def _forward() -> type[Forward]:
     # few programs differentiate forwards
     from rushlight._engine.transforms.tangents import Forward
 

@@ -77,6 +77,35 @@ def _left(values: Any, create_graph: bool, single: bool) -> Any:
     return found[0] if single else found
 
 
+# --- PyTorch's inner names, which packages that extend these functions import ----------------------
+
+
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, Tensors]:
+    """(whether a tuple was given, it or the one tensor as a tuple); TypeError for what holds no tensors."""
+    if arg_name is None and fn_name is None:
+        return isinstance(inp, tuple), inp if isinstance(inp, tuple) else (inp,)
+    return isinstance(inp, tuple), _tuple(inp, str(arg_name), str(fn_name))
+
+
+def _grad_preprocess(inputs: Any, create_graph: bool, need_graph: bool) -> Tensors:
+    """Tensors as inputs of a graph of their own, or as views of the caller's."""
+    return _entered(inputs, create_graph, need_graph)
+
+
+def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
+    """Results (also tuples of tuples) for the caller: outside the graph, unless that is wanted."""
+    return _left(inputs, create_graph, False)
+
+
+def _tuple_postprocess(res: Any, to_unpack: Any) -> Any:
+    """The one element of a tuple where `to_unpack` is False; two flags: of it, and of its elements."""
+    if isinstance(to_unpack, tuple):
+        outer, inner = to_unpack
+        res = res if inner else tuple(found[0] for found in res)
+        return res if outer else res[0]
+    return res if to_unpack else res[0]
+
+
 def _check_tracked(values: Sequence[Any], what: str, strict: bool) -> None:
     for i, t in enumerate(values) if strict else ():
         if t is None:
@@ -360,17 +389,24 @@ def hessian(
     return found if many else found[0][0]
 
 
+def _gradients(
+    name: str, func: Func, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[_Point, Any, Any]:
+    """(the point, v as the inputs are, the gradients there) of a function with one number as its result."""
+    ins = _tuple(inputs, "inputs", name)
+    several = isinstance(inputs, tuple)
+    vs = _like(v, ins, name, "input to the user-provided function is", several, create_graph)
+    point = _Point(func, inputs, name, strict, create_graph)
+    point.number(name)
+    grads = _pulled(point.outs, point.ins, None, True)
+    _check_tracked(grads, "jacobian", strict)
+    return point, vs, grads
+
+
 def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(inputs), v times its Hessian): v may be left away where the input is one number."""
     with torch.enable_grad():
-        ins = _tuple(inputs, "inputs", "vhp")
-        vs = _like(
-            v, ins, "vhp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph
-        )
-        point = _Point(func, inputs, "vhp", strict, create_graph)
-        point.number("vhp")
-        grads = _pulled(point.outs, point.ins, None, True)
-        _check_tracked(grads, "jacobian", strict)
+        point, vs, grads = _gradients("vhp", func, inputs, v, create_graph, strict)
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
         found = _pulled(grads, point.ins, vs, create_graph)
         found = _filled(found, point.ins, strict, create_graph, "double_back")
@@ -380,14 +416,7 @@ def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(inputs), its Hessian times v): v may be left away where the input is one number."""
     with torch.enable_grad():
-        ins = _tuple(inputs, "inputs", "hvp")
-        vs = _like(
-            v, ins, "hvp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph
-        )
-        point = _Point(func, inputs, "hvp", strict, create_graph)
-        point.number("hvp")
-        grads = _pulled(point.outs, point.ins, None, True)
-        _check_tracked(grads, "jacobian", strict)
+        point, vs, grads = _gradients("hvp", func, inputs, v, create_graph, strict)
         through = tuple(torch.zeros_like(t, requires_grad=True) for t in point.ins)
         double = _pulled(grads, point.ins, through, True)
         _check_tracked(double, "grad_inputs", strict)

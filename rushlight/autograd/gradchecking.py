@@ -429,7 +429,7 @@ def _compare_batched(run: Callable[..., Any], like: Tensor, told: str) -> None:
 
 def _uniform(like: Tensor, apart: bool) -> Tensor:
     """Numbers of [-1, 1), drawn as torch.testing.make_tensor does; `apart` from each other in memory."""
-    t: Any = like.detach().new_empty(like.shape)
+    t = like.detach().new_empty(like.shape)
     (t.view_as_real() if t.is_complex() else t).uniform_(-1, 1)
     return (t.repeat_interleave(2, -1)[..., ::2] if apart and t.numel() > 1 else t).requires_grad_()
 

@@ -14,8 +14,8 @@ from typing import Any
 from rushlight._engine.autograd.engine import grad as _grad
 from rushlight._engine.autograd.sparsegrads import places
 from rushlight._engine.core.dtype import FLOATING
-from rushlight._engine.tensors.geometry import strided
-from rushlight._engine.tensors.tensor import Tensor, lookup
+from rushlight._engine.tensors.geometry import lookup_function, strided
+from rushlight._engine.tensors.tensor import Tensor
 
 Function = Callable[..., Any]
 Matrix = Any
@@ -28,8 +28,8 @@ class GradcheckError(RuntimeError):
 class _Ops:
     """The functions of torch that have rows."""
 
-    def __getattr__(self, name: str) -> Any:
-        return lookup("torch", name)
+    def __getattr__(self, name: str) -> Callable[..., Tensor]:
+        return lookup_function(name)
 
 
 ops = _Ops()

@@ -57,6 +57,13 @@ def make_graphed_callables(
 class _Graphed:
     """One callable, its static inputs, outputs and gradients, and its two graphs."""
 
+    # What capturing makes: the static outputs and their structure, the gradients of outputs and inputs.
+    outputs: list[Any]
+    result: Any
+    seeds: list[torch.Tensor | None]
+    grads: list[torch.Tensor | None]
+    has_backward: bool
+
     def __init__(self, function: Any, sample: tuple[Any, ...]) -> None:
         self.function = function
         is_module = isinstance(function, torch.nn.Module)

@@ -120,7 +120,7 @@ def is_initialized() -> bool:
     return world.default is not None
 
 
-def default_group(what: Any = None) -> ProcessGroup:
+def default_group(what: ProcessGroup | None = None) -> ProcessGroup:
     """The group that an argument `group=` means; ValueError before init_process_group().
 
     Of a process outside of a group it is GroupMember.NON_GROUP_MEMBER, a number, which `member` asks for.
@@ -357,7 +357,7 @@ def new_subgroups_by_enumeration(
     return mine, subgroups
 
 
-def member(group: Any, name: str) -> Any:
+def member(group: ProcessGroup | None, name: str) -> ProcessGroup | None:
     """The group that `group=` means, or None, with PyTorch's warning, where this rank is not in it."""
     if group != GroupMember.NON_GROUP_MEMBER:
         return default_group(group)

@@ -98,6 +98,10 @@ class Reducer:
     gradient is not sent, as it is without one on all ranks.
     """
 
+    # Of a backward that is reduced: how often each gradient came, and which are not to be waited for.
+    seen: list[int]
+    marked: list[bool]
+
     def __init__(
         self,
         params: list[Tensor],

@@ -35,7 +35,9 @@ def rendezvous(
     yield handler(parts, given, timeout)
 
 
-def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> None:
+def register_rendezvous_handler(
+    scheme: str, handler: Callable[..., Iterator[tuple[Store, int, int]]]
+) -> None:
     """Let `handler(url, timeout=)`, a generator as `rendezvous` is, answer for a scheme."""
 
     def answer(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:

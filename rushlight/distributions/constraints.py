@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight import Tensor
 from rushlight.distributions.utils import demand
+
+_T = TypeVar("_T")
 
 
 class Constraint:
@@ -27,25 +29,26 @@ class Constraint:
 # --- sets that depend on a distribution's parameters ----------------------------------------------
 
 
+def _known(value: _T, name: str) -> _T:
+    """What was said of a dependent constraint; NotImplementedError where it was not."""
+    if value is NotImplemented:
+        raise NotImplementedError(f".{name} cannot be determined statically")
+    return value
+
+
 class _Dependent(Constraint):
     """A set that only an object's parameters tell; what is known of it beforehand may be given."""
 
     def __init__(self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def _known(self, name: str) -> Any:
-        found = vars(self)[f"_{name}"]
-        if found is NotImplemented:
-            raise NotImplementedError(f".{name} cannot be determined statically")
-        return found
-
     @property
     def is_discrete(self) -> bool:
-        return self._known("is_discrete")
+        return _known(self._is_discrete, "is_discrete")
 
     @property
     def event_dim(self) -> int:
-        return self._known("event_dim")
+        return _known(self._event_dim, "event_dim")
 
     def __call__(self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented) -> Any:
         """The same with more known."""
@@ -85,14 +88,14 @@ def is_dependent(constraint: Any) -> bool:
 # --- sets made of others --------------------------------------------------------------------------
 
 
-def _all_rightmost(checks: Any, kept: Any) -> Any:
+def _all_rightmost(checks: Tensor, kept: int) -> Tensor:
     return checks.reshape((*checks.shape[:kept], -1)).all(-1)
 
 
 class _Wrapped(Constraint):
     """What a constraint of one more kind shares with the one that it is made of."""
 
-    def __init__(self, base_constraint: Any) -> None:
+    def __init__(self, base_constraint: Constraint) -> None:
         demand(
             isinstance(base_constraint, Constraint),
             f"base_constraint must be a Constraint, got {type(base_constraint).__name__}",
@@ -111,7 +114,7 @@ class _Wrapped(Constraint):
 class _IndependentConstraint(_Wrapped):
     """A value is what `reinterpreted_batch_ndims` more dims of values are, if each of them is allowed."""
 
-    def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
         demand(
             isinstance(reinterpreted_batch_ndims, int),
@@ -155,7 +158,7 @@ class MixtureSameFamilyConstraint(_Wrapped):
 class _Parts(Constraint):
     """Constraints of the parts of a tensor along a dim."""
 
-    def __init__(self, cseq: Any, dim: int = 0) -> None:
+    def __init__(self, cseq: Iterable[Constraint], dim: int = 0) -> None:
         alike = all(isinstance(c, Constraint) for c in cseq)
         demand(alike, "All elements of cseq must be Constraint instances")
         self.cseq, self.dim = list(cseq), dim
@@ -178,7 +181,9 @@ class _Parts(Constraint):
 class _Cat(_Parts):
     """Constraints of parts of some lengths (1 each by default), as torch.cat joins them."""
 
-    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+    def __init__(
+        self, cseq: Iterable[Constraint], dim: int = 0, lengths: Iterable[int] | None = None
+    ) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         demand(
@@ -218,32 +223,32 @@ class _Bounded(Constraint):
 
 
 class _From(_Bounded):
-    def __init__(self, lower_bound: Any) -> None:
+    def __init__(self, lower_bound: Tensor | float) -> None:
         self.lower_bound = lower_bound
 
 
 class _To(_Bounded):
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: Tensor | float) -> None:
         self.upper_bound = upper_bound
 
 
 class _FromTo(_Bounded):
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+    def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
 
-def _whole(value: Tensor) -> Any:
+def _whole(value: Tensor) -> Tensor:
     return value % 1 == 0
 
 
 def _set(
     name: str,
-    check: Callable[..., Any],
+    check: Callable[[Any, Tensor], Tensor],
     doc: str,
     event_dim: int = 0,
     discrete: bool = False,
-    base: Any = Constraint,
-) -> Any:
+    base: type[Constraint] = Constraint,
+) -> type[Any]:
     """A class of constraints by what its members answer: check(the constraint, a value)."""
     return type(
         name,
@@ -312,37 +317,37 @@ class _Multinomial(_To):
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
-def _lower_triangular(value: Tensor) -> Any:
+def _lower_triangular(value: Tensor) -> Tensor:
     return (value.tril() == value).flatten(-2).all(-1)
 
 
-def _lower_cholesky(value: Tensor) -> Any:
+def _lower_cholesky(value: Tensor) -> Tensor:
     return _lower_triangular(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-def _corr_cholesky(_: Any, value: Tensor) -> Any:
+def _corr_cholesky(_: Constraint, value: Tensor) -> Tensor:
     most = torch.finfo(value.dtype).eps * value.size(-1) * 10  # ten roundings for each number of a row
     length = torch.linalg.norm(value.detach(), dim=-1)
     return _lower_cholesky(value) & ((length - 1).abs() <= most).all(-1)
 
 
-def _square(_: Any, value: Tensor) -> Any:
+def _square(_: Constraint, value: Tensor) -> Tensor:
     return torch.full(
         value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device
     )
 
 
-def _symmetric(_: Any, value: Tensor) -> Any:
+def _symmetric(_: Constraint, value: Tensor) -> Tensor:
     found = _square(_, value)
     return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if found.all() else found
 
 
-def _positive_definite(_: Any, value: Tensor) -> Any:
+def _positive_definite(_: Constraint, value: Tensor) -> Tensor:
     found = _symmetric(_, value)
     return torch.linalg.cholesky_ex(value).info.eq(0) if found.all() else found
 
 
-def _positive_semidefinite(_: Any, value: Tensor) -> Any:
+def _positive_semidefinite(_: Constraint, value: Tensor) -> Tensor:
     found = _symmetric(_, value)
     return torch.linalg.eigvalsh(value).ge(0).all(-1) if found.all() else found
 
@@ -379,36 +384,36 @@ _PositiveDefinite = _set(
     base=_Symmetric,
 )
 
-dependent: Any = _Dependent()
+dependent = _Dependent()
 dependent_property = _DependentProperty
-independent: Any = _IndependentConstraint
-boolean: Any = _Boolean()
-one_hot: Any = _OneHot()
-real: Any = _Real()
-simplex: Any = _Simplex()
-integer_interval: Any = _IntegerInterval
-interval: Any = _Interval
-half_open_interval: Any = _HalfOpenInterval
-nonnegative_integer: Any = _IntegerGreaterThan(0)
-positive_integer: Any = _IntegerGreaterThan(1)
-greater_than: Any = _GreaterThan
-greater_than_eq: Any = _GreaterThanEq
-less_than: Any = _LessThan
-positive: Any = _GreaterThan(0.0)
-nonnegative: Any = _GreaterThanEq(0.0)
-unit_interval: Any = _Interval(0.0, 1.0)
-real_vector: Any = independent(real, 1)
-positive_vector: Any = independent(positive, 1)
-multinomial: Any = _Multinomial
-cat: Any = _Cat
-stack: Any = _Stack
-lower_triangular: Any = _LowerTriangular()
-lower_cholesky: Any = _LowerCholesky()
-corr_cholesky: Any = _CorrCholesky()
-square: Any = _Square()
-symmetric: Any = _Symmetric()
-positive_semidefinite: Any = _PositiveSemidefinite()
-positive_definite: Any = _PositiveDefinite()
+independent = _IndependentConstraint
+boolean: Constraint = _Boolean()
+one_hot: Constraint = _OneHot()
+real: Constraint = _Real()
+simplex: Constraint = _Simplex()
+integer_interval: type[Any] = _IntegerInterval
+interval: type[Any] = _Interval
+half_open_interval: type[Any] = _HalfOpenInterval
+nonnegative_integer: Constraint = _IntegerGreaterThan(0)
+positive_integer: Constraint = _IntegerGreaterThan(1)
+greater_than: type[Any] = _GreaterThan
+greater_than_eq: type[Any] = _GreaterThanEq
+less_than: type[Any] = _LessThan
+positive: Constraint = _GreaterThan(0.0)
+nonnegative: Constraint = _GreaterThanEq(0.0)
+unit_interval: Constraint = _Interval(0.0, 1.0)
+real_vector: Constraint = independent(real, 1)
+positive_vector: Constraint = independent(positive, 1)
+multinomial = _Multinomial
+cat = _Cat
+stack = _Stack
+lower_triangular: Constraint = _LowerTriangular()
+lower_cholesky: Constraint = _LowerCholesky()
+corr_cholesky: Constraint = _CorrCholesky()
+square: Constraint = _Square()
+symmetric: Constraint = _Symmetric()
+positive_semidefinite: Constraint = _PositiveSemidefinite()
+positive_definite: Constraint = _PositiveDefinite()
 
 __all__ = [
     "Constraint",

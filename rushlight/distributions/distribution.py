@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import rushlight as torch
-from rushlight import Tensor
+from rushlight import Size, Tensor
 from rushlight._engine.core.callers import warn
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
@@ -26,13 +26,6 @@ class Distribution:
     has_enumerate_support = False
     _validate_args = __debug__
 
-    arg_constraints, support, mean, mode, variance = (
-        property(absent(name)) for name in ("arg_constraints", "support", "mean", "mode", "variance")
-    )
-    rsample, log_prob, cdf, icdf, enumerate_support, entropy = map(
-        absent, ("rsample", "log_prob", "cdf", "icdf", "enumerate_support", "entropy")
-    )
-
     def __init__(
         self,
         batch_shape: Sequence[int] = (),
@@ -48,7 +41,7 @@ class Distribution:
     # The constraints of attributes that expand() expands.
 
     @property
-    def _constrained(self) -> Any:
+    def _constrained(self) -> dict[str, Any]:
         return self.arg_constraints
 
     def _take(self, validate_args: bool | None, **parameters: Any) -> None:
@@ -64,43 +57,95 @@ class Distribution:
             raise ValueError(f"set_default_validate_args: expected True or False, got {value!r}")
         Distribution._validate_args = value
 
+    # --- what distributions tell of themselves ------------------------------------------------------
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:
+        """Where each parameter may lie."""
+        raise absent(self, "arg_constraints")
+
+    @property
+    def support(self) -> Any:
+        """The constraint that values satisfy."""
+        raise absent(self, "support")
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected value."""
+        raise absent(self, "mean")
+
+    @property
+    def mode(self) -> Tensor:
+        """The likeliest value."""
+        raise absent(self, "mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The expected squared distance from the mean."""
+        raise absent(self, "variance")
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Values drawn, (*sample_shape, *batch_shape, *event_shape); gradients flow into the parameters."""
+        raise absent(self, "rsample")
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability, of each value."""
+        raise absent(self, "log_prob")
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of what is not larger."""
+        raise absent(self, "cdf")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """What has this probability below it."""
+        raise absent(self, "icdf")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values along dim 0, for each place of the batch if `expand` is set."""
+        raise absent(self, "enumerate_support")
+
+    def entropy(self) -> Tensor:
+        """In nats."""
+        raise absent(self, "entropy")
+
     # --- shapes -----------------------------------------------------------------------------------
 
     # The shape of the parameters, and that of one value.
 
     @property
-    def batch_shape(self) -> Any:
+    def batch_shape(self) -> Size:
         """The shape of the parameters, broadcast: one distribution for each place."""
         return self._batch_shape
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Size:
         """The shape of one value; () for numbers."""
         return self._event_shape
 
-    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Any:
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _empty(self, sample_shape: Sequence[int], like: Tensor) -> Any:
+    def _empty(self, sample_shape: Sequence[int], like: Tensor) -> Tensor:
         """Memory for a sample, of the dtype of `like`, to be filled with random numbers."""
         return torch.empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
-    def _all(self, number: float, like: Tensor) -> Any:
+    def _all(self, number: float, like: Tensor) -> Tensor:
         """A number for each place of the batch."""
         return torch.full(self._extended_shape(), number, dtype=like.dtype, device=like.device)
 
-    def _enumerated(self, values: Tensor, expand: bool) -> Any:
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
         """Values along dim 0, for each place of the batch if `expand` is set."""
         ones = [1] * len(self._batch_shape)
         values = values.view((len(values), *ones, *self._event_shape))
         return values.expand((-1, *self._batch_shape, *self._event_shape)) if expand else values
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Self | None = None) -> Self:
         """The same distribution with its parameters expanded to a batch shape; no memory is copied.
 
         _instance: an object of a subclass with parameters of its own, to be filled with the others.
         """
-        home: Any = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
+        bases = [c for c in type(self).__mro__ if issubclass(c, Distribution)]
+        home = next(c for c in bases if c.__module__.startswith(__package__))
         if home.__init__ is Distribution.__init__:
             raise NotImplementedError(f"{type(self)} does not implement expand")
         new = self._get_checked_instance(home, _instance)
@@ -113,7 +158,7 @@ class Distribution:
         new._validate_args = self._validate_args
         return new
 
-    def _expanded(self, name: str, value: Tensor, batch_shape: Sequence[int]) -> Any:
+    def _expanded(self, name: str, value: Any, batch_shape: Size) -> Any:
         """An attribute for a new batch shape: parameters and distributions are expanded."""
         if isinstance(value, Distribution):
             return value.expand(batch_shape + value.batch_shape[len(self._batch_shape) :])
@@ -122,7 +167,7 @@ class Distribution:
             return value.expand(batch_shape + value.shape[own:])
         return value
 
-    def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
+    def _get_checked_instance(self, cls: type[Distribution], _instance: Self | None = None) -> Self:
         """The object that expand() fills; NotImplementedError where a subclass takes other parameters."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
@@ -188,7 +233,7 @@ class Distribution:
                     f"values:\n{value}"
                 )
 
-    def _checked(self, value: Tensor) -> Any:
+    def _checked(self, value: Tensor) -> Tensor:
         """A value to be weighed, if it is one of these distributions' or checks are off."""
         if self._validate_args:
             self._validate_sample(value)

@@ -18,11 +18,18 @@ class ExponentialFamily(Distribution):
     Entropies and cross-entropies of exponential families, 2010). Members say shorter forms.
     """
 
-    _natural_params = property(absent("_natural_params"))
-    _log_normalizer = absent("_log_normalizer")
-    _mean_carrier_measure = property(absent("_mean_carrier_measure"))
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise absent(self, "_natural_params")
 
-    def _with_gradients(self) -> Any:
+    def _log_normalizer(self, *natural_params: Any) -> Tensor:
+        raise absent(self, "_log_normalizer")
+
+    @property
+    def _mean_carrier_measure(self) -> Tensor | float:
+        raise absent(self, "_mean_carrier_measure")
+
+    def _with_gradients(self) -> tuple[list[Tensor], Tensor, tuple[Tensor, ...]]:
         """The natural parameters, F, and F's gradient by each of them."""
         thetas = [theta.detach().requires_grad_() for theta in self._natural_params]
         with torch.enable_grad():
@@ -39,7 +46,7 @@ class ExponentialFamily(Distribution):
         return found
 
 
-def bregman(p: Any, q: Any) -> Any:
+def bregman(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """The divergence of p from q, of one family: F(q) - F(p) - <q - p, grad F(p)>."""
     thetas, normalizer, means = p._with_gradients()
     found = q._log_normalizer(*q._natural_params) - normalizer

@@ -17,7 +17,10 @@ class Independent(Distribution):
     arg_constraints = {}
 
     def __init__(
-        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+        self,
+        base_distribution: Distribution,
+        reinterpreted_batch_ndims: int,
+        validate_args: bool | None = None,
     ) -> None:
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
@@ -46,7 +49,7 @@ class Independent(Distribution):
         more = self.reinterpreted_batch_ndims
         return constraints.independent(found, more) if more else found
 
-    mean, mode, variance = map(of_base, ("mean", "mode", "variance"))
+    mean, mode, variance = of_base("mean"), of_base("mode"), of_base("variance")
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, without a gradient."""

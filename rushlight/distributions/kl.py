@@ -10,9 +10,9 @@ from rushlight._engine.core.callers import warn
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
-_KL_MEMOIZE: dict[tuple[type, type], Callable[..., Any] | None] = {}
+_F = TypeVar("_F", bound=Callable[..., Tensor])
+_KL_REGISTRY: dict[tuple[type, type], Callable[..., Tensor]] = {}
+_KL_MEMOIZE: dict[tuple[type, type], Callable[..., Tensor] | None] = {}
 
 
 def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[_F], _F]:
@@ -32,7 +32,7 @@ def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[_F], _F]:
     return register
 
 
-def _closest(type_p: type[Any], type_q: type[Any]) -> Callable[..., Any] | None:
+def _closest(type_p: type[Any], type_q: type[Any]) -> Callable[..., Tensor] | None:
     """The function of the nearest base classes; RuntimeWarning if p and q disagree."""
     near = {
         (p, q): (type_p.__mro__.index(p), type_q.__mro__.index(q))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
@@ -21,7 +20,10 @@ class MixtureSameFamily(Distribution):
     arg_constraints = {}
 
     def __init__(
-        self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
+        self,
+        mixture_distribution: Categorical,
+        component_distribution: Distribution,
+        validate_args: bool | None = None,
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(
@@ -48,12 +50,12 @@ class MixtureSameFamily(Distribution):
         super().__init__(batch, component_distribution.event_shape, validate_args)
 
     @property
-    def mixture_distribution(self) -> Any:
+    def mixture_distribution(self) -> Categorical:
         """The Categorical that chooses the component."""
         return self._mixture_distribution
 
     @property
-    def component_distribution(self) -> Any:
+    def component_distribution(self) -> Distribution:
         """The K components, along the last batch dim."""
         return self._component_distribution
 
@@ -62,13 +64,13 @@ class MixtureSameFamily(Distribution):
         lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
     )
 
-    def _mixed(self, value: Tensor) -> Any:
+    def _mixed(self, value: Tensor) -> Tensor:
         """The mean over the components of (*batch, K, *event)."""
         dims = len(self._event_shape)
         weights = self._mixture_distribution.probs
         return (weights.reshape((*weights.shape, *[1] * dims)) * value).sum(-1 - dims)
 
-    def _for_each(self, value: Tensor) -> Any:
+    def _for_each(self, value: Tensor) -> Tensor:
         return value.unsqueeze(-1 - len(self._event_shape))
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight import Tensor
+from rushlight import Size, Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.independent import Independent
@@ -22,7 +22,12 @@ class TransformedDistribution(Distribution):
 
     arg_constraints = {}
 
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        transforms: Transform | list[Transform],
+        validate_args: bool | None = None,
+    ) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
         if not isinstance(self.transforms, list):
             raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
@@ -45,7 +50,7 @@ class TransformedDistribution(Distribution):
         cut = len(made) - max(after, dims + after - before)
         super().__init__(made[:cut], made[cut:], validate_args=validate_args)
 
-    def _expanded(self, name: str, value: Any, batch_shape: Sequence[int]) -> Any:
+    def _expanded(self, name: str, value: Any, batch_shape: Size) -> Any:
         if name != "base_dist":
             return super()._expanded(name, value, batch_shape)
         shape = torch.Size(ComposeTransform(self.transforms).inverse_shape(batch_shape + self._event_shape))
@@ -65,7 +70,7 @@ class TransformedDistribution(Distribution):
         """Whether the base distribution can draw with gradients."""
         return self.base_dist.has_rsample
 
-    def _forward(self, value: Tensor) -> Any:
+    def _forward(self, value: Tensor) -> Tensor:
         for transform in self.transforms:
             value = transform(value)
         return value
@@ -80,7 +85,7 @@ class TransformedDistribution(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
         y, dims = self._checked(value), len(self._event_shape)
-        found: Any = 0.0
+        found: Tensor | float = 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             dims += transform.domain.event_dim - transform.codomain.event_dim
@@ -90,7 +95,7 @@ class TransformedDistribution(Distribution):
             y = x
         return found + sum_rightmost(self.base_dist.log_prob(y), dims - len(self.base_dist.event_shape))
 
-    def _turned(self, probability: Any) -> Any:
+    def _turned(self, probability: Tensor) -> Tensor:
         """A probability of what lies below, or above where the transforms decrease."""
         sign = ComposeTransform(self.transforms).sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
+from operator import attrgetter
+from typing import Any, Self, TypeVar, overload
 
 import rushlight as torch
 from rushlight import Tensor
 from rushlight.overrides import is_tensor_like
 
+_T = TypeVar("_T")
 euler_constant = 0.57721566490153286060
 
 __all__ = [
@@ -23,13 +25,9 @@ __all__ = [
 ]
 
 
-def absent(name: str) -> Any:
-    """A method that raises NotImplementedError."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(f"{type(self)} does not implement {name}")
-
-    return method
+def absent(self: object, name: str) -> NotImplementedError:
+    """What an object raises for something that its class does not tell."""
+    return NotImplementedError(f"{type(self)} does not implement {name}")
 
 
 def demand(holds: Any, text: str) -> None:
@@ -38,7 +36,7 @@ def demand(holds: Any, text: str) -> None:
         raise AssertionError(text)
 
 
-def broadcast_all(*values: Any) -> Any:
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; numbers take the first tensor's dtype, or the default.
 
     ValueError for anything else.
@@ -57,9 +55,19 @@ def broadcast_all(*values: Any) -> Any:
     return tuple(found)
 
 
-def of_base(name: str) -> Any:
-    """A property that is the base distribution's."""
-    return property(lambda self: getattr(self.base_dist, name))
+class of_base:
+    """A parameter or a moment, a tensor, that is the base distribution's; `a.b` is of its attribute a."""
+
+    def __init__(self, path: str) -> None:
+        self.read = attrgetter(f"base_dist.{path}")
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, instance: Any, owner: Any = None) -> Tensor: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The base distribution's; the descriptor itself when asked of the class."""
+        return self if instance is None else self.read(instance)
 
 
 def one_of(probs: Tensor | float | None, logits: Tensor | float | None) -> tuple[str, Any]:
@@ -94,16 +102,20 @@ def sum_rightmost(value: Tensor, dims: int) -> Tensor:
 _sum_rightmost = sum_rightmost  # PyTorch's name, which libraries of distributions import
 
 
-class lazy_property(cached_property[Any]):
+class lazy_property(cached_property[_T]):
     """A property that is computed when it is first read, with gradients, and is an attribute from then on."""
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: Any = None) -> _T: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The attribute's value; the property itself when asked of the class."""
         with torch.enable_grad():
             return super().__get__(instance, owner)
 
 
-def _below(n: int, diag: int, like: Tensor) -> Any:
+def _below(n: int, diag: int, like: Tensor) -> Tensor:
     places = torch.arange(n, device=like.device)
     return places < places.view(-1, 1) + (diag + 1)
 

@@ -92,4 +92,4 @@ def method(schema: Any) -> Callable[..., Any] | None:
 def _left_out(schema: Any, name: str, values: dict[str, Any]) -> bool:
     """Whether an argument is its default, which the method may not know."""
     p = next(p for p in schema.arguments if p.name == name)
-    return p.has_default_value() and values[name] == p.default_value
+    return bool(p.has_default_value() and values[name] == p.default_value)

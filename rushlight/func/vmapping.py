@@ -8,7 +8,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import LEAF, Tree, broadcast, flatten
-from rushlight._engine.transforms.batching import Batching
+from rushlight._engine.transforms.batching import Batched, Batching
+from rushlight._engine.transforms.levels import wrapper
 
 
 def vmap(
@@ -195,4 +196,4 @@ def _entered(level: Batching, leaf: torch.Tensor, d: int) -> torch.Tensor:
     moved = leaf.movedim(d, 0) if d else leaf
     if d:
         level.entered[id(moved)] = leaf, d % leaf.dim(), moved
-    return level.wrap(moved)
+    return wrapper(Batched, moved, level)

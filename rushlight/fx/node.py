@@ -5,10 +5,13 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.fx import names
 from rushlight.fx.immutable_collections import immutable_dict, immutable_list
+
+if TYPE_CHECKING:  # a graph makes nodes
+    from rushlight.fx.graph import Graph
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 # Functions that nodes stay for, though nobody reads them.
@@ -57,7 +60,7 @@ class Node:
 
     def __init__(
         self,
-        graph: Any,
+        graph: Graph,
         name: str,
         op: str,
         target: Target,
@@ -180,7 +183,7 @@ class Node:
         ):
             return True
         if self.op == "call_function" and hasattr(self.target, "_schema"):
-            return self.target._schema.writes or self.target._schema.name.startswith("_assert")
+            return bool(self.target._schema.writes) or self.target._schema.name.startswith("_assert")
         if self.op == "call_function":
             return name in ("setitem", "_assert", *names.INPLACE)
         return self.op == "call_module" and bool(

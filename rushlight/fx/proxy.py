@@ -25,10 +25,9 @@ class TraceError(ValueError):
 class Proxy:
     """Stands for a node's value while a program is traced."""
 
-    def __init__(self, node: Node, tracer: Any = None) -> None:
-        if tracer is None:
-            tracer = GraphAppendingTracer(node.graph)
-        self.tracer, self.node = tracer, node
+    def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
+        self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
+        self.node = node
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"

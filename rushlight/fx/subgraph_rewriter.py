@@ -49,8 +49,8 @@ class InternalMatch:
 
 
 class _Matcher:
-    def __init__(self, pattern: Graph, literals: bool) -> None:
-        self.pattern, self.literals = pattern, literals
+    def __init__(self, pattern: Graph, ignore_literals: bool) -> None:
+        self.pattern, self.ignore_literals = pattern, ignore_literals
         if any(n.op != "output" and not n.users and not n.is_impure() for n in pattern.nodes):
             raise AssertionError("SubgraphMatcher cannot be initialized with an pattern with dead code")
         self.results = pattern.output_node().all_input_nodes
@@ -91,7 +91,7 @@ class _Matcher:
         if isinstance(pn, (list, tuple)) and isinstance(gn, (list, tuple)):
             return len(pn) == len(gn) and all(self._equal(p, g, pairs) for p, g in zip(pn, gn, strict=True))
         if not isinstance(pn, Node):
-            return not isinstance(gn, Node) and (self.literals or (type(pn) is type(gn) and pn == gn))
+            return not isinstance(gn, Node) and (self.ignore_literals or (type(pn) is type(gn) and pn == gn))
         if pn in pairs:
             return bool(pairs[pn] is gn if isinstance(gn, Node) else pairs[pn] == gn)
         if pn.op == "placeholder":

@@ -264,7 +264,7 @@ for _cls in (ScriptModule, RecursiveScriptModule, TopLevelTracedModule):
 
 def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
     """The Python class of a module's type: its methods are the compiled ones."""
-    own: Any = owner.form
+    own = owner.form
     if own is None or own.__base__ is not base:
         own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
     for name, function in owner.methods.items():

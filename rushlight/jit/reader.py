@@ -293,7 +293,7 @@ class Archive:
             self._sources[space] = Source(text, path)
         return self._trees[space]
 
-    def as_type(self, found: Any) -> Any:
+    def as_type(self, found: Any) -> Type:
         """The type that a class of the file is; other types as they are."""
         return Type("Class", cls=found) if isinstance(found, ClassType) else found
 

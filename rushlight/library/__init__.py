@@ -395,7 +395,7 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any 
 
 @define.register
 def _define_in(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
-    return impl(lib, lib.define(schema, alias_analysis))
+    return _impl_in(lib, lib.define(schema, alias_analysis))
 
 
 @singledispatch

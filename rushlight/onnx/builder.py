@@ -63,7 +63,11 @@ class Builder:
     def __getattr__(self, op: str) -> Callable[..., Ref]:
         if not op[0].isupper():
             raise AttributeError(op)
-        return lambda *inputs, **attributes: self.node(op, inputs, attributes)
+        return self.op(op)
+
+    def op(self, name: str) -> Callable[..., Ref]:
+        """The function that adds a node of an op, by its name: op("Add")(a, b) is Add(a, b)."""
+        return lambda *inputs, **attributes: self.node(name, inputs, attributes)
 
     def node(self, op: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> Ref:
         """A node of one result, of the dtype of the first input unless the attribute to_dtype says

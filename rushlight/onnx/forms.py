@@ -303,13 +303,13 @@ class Forms:
         """Pools of a given size: of everything, or of equal windows."""
         dims = len(output)
         if all(n == 1 for n in output):
-            return getattr(self.onnx, f"Global{kind}Pool")(v)
+            return self.onnx.op(f"Global{kind}Pool")(v)
         sizes = known(v.shape[-dims:])
         output = [n if o is None else o for n, o in zip(sizes, output, strict=True)]
         if any(n % o for n, o in zip(sizes, output, strict=True)):
             raise UnsupportedOperatorError(f"windows of {sizes} for {output} are not of equal sizes")
         windows = [n // o for n, o in zip(sizes, output, strict=True)]
-        return getattr(self.onnx, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
+        return self.onnx.op(f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
 
     def padded_by(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
         """PyTorch tells the last dimension first."""
@@ -392,7 +392,7 @@ class Forms:
         if target.dtype.is_floating_point:
             self.refuse()
         how = ("none", "mean", "sum")[reduction]
-        return getattr(self.onnx, op)(v, target, weight, reduction=how, ignore_index=ignored)
+        return self.onnx.op(op)(v, target, weight, reduction=how, ignore_index=ignored)
 
     # --- reductions ------------------------------------------------------------------------------
 
@@ -404,12 +404,12 @@ class Forms:
         """Where the greatest or least is; of all elements where no dimension is given."""
         if dim is None:
             v = self.onnx.Reshape(v, [-1])
-        return getattr(self.onnx, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
+        return self.onnx.op(op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
 
     def extreme(self, op: str, v: Ref, dim: Any, keepdim: bool, other: Any) -> Any:
         """max and min: of two tensors, of all elements, or of a dimension with its places."""
         if other is not None:
-            return getattr(self.onnx, op)(v, other)
+            return self.onnx.op(op)(v, other)
         found = getattr(self.onnx, f"Reduce{op}")(v, self.axes(dim), keepdims=int(keepdim))
         return found if dim is None else [found, self.arg(f"Arg{op}", v, dim, keepdim)]
 
@@ -429,7 +429,7 @@ class Forms:
             self.refuse()
         op = {1: "ReduceL1", 2: "ReduceL2"}.get(order, "ReduceMax")
         v = self.onnx.Abs(v) if op == "ReduceMax" else v
-        return getattr(self.onnx, op)(v, self.axes(dim), keepdims=int(keepdim))
+        return self.onnx.op(op)(v, self.axes(dim), keepdims=int(keepdim))
 
     def topk(self, v: Ref, k: Any, dim: Any, largest: bool) -> list[Ref]:
         """The greatest or least, and their places."""

@@ -62,6 +62,10 @@ class LBFGS(Optimizer):
 class _Run:
     """One call of step()."""
 
+    # At the point where the search is.
+    loss: float
+    grad: Tensor
+
     def __init__(self, optimizer: LBFGS, closure: Callable[[], Any]) -> None:
         self.options = optimizer.param_groups[0]
         self.params: list[Tensor] = self.options["params"]

@@ -97,7 +97,7 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
     """f(average, current, n): the average of n + 1 values from that of n."""
 
     @no_grad()
-    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
+    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Tensor | int) -> Tensor:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
     return swa_update

@@ -146,7 +146,7 @@ def _flops(name: str, result: Any, given: list[Any]) -> int:
     if op in _PRODUCTS and shapes:
         return int(2 * out * shapes[_PRODUCTS[op]][-1])
     if op.startswith("conv") and len(shapes) > 1:
-        return 2 * out * prod(shapes[1][1:])
+        return int(2 * out * prod(shapes[1][1:]))
     return out if op in ("add", "mul") else 0
 
 
@@ -205,7 +205,7 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds, of all events together."""
-        return sum(event.self_cpu_time_total for event in self)
+        return float(sum(event.self_cpu_time_total for event in self))
 
     def table(
         self,

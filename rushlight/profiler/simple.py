@@ -86,7 +86,7 @@ class profile(Results):
         self.enabled, self.record_shapes, self.with_flops = enabled, record_shapes, with_flops
         self.profile_memory, self.with_stack = profile_memory, with_stack
         self._watch: Watch | None = None
-        self._made: Any = None
+        self._made: EventList | None = None
 
     def __enter__(self) -> profile:
         if self.enabled:

@@ -281,7 +281,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     return ops.sum(input if input.is_sparse or dim is None else layouts.to_coo(input), dim, dtype=dtype)
 
 
-def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
+def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     """The product with a sparse first matrix; reduce: "sum", "mean", "amax" or "amin" of the terms."""
     if reduce is None:
         return _mm(mat1, mat2)

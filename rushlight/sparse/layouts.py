@@ -54,7 +54,7 @@ def places(t: SparseTensor) -> tuple[list[Tensor], Tensor]:
     )
 
 
-def to_coo(t: Any) -> Any:
+def to_coo(t: SparseTensor) -> SparseTensor:
     """A compressed tensor as COO; everything else as it is."""
     if not isinstance(t, SparseTensor) or t.is_sparse:
         return t
@@ -296,7 +296,7 @@ def coalesce(t: SparseTensor) -> SparseTensor:
 
 def to_sparse(
     t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
-) -> Any:
+) -> Tensor:
     """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
     layout, with the last dense_dim dims in the values.
     """

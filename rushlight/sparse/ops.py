@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import block_sizes, coalesce, flat, like, name_of, places, to_coo, to_dense
 from rushlight.sparse.tensor import BLOCKS, LEGACY, OPS, SparseTensor, make
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 
-def op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+
+def op(*names: str) -> Callable[[_F], _F]:
     """Declare the meaning of ops."""
 
-    def declare(f: Callable[..., Any]) -> Callable[..., Any]:
+    def declare(f: _F) -> _F:
         OPS.update(dict.fromkeys(names or (f.__name__,), f))
         return f
 
     return declare
 
 
-def keeping_layout(f: Callable[..., Any]) -> Callable[..., Any]:
+def keeping_layout(f: Callable[..., SparseTensor]) -> Callable[..., SparseTensor]:
     """A function written for COO: compressed operands go by it, and back."""
 
-    def call(first: Any, *rest: Any, **options: Any) -> Any:
+    def call(first: Any, *rest: Any, **options: Any) -> SparseTensor:
         found = f(*[to_coo(v) for v in (first, *rest)], **options)
         back = isinstance(first, SparseTensor) and not first.is_sparse
         return like(first, found) if back and isinstance(found, SparseTensor) and found.ndim >= 2 else found

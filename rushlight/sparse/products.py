@@ -190,7 +190,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @op("mm", "matmul", "mv", "dot")
-def mm(a: Any, b: Any) -> Any:
+def mm(a: Any, b: Any) -> Tensor:
     """The matrix product; of two sparse matrices, sparse."""
     if 3 in (a.ndim, b.ndim):
         return bmm(a, b)
@@ -246,7 +246,7 @@ def bmm(a: Any, b: Any) -> Tensor:
 
 
 @op("addmm", "saddmm")
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:
         name, n = ("mat1", mat1.ndim) if mat1.ndim != 2 else ("mat2", mat2.ndim)
@@ -270,7 +270,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 
 @op()
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     product = mm(mat, vec)
     start = (
@@ -280,7 +280,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 
 @op()
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2)."""
     product = bmm(batch1, batch2)
     start = (

@@ -169,7 +169,7 @@ def select(t: SparseTensor, dim: int, index: int) -> Tensor:
 @op("__getitem__")
 def getitem(t: SparseTensor, index: Any) -> Tensor:
     """Places of the first dims, by ints; `...` and full slices leave dims as they are."""
-    found: Any = t
+    found: Tensor = t
     dim = 0
     given = index if isinstance(index, tuple) else (index,)
     for i, item in enumerate(given):

@@ -9,6 +9,7 @@ ops.py of the same name. Values are an ordinary tensor: gradients flow through i
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -258,8 +259,10 @@ class SparseTensor(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same values outside the graph; what is assigned becomes this tensor's parts."""
-        return self.detach()
+        """The same values outside the graph, with their own version counter; what is assigned becomes this
+        tensor's parts.
+        """
+        return self.map(attrgetter("data"))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -271,7 +274,7 @@ class SparseTensor(Tensor):
 
     # --- writes -----------------------------------------------------------------------------------
 
-    def _become(self, other: SparseTensor) -> SparseTensor:
+    def _become(self, other: Any) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
         self._k, self._a = other._k, other._a
         return self

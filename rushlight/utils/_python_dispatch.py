@@ -115,7 +115,13 @@ def _disable_current_modes() -> Iterator[list[Any]]:
 @contextmanager
 def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
     """A context without the innermost mode; gives it."""
-    mode = _get_current_dispatch_mode()
+    with without(_get_current_dispatch_mode()) as mode:
+        yield mode
+
+
+@contextmanager
+def without(mode: Any) -> Iterator[Any]:
+    """A context without a mode, which it gives, and which has its place among the others again afterwards."""
     place = interpreters.STACK.modes.index(mode)
     interpreters.pop(mode)
     try:

@@ -467,7 +467,9 @@ def tree_map_(
     return tree
 
 
-def _fitting(wanted: Any) -> Callable[[Any], bool]:
+def _fitting(
+    wanted: type | tuple[type, ...] | UnionType | Callable[[Any], bool],
+) -> Callable[[Any], bool]:
     """Whether a leaf is of these types, or what a function says of it; TypeError for other things."""
     if isinstance(wanted, (type, tuple, UnionType)):
         return lambda leaf: isinstance(leaf, wanted)

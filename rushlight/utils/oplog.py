@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import rushlight as torch
 from rushlight._engine.dispatch import interpreters
@@ -19,9 +19,9 @@ class OpLog(interpreters.Interpreter):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self.lines = []
-        super().__enter__()
+        return super().__enter__()
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Note the op, its operands, its result and its caller; run it."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import rushlight as torch
 from rushlight._engine.autograd.node import Node
@@ -82,10 +82,11 @@ class _Selector(interpreters.Interpreter):
     ) -> None:
         self.policy, self.kept, self.again, self.changed = policy, kept, again, changed
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         super().__enter__()
         if not self.again:
             backward_only("selective activation checkpointing gives its results out once")
+        return self
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Ask the policy; give out, keep, or just run. Of composites, the ops inside are asked about."""

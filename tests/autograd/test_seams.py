@@ -56,3 +56,48 @@ def test_copies_of_empty_tensors_keep_their_strides(copy):
     assert copied(torch.rand(2, 0, 3).permute(2, 1, 0)).stride() == (1, 3, 3)
     assert copied(torch.rand(5, 4)[:, :0]).stride() == (4, 1)
     assert copied(torch.rand(0, 3)).stride() == (3, 1)
+
+
+def test_transforms_over_several_dims_lie_as_pytorchs():
+    x = torch.rand(7, 6, 5).permute(2, 1, 0)
+    strides = {
+        "fft2": (42, 1, 6),
+        "fftn": (1, 5, 30),
+        "rfftn": (4, 20, 1),
+        "irfftn": (12, 60, 1),
+        "hfftn": (12, 60, 1),
+        "ihfftn": (1, 5, 30),
+    }
+    for name, wanted in strides.items():
+        assert getattr(torch.fft, name)(x).stride() == wanted, name
+    assert torch.allclose(torch.fft.irfftn(torch.fft.rfftn(x), x.shape), x, atol=1e-6)
+
+
+def test_empty_channels_and_batches():
+    norm = torch.nn.functional.batch_norm
+    p = torch.rand(5)
+    assert norm(torch.rand(3, 0, 4), p, p, p, p, training=True).shape == (3, 0, 4)
+    assert torch.nn.functional.pixel_unshuffle(torch.rand(0, 1, 6, 6), 3).shape == (0, 1, 6, 6)
+    assert torch.cholesky(torch.rand(0, 5)).shape == (0, 5)
+
+
+def test_a_sparse_tensors_data_has_a_version_of_its_own():
+    x = torch.eye(2).to_sparse().requires_grad_()
+    y = torch.ones(2, 2, requires_grad=True)
+    found = torch.sparse.mm(x, y).sum()
+    x.data._values().mul_(2)
+    found.backward()
+    assert y.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_saved_tensor_hooks_by_their_inner_names():
+    inner = torch._C._autograd
+    inner._saved_tensors_hooks_disable("not now")
+    try:
+        assert not inner._saved_tensors_hooks_is_enabled()
+        assert inner._saved_tensors_hooks_get_disabled_error_message() == "not now"
+        with pytest.raises(RuntimeError, match="not now"):
+            torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x).__enter__()
+    finally:
+        inner._saved_tensors_hooks_enable()
+    assert inner._saved_tensors_hooks_is_enabled()

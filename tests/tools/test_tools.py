@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import attributes  # noqa: E402
 import layers  # noqa: E402
 
 
@@ -59,3 +60,18 @@ def test_every_exception_of_layers_is_needed(monkeypatch):
     monkeypatch.setattr(layers, "EXCEPTIONS", {})
     found = "\n".join(layers.violations(ROOT))
     assert [file for file, _ in allowed if f"rushlight/_engine/{file}:" not in found] == []
+
+
+def test_attributes_that_first_appear_in_a_method_are_found(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "class Base:\n    told: int\n\n"
+        "class Made(Base):\n    def __init__(self):\n        self.x = 0\n        self._more()\n"
+        "    def _more(self):\n        self.y = 1\n"
+        "    def later(self):\n        self.told, self.x, self.y, self.z = 1, 2, 3, 4\n\n"
+        "class Other(Unknown):\n    def later(self):\n        self.z = 1\n"
+    )
+    assert [line.rpartition(" ")[2] for line in attributes.late(tmp_path)] == ["Made.z"]
+
+
+def test_every_class_of_the_package_names_what_its_objects_have():
+    assert attributes.late(ROOT / "rushlight") == []

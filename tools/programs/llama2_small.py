@@ -9,7 +9,7 @@ model = Transformer(
 opt = model.configure_optimizers(0.1, 1e-3, (0.9, 0.95), "cpu")
 for _ in range(6):
     x = torch.randint(0, 64, (4, 33))
-    model(x[:, :-1], x[:, 1:])
+    model(x[:, :-1].contiguous(), x[:, 1:].contiguous())
     loss = model.last_loss
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -7,7 +7,7 @@ model = GPT(GPTConfig(block_size=32, vocab_size=40, n_layer=2, n_head=2, n_embd=
 opt = model.configure_optimizers(0.1, 1e-3, (0.9, 0.95), "cpu")
 for _ in range(6):
     x = torch.randint(0, 40, (4, 33))
-    _, loss = model(x[:, :-1], x[:, 1:])
+    _, loss = model(x[:, :-1].contiguous(), x[:, 1:].contiguous())
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     opt.step()

@@ -31,7 +31,7 @@ print(tp.utils.count_ops_and_params(net, x))
 pruner = tp.pruner.MagnitudePruner(
     net,
     x,
-    importance=tp.importance.GroupNormImportance(),
+    importance=tp.importance.GroupMagnitudeImportance(),
     pruning_ratio=0.5,
     ignored_layers=[net.fc],
     iterative_steps=2,
@@ -41,6 +41,6 @@ for _ in range(2):
     print(tp.utils.count_ops_and_params(net, x), f"{net(x).sum().item():.4f}")
 graph = tp.DependencyGraph().build_dependency(mobilenet_v2().eval(), x)
 print(len(list(graph.get_all_groups())))
-net.train()
-net(torch.randn(2, 3, 32, 32)).sum().backward()
+net.train().double()
+net(torch.randn(8, 3, 64, 64, dtype=torch.float64)).square().sum().backward()
 print(f"{net.conv1.weight.grad.abs().sum().item():.3f}")

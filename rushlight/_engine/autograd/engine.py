@@ -35,9 +35,9 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.profiling_ranges import SPANS
 from rushlight._engine.core.recording import TAPE, constant, escape
-from rushlight._engine.tensors.geometry import preserve_format, strided
+from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
 from rushlight._engine.tensors.gradient import Gradient
-from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, lookup, wrap
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, wrap
 
 Tensor = Any
 
@@ -219,7 +219,7 @@ def _run(
                     buffers[target] = g
                     heappush(heap, (place, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
-        results = g = e = None  # type: ignore[assignment]
+        results = g = e = None
 
 
 class _Leaves:
@@ -393,9 +393,9 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
                 f"grad can be implicitly created only for real scalar outputs but got {t._k.dtype}"
             )
         if LISTENING in WRAPPED:
-            return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
+            return t._g, t._i, lookup_function("ones_like")(t, memory_format=preserve_format)
         if t._k.backend is not None:
-            return t._g, t._i, lookup("torch", "ones_like")(t)
+            return t._g, t._i, lookup_function("ones_like")(t)
         one = _one(t._l.dtype).copy() if not t._l.ndim else np.ones(t._l.shape, t._l.dtype)
         return t._g, t._i, wrap(constant(one), t._k)
     if grad._l.shape != t._l.shape:

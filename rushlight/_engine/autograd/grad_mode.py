@@ -76,7 +76,7 @@ def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callab
     return inside
 
 
-def _decorate_generator(function: Callable[..., Any], context: Callable[[], Any]) -> Any:
+def _decorate_generator(function: Callable[..., Any], context: Callable[[], Any]) -> Callable[..., Any]:
     # The mode must hold while the generator's own code runs, and not in its consumer's between.
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:

@@ -6,33 +6,19 @@ import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from rushlight._engine.autograd.node import AccumulateGrad, Node
+from rushlight._engine.autograd.node import AccumulateGrad, Hooks as Hooks, Node
 from rushlight._engine.ops.creation.copying import assign, duplicate
 from rushlight._engine.tensors.lazy_views import mark, memory
 from rushlight._engine.tensors.tensor import BELOW, wrap
 
 # Anomaly mode's wrapper around Node.apply, or None.
-GUARD: Callable[[Node, Any], Any] | None = None
+GUARD: Callable[[Node, Any], Sequence[Any]] | None = None
 _ids = itertools.count()
-
-
-class Hooks:
-    """A node's hooks: on one result's gradient, before, after, and after accumulation."""
-
-    __slots__ = ("tensor", "pre", "post", "accumulated", "retained")
-    made = False  # whether there was ever a hook
-
-    def __init__(self) -> None:
-        self.tensor: dict[int, tuple[int, Callable[..., Any]]] = {}
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
-        self.accumulated: dict[int, Callable[..., Any]] = {}
-        self.retained: dict[int, Any] = {}
 
 
 class Handle:
@@ -95,9 +81,10 @@ def retain(t: Any) -> None:
 
 def move_retained(t: Any, old: Node, node: Node, number: int) -> None:
     """What a tensor keeps of its gradient is kept at its new place."""
-    for at, reference in list(old.hooks.retained.items()) if old.hooks is not None else ():
+    retained = {} if old.hooks is None else old.hooks.retained
+    for at, reference in list(retained.items()):
         if reference() is t:
-            del old.hooks.retained[at]
+            del retained[at]
             _of(node).retained[number] = reference
 
 
@@ -110,8 +97,8 @@ def _listed(node: Node, grad: Any) -> list[Any]:
 
 def received(node: Node, grad: Any) -> Any:
     """Run the tensors' hooks of a node on the gradients it has received; keep what is to be kept."""
-    h: Hooks = node.hooks
-    if not (h.tensor or h.retained):
+    h = node.hooks
+    if h is None or not (h.tensor or h.retained):
         return grad
     grads = _listed(node, grad)
     for number, hook in list(h.tensor.values()):
@@ -126,10 +113,11 @@ def received(node: Node, grad: Any) -> Any:
 
 def before(node: Node, grad: Any) -> Any:
     """Run the pre-hooks of a node that is about to run."""
-    if not node.hooks.pre:
+    h = node.hooks
+    if h is None or not h.pre:
         return grad
     grads = _listed(node, grad)
-    for hook in list(node.hooks.pre.values()):
+    for hook in list(h.pre.values()):
         found = hook(tuple(grads))
         if found is not None:
             grads = _counted(found, len(grads))
@@ -162,9 +150,8 @@ def _replaced(found: Any, grad: Any) -> Any:
 
 def after(node: Node, results: Any, grad: Any) -> Any:
     """Run a node's post-hooks on (gradients of inputs, gradients of outputs)."""
-    h: Hooks = node.hooks
     outputs = tuple(grad) if node.multi else (grad,)
-    for hook in list(h.post.values()):
+    for hook in list(node.hooks.post.values()) if node.hooks is not None else ():
         found = hook(tuple(results), outputs)
         if found is not None:
             results = _counted(found, len(results))
@@ -173,6 +160,8 @@ def after(node: Node, results: Any, grad: Any) -> Any:
 
 def accumulated(node: Node, leaf: Any) -> None:
     """Run a leaf's hooks after its gradient is complete."""
+    if node.hooks is None:
+        return
     for hook in list(node.hooks.accumulated.values()):
         hook(leaf)
     for hook in list(node.hooks.post.values()):

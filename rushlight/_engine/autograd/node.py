@@ -18,6 +18,20 @@ next_seq = itertools.count(1).__next__
 new = object.__new__
 
 
+class Hooks:
+    """A node's hooks: on one result's gradient, before, after, and after accumulation (hooks.py)."""
+
+    __slots__ = ("tensor", "pre", "post", "accumulated", "retained")
+    made = False  # whether there was ever a hook
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, tuple[int, Callable[..., Any]]] = {}
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.accumulated: dict[int, Callable[..., Any]] = {}
+        self.retained: dict[int, Any] = {}
+
+
 def freed() -> RuntimeError:
     """The error of a second pass through a graph whose saved values are gone."""
     return RuntimeError(
@@ -77,11 +91,12 @@ class Node:
     __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
+    place: Callable[[], Any]
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
-    hooks: Any
+    hooks: Hooks | None
     seq: int
     count: int  # of nodes with several results: how many
     trace: list[str]  # in anomaly mode: where the op was called

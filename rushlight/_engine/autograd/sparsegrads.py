@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._engine.tensors.geometry import sparse_coo, strided
-from rushlight._engine.tensors.tensor import lookup
+from rushlight._engine.tensors.geometry import lookup_function, sparse_coo, strided
 
 
 def inner(tensors: list[Any]) -> list[Any]:
@@ -21,7 +20,7 @@ def aligned(outputs: list[Any], grads: list[Any]) -> list[Any]:
 
 
 def _values(output: Any, grad: Any) -> Any:
-    same, equal = grad.layout is output.layout, lookup("torch", "equal")
+    same, equal = grad.layout is output.layout, lookup_function("equal")
     if same and all(a is b or equal(a, b) for a, b in zip(grad.parts[:-1], output.parts[:-1], strict=True)):
         return grad.parts[-1]
     whole = grad.to_dense()
@@ -33,7 +32,7 @@ def _values(output: Any, grad: Any) -> Any:
 def places(t: Any) -> Any:
     """Where the values of a sparse tensor are among all of its elements, in their order."""
     values = t.detach().parts[-1]
-    numbers = lookup("torch", "arange")(1, values.numel() + 1).reshape(values.shape)
+    numbers = lookup_function("arange")(1, values.numel() + 1).reshape(values.shape)
     spread = t.detach().map(lambda _: numbers).to_dense().reshape(-1)
-    found = lookup("torch", "nonzero")(spread)[:, 0]
-    return found[lookup("torch", "argsort")(spread[found])]
+    found = lookup_function("nonzero")(spread)[:, 0]
+    return found[lookup_function("argsort")(spread[found])]

@@ -9,11 +9,31 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
 from rushlight._engine.core.settings import settings
+
+
+class Away(Protocol):
+    """An array on a device, as the engine lays out its memory; NumPy's stands for it where types are told."""
+
+    device: Any
+    address: int
+    ndim: int
+    dtype: np.dtype[Any]
+
+    def outline(self) -> np.ndarray[Any, Any]:
+        """A NumPy array of the same geometry, whose elements are not to be read."""
+
+    def whole(self) -> np.ndarray[Any, Any]:
+        """All bytes of the memory, one after the other."""
+
+    def relaid(
+        self, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0, dtype: Any = None
+    ) -> np.ndarray[Any, Any]:
+        """The same memory in another layout; strides and offset (from the first element) in bytes."""
 
 
 class NoArray:
@@ -85,6 +105,6 @@ def host(array: Any) -> Any:
     return array.device.read(array).copy() if away else array
 
 
-def is_away(value: Any) -> TypeGuard[Any]:
+def is_away(value: Any) -> TypeGuard[Away]:
     """Whether it is an array on a device."""
     return value.__class__ is Interface.array

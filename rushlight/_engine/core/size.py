@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex, TypeVar, overload
 
 from rushlight._engine.lazy import package
+
+_T = TypeVar("_T")
 
 
 class Size(tuple[int, ...]):
@@ -30,18 +32,26 @@ class Size(tuple[int, ...]):
         """The number of elements of a tensor of this size."""
         return math.prod(self)
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
+    def __getitem__(self, key: Any) -> int | Size:
         found = tuple.__getitem__(self, key)
-        return Size(found) if isinstance(key, slice) else found
+        return Size(found) if isinstance(found, tuple) else found
 
+    @overload
+    def __add__(self, other: tuple[int, ...]) -> Size: ...
+    @overload
+    def __add__(self, other: tuple[_T, ...]) -> tuple[int | _T, ...]: ...
     def __add__(self, other: Any) -> Any:
         found = tuple.__add__(self, tuple(other)) if isinstance(other, tuple) else NotImplemented
         return found if found is NotImplemented else Size(found)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: tuple[int, ...]) -> Size:
         return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: SupportsIndex) -> Size:
         found = tuple.__mul__(self, other)
         return found if found is NotImplemented else Size(found)
 

@@ -18,11 +18,13 @@ import sys
 from collections.abc import Iterable
 from dis import get_instructions, opmap
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from rushlight._engine import load_listeners
 from rushlight._engine.core.callers import OURS, is_ours
 from rushlight._engine.core.settings import settings
+
+_T = TypeVar("_T")
 
 # What the engine calls, and its frames are the engine's then: Python's own library, NumPy.
 _BELOW = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
@@ -185,7 +187,7 @@ _HANDLER = _compiled()
 # --- whose functions --------------------------------------------------------------------------------
 
 
-def own(found: Any) -> Any:
+def own(found: _T) -> _T:
     """`found`, which is given out to users: a function of ours, a class with its methods, or a module with
     its functions and classes, ends errors at their line from now on.
     """

@@ -5,10 +5,9 @@ from __future__ import annotations
 import atexit
 import linecache
 import marshal
-from collections.abc import Callable
 from hashlib import sha256
 from importlib.util import MAGIC_NUMBER
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from rushlight._engine.core import dtype as dt, settings
@@ -32,15 +31,16 @@ def made(t: str, array: str, of: str, indent: int) -> str:
     return "".join([" " * indent + line for line in _MADE.format(t=t, a=array, k=of).splitlines(True)])
 
 
-def compile_function(
-    text: str, name: str, scope: dict[str, Any], title: str | None = None
-) -> Callable[..., Any]:
+def compile_function(text: str, name: str, scope: dict[str, Any], title: str | None = None) -> FunctionType:
     """The function `name` that `text` defines over the names of `scope`; `title` of its file."""
     file = f"<rushlight {title or name}>"
     scope.setdefault("__name__", "rushlight")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(_compiled(text, file), scope)
-    return scope[name]
+    made = scope[name]
+    if not isinstance(made, FunctionType):
+        raise TypeError(f"compile_function(): {name!r} is a {type(made).__name__}, not a function")
+    return made
 
 
 # What this process compiled, to be kept for the next ones when it ends.

@@ -7,10 +7,20 @@ mode): the dispatcher's one check. An interpreter is an object with `run(row, ca
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, Self, TypeVar
 
 from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED, Tensor
+
+_T = TypeVar("_T")
+
+
+class Interprets(Protocol):
+    """What stands in the dispatcher, and runs the ops of its thread."""
+
+    def run(self, row: Any, call: Callable[..., _T], args: tuple[Any, ...], kwargs: dict[str, Any], /) -> _T:
+        """call(*args, **kwargs), an op of `row`, in the interpreter's way."""
+
 
 MODES: list[Any] = []
 # The one profiler that callables leave records with, which stands in its thread's stack, and these records.
@@ -57,7 +67,7 @@ def pop(mode: Any) -> None:
 class Interpreter:
     """A context that stands in this thread's dispatcher; subclasses define `run`."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         push(self)
         return self
 
@@ -75,19 +85,19 @@ def listening() -> bool:
     return bool(STACK.modes) and hasattr(STACK.modes[-1], "matched_formula")
 
 
-def interpret(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def interpret(row: Any, call: Callable[..., _T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _T:
     """Run an op under this thread's innermost interpreter, which itself runs under the next."""
     modes = STACK.modes
     if not modes:
         return call(*args, **kwargs)
-    mode = modes.pop()
+    mode: Interprets = modes.pop()
     try:
         return mode.run(row, call, args, kwargs)
     finally:
         modes.append(mode)
 
 
-def within(mode: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def within(mode: Interprets, body: Callable[..., _T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _T:
     """body(...) for an interpreter that is running an op: the ops inside come to it again."""
     STACK.modes.append(mode)
     try:

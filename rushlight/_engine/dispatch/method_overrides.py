@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.overrides import ask, disabled, foreign
@@ -20,6 +20,8 @@ from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import NAMES
 from rushlight._engine.tensors.operators import OPERATORS
 from rushlight._engine.tensors.tensor import Tensor, lookup
+
+_T = TypeVar("_T")
 
 _REPLACED = ReplacedMethods()
 # What would put itself into the class at its first call.
@@ -89,7 +91,7 @@ def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs:
     return ask(plain, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
 
 
-def taken_over(op: Callable[..., Any], plain: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def taken_over(op: Callable[..., Any], plain: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
     """plain(...) for a method `op` that is no op of the table, if none of the arguments' classes takes it."""
     classes = foreign(args[:1], {})
     return ask(op, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)

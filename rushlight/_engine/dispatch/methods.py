@@ -31,6 +31,7 @@ from rushlight._engine.dispatch.interpreters import MODES, interpret, listening,
 from rushlight._engine.dispatch.method_overrides import taken_over
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
+from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
@@ -186,7 +187,7 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
         return self
-    return ROWS["clone"](self, memory_format=memory_format)
+    return TENSOR_ROWS["clone"](self, memory_format=memory_format)
 
 
 def view(
@@ -197,11 +198,11 @@ def view(
 ) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
     if given and given[0].__class__ is int and size is None and dtype is None:
-        return ROWS["_view"].call(self, *given)
+        return TENSOR_ROWS["_view"].call(self, *given)
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
         return taken_over(Tensor.view, _view_dtype, self, dtype or sizes[0])
-    return ROWS["_view"].call(self, *sizes)
+    return TENSOR_ROWS["_view"].call(self, *sizes)
 
 
 @wraps(factories.new_tensor)
@@ -264,6 +265,8 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
+    if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype:
+        return self if args[0] is self._k.dtype else ROWS["_to_dtype"](self, args[0], None)
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
     where, dtype, copy, order = _to_arguments(args, kwargs)
     where = self._k.device if where is None else where
@@ -275,8 +278,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if target.device != self._k.device:
         return _move(self, target, bool(non_blocking), order)
     if dtype is self._k.dtype:
-        return ROWS["clone"](self, memory_format=order)
-    return ROWS["_to_dtype"](self, dtype, order)
+        return TENSOR_ROWS["clone"](self, memory_format=order)
+    return TENSOR_ROWS["_to_dtype"](self, dtype, order)
 
 
 def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
@@ -351,7 +354,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     source = (
         self
         if self._k.dtype is target.dtype and not self._k.lazy
-        else ROWS["_to_dtype"](self, target.dtype, order)
+        else TENSOR_ROWS["_to_dtype"](self, target.dtype, order)
     )
     escape("a copy between devices")
     backend = target.backend or source._k.backend
@@ -524,7 +527,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         )
     if _pinned(self):
         return self
-    made: Tensor = ROWS["clone"](self)
+    made: Tensor = TENSOR_ROWS["clone"](self)
     made._a = accelerator.page_locked(made._a)
     storage(made).pinned = True
     return made

@@ -20,7 +20,8 @@ def build(name: str) -> Callable[..., Any] | None:
         # What it needs, dispatch.dispatcher, imports this file.
         from rushlight._engine.dispatch.runners import indexing
 
-        return getattr(indexing, name.strip("_"))
+        made: dict[str, Callable[..., Any]] = vars(indexing)
+        return made[name.strip("_")]
     if name not in OPERATORS:
         return None
     row_name, form = OPERATORS[name]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from rushlight._engine.core.profiling_ranges import OP
 from rushlight._engine.core.pytree import tree_map
@@ -19,6 +19,8 @@ from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor
+
+_T = TypeVar("_T")
 
 
 def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,7 +117,7 @@ def compile_callable(
         return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
 
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
-    return compile_function(
+    found = compile_function(
         f"{head}):\n{earlier}{_PASS.format(away=away, plain=plain, shown=shown, call=away[7:])}{body}",
         row.name + suffix,
         {
@@ -132,6 +134,8 @@ def compile_callable(
             "PLACE": place(row, direct),
         },
     )
+    setattr(direct, "short", found)  # for autocast (amp/casting.py)
+    return found
 
 
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -166,8 +170,8 @@ def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ask(
-    op: Callable[..., Any],
-    direct: Callable[..., Any] | None,
+    op: Callable[..., _T],
+    direct: Callable[..., _T] | None,
     classes: list[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],

@@ -96,7 +96,7 @@ def _are_planes(a: Array, dim: int) -> bool:
     """Whether the elements behind a dim are many; not in short floats, where each op would round."""
     if dim in (-1, a.ndim - 1) or a.size < _PLANES or a.dtype.num not in _LONG_FLOATS:
         return False
-    return prod(a.shape[wrap_dim(dim, a.ndim) + 1 :]) >= _PLANE
+    return bool(prod(a.shape[wrap_dim(dim, a.ndim) + 1 :]) >= _PLANE)
 
 
 _LONG_FLOATS = frozenset((np.dtype(np.float32).num, np.dtype(np.float64).num))

@@ -82,12 +82,12 @@ class _HeldStorages:
     def __init__(self, by_address: bool) -> None:
         self._by_address = by_address
         self.storages: dict[str, tuple[Any, int]] = {}
+        self._keys: dict[int, tuple[str, Any]] = {}
+        self._alive: list[Any] = []
 
     def fresh(self) -> Callable[[Any], Any]:
         """Forget what was held; a function from objects to persistent ids, which holds anew."""
-        self.storages = {}
-        self._keys: dict[int, tuple[str, Any]] = {}
-        self._alive: list[Any] = []
+        self.storages, self._keys, self._alive = {}, {}, []
         return self._identify
 
     def _identify(self, value: Any) -> Any:

@@ -171,10 +171,10 @@ class Reader:
         if info.compress_type != zipfile.ZIP_STORED:
             return self._inflate(info, name)
         start = self._start(info, name)
-        data: Any = np.empty(info.file_size, np.uint8)
+        data = np.empty(info.file_size, np.uint8)
         self._file.seek(start)
-        self._fill(memoryview(data), name)
-        if info.CRC and get_crc32_options() and zlib.crc32(memoryview(data)) != info.CRC:
+        self._fill(data.data, name)
+        if info.CRC and get_crc32_options() and zlib.crc32(data.data) != info.CRC:
             raise _corrupt(
                 self._name,
                 f"file {name} does not match its checksum (if it was changed on "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -364,11 +365,14 @@ class Geometry(_Tensor):
         return int(self._l.shape[0])
 
 
-def lookup_function(name: str) -> Any:
-    """A row's function, by its top-level name."""
+def lookup_function(name: str) -> Callable[..., Tensor]:
+    """The function of a row that gives a tensor, by its top-level name."""
     from rushlight._engine.tensors import tensor  # it imports this file
 
-    return tensor.lookup("torch", name)
+    found = tensor.lookup("torch", name)
+    if found is None:
+        raise AttributeError(f"there is no row for torch.{name}")
+    return found
 
 
 for _name in (

@@ -88,12 +88,13 @@ def _turned(a: Array, of: Kind) -> Any:
 
 def read(t: Any, of: Kind) -> Any:
     """A tensor outside the graph, conjugated and negated as `of` says: a fresh one."""
-    from rushlight._engine.tensors.tensor import lookup, wrap  # it imports this file
+    from rushlight._engine.tensors.geometry import lookup_function  # it imports this file
+    from rushlight._engine.tensors.tensor import wrap
 
     if not TAPE:
         return wrap(_turned(t._a, of))
     for marked, name in ((of.conj, "conj_physical"), (of.neg, "neg")):  # rows, which the recorder sees
-        t = lookup("torch", name)(t) if marked else t
+        t = lookup_function(name)(t) if marked else t
     return t
 
 

@@ -40,6 +40,8 @@ def _late(name: str) -> Callable[..., Any]:
         from rushlight._engine.tensors import tensor  # it imports this file
 
         found = tensor.lookup("operator", name)
+        if found is None:
+            raise AttributeError(f"'Tensor' object has no attribute '__{name}__'")
         setattr(tensor.Tensor, name, found)
         return found(self, *other)
 

@@ -10,6 +10,7 @@ from the table: the first look-up of a name binds it to the class.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -37,7 +38,7 @@ def _dispatcher() -> Any:
     return import_module("rushlight._engine.dispatch.dispatcher")
 
 
-def lookup(namespace: str, name: str) -> Any:
+def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable generated from a row, or None where the table has no such name."""
     return _dispatcher().lookup(namespace, name)
 

@@ -10,6 +10,7 @@ from the table: the first look-up of a name binds it to the class.
 """
 import numpy as np
 from builtins import bool as _bool, int as _int, type as _type
+from collections.abc import Callable
 from rushlight._engine.tensors.kind import Kind
 from typing import Any
 
@@ -46,7 +47,7 @@ def expect_unfilled(lasting: _bool = True) -> None:
     Not before: what answers for an empty slot makes others slower to read. A class with a `__getattr__` finds
     each of its instances' slots in many times the time; properties of machine code, only the array.
     """
-def lookup(namespace: str, name: str) -> Any:
+def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable generated from a row, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""

@@ -15,6 +15,10 @@ MOST_MATCHERS = 8
 class Learning:
     """What a region does around a call that it does not know yet."""
 
+    # Of the region.
+    trail: list[Any] | None  # what happens in a call that is to be learnt
+    events: int  # what has happened that no trail tells
+
     def mark(self: Any, key: Any) -> tuple[Node, int, Any]:
         """Where the region stands before a call, and the trail of one that is to be learnt."""
         node = self.node
@@ -30,7 +34,7 @@ class Learning:
             node.tries[key] = 1
         if not learns:
             return node, self.events, None
-        self.trail: list[Any] | None = []
+        self.trail = []
         TRACES.add(self._trailed)
         TRACES.asked, TRACES.told = True, self._renamed
         return node, self.events, self.trail

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -40,7 +40,8 @@ from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
-_slot, _hidden = ARRAY.__get__, Tensor.__dict__["_hidden"].__get__
+_slot: Callable[[Tensor], Array] = ARRAY.__get__
+_hidden = Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()

@@ -55,6 +55,8 @@ class Program:
     share: how much of a forward's results is kept for its backward; see recompute.py.
     """
 
+    guarded: list[Tensor]  # tensors of the function that later parts read, once it is settled
+
     def __init__(
         self,
         recorder: Recorder,

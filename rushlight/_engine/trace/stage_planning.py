@@ -79,6 +79,8 @@ def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
 
 def _forward(outs: tuple[Array, ...], gates: Array, h0: Array, c0: Any, *rest: Any) -> Step | None:
     *weights, mode, sizes, reverse = rest
+    if gates.dtype.itemsize < 4:  # computed in another dtype
+        return None
     steps = recurrence_kernels.spans(sizes, reverse)
     return _recurrent(recurrence_kernels.Forward(mode, gates, h0, c0, tuple(weights), steps, outs), outs)
 
@@ -96,6 +98,8 @@ def _backward(
     *rest: Any,
 ) -> Step | None:
     *weights, mode, sizes, reverse = rest
+    if gates.dtype.itemsize < 4:
+        return None
     steps = recurrence_kernels.spans(sizes, reverse)
     made = recurrence_kernels.Backward(
         mode, (to_out, to_h, to_c), out, kept, h0, c0, tuple(weights), steps, outs[0]

@@ -438,7 +438,7 @@ def specs(tree: Any) -> Iterator[Spec]:
             yield from specs(v)
 
 
-def _facts(step: Step) -> Any:
+def _facts(step: Step) -> tuple[Any, ...]:
     """What two calls that did the same have in common."""
     return (
         [(t.kind, Entry(t.kind, t.function, ()).name, _frozen(t.operands), t.outs) for t in step.entries],

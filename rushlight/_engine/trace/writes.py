@@ -50,6 +50,8 @@ def _nothing(a: Array) -> Array:
 class Writes:
     """What a region (matching.py) does with them."""
 
+    events: int  # of the region: what has happened that no trail tells
+
     def functional(self: Any, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an op that writes to a result of this segment which nobody else sees: another result instead."""
         target = args[0] if args else row and kwargs.get(row.params[0].name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.runners import pointwise
@@ -25,7 +25,7 @@ class Level(interpreters.Interpreter):
     alive = False
     what = ""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         if not self.number:
             self.number = 1 + max((level.number for level in active()), default=0)
         self.alive = True
@@ -120,8 +120,8 @@ class Wrapped(Tensor):
 
     __slots__ = ()
     __torch_function__: Any = None  # as subclasses say that they have none
-    value: Any
-    level: Any
+    value: Tensor
+    level: Any  # of the subclass's own kind
     _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))
     _m = _l = property(lambda self: self._a)  # which subclasses have in their own way
 
@@ -146,9 +146,12 @@ class Wrapped(Tensor):
         return self.detach().clone()
 
 
-def wrapper(cls: type, value: Any, level: Level) -> Any:
+_W = TypeVar("_W", bound=Wrapped)
+
+
+def wrapper(cls: type[_W], value: Any, level: Level) -> _W:
     """A fresh wrapped tensor."""
-    t: Any = object.__new__(cls)
+    t = object.__new__(cls)
     t.value, t.level = value, level
     WRAPPED.add(cls)
     return t

@@ -116,6 +116,6 @@ class Join:
         return work
 
 
-def _all_reduce(number: int, device: Any, group: Any, async_op: bool = False) -> tuple[Any, Any]:
+def _all_reduce(number: int, device: Any, group: Any, async_op: bool = False) -> tuple[torch.Tensor, Any]:
     counted = torch.full((1,), float(number), device=device)
     return counted, dist.all_reduce(counted, group=group, async_op=async_op)

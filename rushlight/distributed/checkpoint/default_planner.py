@@ -87,6 +87,13 @@ class DefaultSavePlanner(SavePlanner):
     have is written by the first of them instead of by whoever has least to write.
     """
 
+    # What set_up_planner() is given, and then the plans and the metadata, as PyTorch's planner has them.
+    state_dict: dict[str, Any]
+    is_coordinator: bool
+    plan: SavePlan
+    global_plan: list[SavePlan]
+    metadata: Metadata
+
     def __init__(
         self,
         flatten_state_dict: bool = True,
@@ -157,6 +164,11 @@ class DefaultLoadPlanner(LoadPlanner):
 
     allow_partial_load: what the checkpoint lacks stays as it is; otherwise RuntimeError.
     """
+
+    # What set_up_planner() is given.
+    state_dict: dict[str, Any]
+    metadata: Metadata | None
+    is_coordinator: bool
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ MANIFEST = "manifest.json"
 def _folder(checkpoint_id: Any, storage: Any) -> str:
     if checkpoint_id is None and storage is None:
         raise RuntimeError("`checkpoint_id` must be specified if storage_reader and storage_writer are None.")
-    return os.fspath(storage.path if checkpoint_id is None else checkpoint_id)
+    return str(os.fspath(storage.path if checkpoint_id is None else checkpoint_id))
 
 
 class _Together:

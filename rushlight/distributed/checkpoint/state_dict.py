@@ -50,7 +50,7 @@ def _kind(options: StateDictOptions) -> StateDictType:
     return StateDictType.FULL_STATE_DICT if options.full_state_dict else StateDictType.SHARDED_STATE_DICT
 
 
-def _finished(state: Any, options: StateDictOptions) -> Any:
+def _finished(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
     """Whole tensors where they are asked for."""
     if not options.full_state_dict:
         return state

@@ -8,7 +8,7 @@ it is over; until then nobody may touch the arrays. Data that is only moved goes
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -31,6 +31,29 @@ class Request(Protocol):
         """Whether it is over; also moves it on."""
 
 
+class _Communicator(Protocol):
+    """What the wire asks of mpi4py's MPI.Comm; a buffer is [array, count, kind] or [array, kind]."""
+
+    def Get_rank(self) -> int: ...
+    def Get_size(self) -> int: ...
+    def Get_attr(self, keyval: int) -> Any: ...
+    def Get_group(self) -> Any: ...
+    def Create_group(self, group: Any, tag: int) -> _Communicator: ...
+    def Set_errhandler(self, errhandler: Any) -> None: ...
+    def bcast(self, obj: Any, root: int = 0) -> Any: ...
+    def Iprobe(self) -> bool: ...
+    def Ibarrier(self) -> Request: ...
+    def Ibcast(self, buf: Any, root: int) -> Request: ...
+    def Iallreduce(self, sendbuf: Any, recvbuf: Any, op: Any) -> Request: ...
+    def Ireduce(self, sendbuf: Any, recvbuf: Any, op: Any, root: int) -> Request: ...
+    def Iallgather(self, sendbuf: Any, recvbuf: Any) -> Request: ...
+    def Igather(self, sendbuf: Any, recvbuf: Any, root: int) -> Request: ...
+    def Iscatter(self, sendbuf: Any, recvbuf: Any, root: int) -> Request: ...
+    def Ireduce_scatter(self, sendbuf: Any, recvbuf: Any, recvcounts: list[int], op: Any) -> Request: ...
+    def Isend(self, buf: Any, dest: int, tag: int) -> Request: ...
+    def Irecv(self, buf: Any, source: int, tag: int) -> Request: ...
+
+
 class Done:
     """An operation that is over."""
 
@@ -42,7 +65,7 @@ class Done:
 class Found:
     """A request to receive from anybody; `source` is who it was."""
 
-    def __init__(self, request: Any, status: Any) -> None:
+    def __init__(self, request: Request, status: Any) -> None:
         self._request, self._status = request, status
         self.source = ANYBODY
 
@@ -57,12 +80,12 @@ class Found:
 class Several:
     """Requests that are over together."""
 
-    def __init__(self, kind: Any, requests: list[Any]) -> None:
-        self._kind, self._requests = kind, requests
+    def __init__(self, testall: Callable[[list[Request]], bool], requests: list[Request]) -> None:
+        self._testall, self._requests = testall, requests
 
     def Test(self, status: Any = None) -> bool:
         """Whether all are over."""
-        return self._kind.Testall(self._requests)
+        return self._testall(self._requests)
 
 
 class SoloWire:
@@ -105,10 +128,11 @@ class SoloWire:
 class MPIWire(SoloWire):
     """The wire of an MPI communicator."""
 
-    def __init__(self, communicator: Any) -> None:
+    def __init__(self, communicator: _Communicator) -> None:
         from mpi4py import MPI
 
-        self._mpi, self._comm = MPI, communicator
+        self._mpi: Any = MPI
+        self._comm = communicator
         self.rank, self.size = communicator.Get_rank(), communicator.Get_size()
 
     def _numbers(self, data: Array) -> list[Any]:
@@ -170,7 +194,7 @@ class MPIWire(SoloWire):
             giver, taker = (self.rank - step) % self.size, (self.rank + step) % self.size
             requests += [self.receive(parts[1][giver], giver, tag), self.send(parts[0][taker], taker, tag)]
         parts[1][self.rank][:] = parts[0][self.rank]
-        return Several(self._mpi.Request, requests)
+        return Several(self._mpi.Request.Testall, requests)
 
     def barrier(self) -> Request:
         """Done when all ranks have called it."""

@@ -166,7 +166,7 @@ class FullyShardedDataParallel(OlderStates, Module):
     # --- all wrappers below -----------------------------------------------------------------------
 
     @staticmethod
-    def fsdp_modules(module: Any, root_only: bool = False) -> list[Any]:
+    def fsdp_modules(module: Any, root_only: bool = False) -> list[FullyShardedDataParallel]:
         """The wrappers in a module."""
         found = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
         return [m for m in found if m.check_is_root()] if root_only else found

@@ -24,6 +24,8 @@ class Watch:
     is under way. `left[rank]` is then how many operations of each group that rank took part in.
     """
 
+    rank: int  # from enter() on
+
     def __init__(self) -> None:
         self.news = self.orderly = False  # orderly: all ranks have said good-bye
         self.failed: tuple[int, str] | None = None

@@ -141,7 +141,7 @@ class DTensor(Tensor):
     # --- what is asked of a tensor without an op --------------------------------------------------
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Size:
         """The whole tensor's shape; that of the part here is `to_local().shape`."""
         return Size(self._whole)
 
@@ -215,7 +215,7 @@ class DTensor(Tensor):
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
-    made: Any = alias(local, local._g, local._i, cls=DTensor)
+    made: Any = alias(local, local._g, local._i, DTensor)
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
     return made
 

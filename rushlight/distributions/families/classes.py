@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import rushlight as torch
-from rushlight import Tensor
+from rushlight import Size, Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.families.counts import Binomial
@@ -63,11 +62,11 @@ class Categorical(Distribution):
         return logits_to_probs(self.logits)
 
     @property
-    def _param(self) -> Any:
-        return vars(self).get("probs", vars(self).get("logits"))
+    def _param(self) -> Tensor:
+        return self.probs if "probs" in vars(self) else self.logits
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         """The shape of probs and logits, (..., K)."""
         return self._param.size()
 
@@ -111,6 +110,8 @@ class Categorical(Distribution):
 class OfClasses(Distribution):
     """Distributions of vectors with a number for each class; `_categorical` holds the parameters."""
 
+    _categorical: Categorical
+
     arg_constraints = Categorical.arg_constraints
 
     @property
@@ -124,11 +125,11 @@ class OfClasses(Distribution):
         return self._categorical.logits
 
     @property
-    def _param(self) -> Any:
+    def _param(self) -> Tensor:
         return self._categorical._param
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         """The shape of probs and logits, (..., K)."""
         return self._categorical.param_shape
 
@@ -169,7 +170,7 @@ class OneHotCategorical(OfClasses):
         """A one at the most probable class, (..., K)."""
         return self._hot(self._categorical.mode)
 
-    def _hot(self, classes: Any) -> Any:
+    def _hot(self, classes: Tensor) -> Tensor:
         return one_hot(classes, self._event_shape[0]).to(self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

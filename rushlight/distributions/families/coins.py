@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight import Tensor
+from rushlight import Size, Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import boolean, nonnegative_integer, unit_interval
 from rushlight.distributions.distribution import Distribution
@@ -53,11 +53,11 @@ class LogOdds(Distribution):
         return logits_to_probs(self.logits, is_binary=True)
 
     @property
-    def _param(self) -> Any:
-        return vars(self).get("probs", vars(self).get("logits"))
+    def _param(self) -> Tensor:
+        return self.probs if "probs" in vars(self) else self.logits
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         """The shape of whichever was given, probs or logits."""
         return self._param.size()
 
@@ -145,7 +145,9 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
         """The sigmoid of the logits, kept off 0 and 1 by the dtype's precision."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
-    def _either(self, formula: Callable[..., Any], series: Callable[..., Any]) -> Any:
+    def _either(
+        self, formula: Callable[[Tensor, Tensor], Tensor], series: Callable[[Tensor], Tensor]
+    ) -> Tensor:
         """formula(p, its log-odds) away from 1/2, series(p - 1/2) near it; gradients do not mix."""
         p = self.probs
         far = (p <= self._lims[0]) | (p > self._lims[1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
@@ -50,7 +49,7 @@ class Poisson(ExponentialFamily):
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
 
-def clamp_by_zero(x: Tensor) -> Any:
+def clamp_by_zero(x: Tensor) -> Tensor:
     """max(x, 0), with the gradient 1/2 at 0."""
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
@@ -132,7 +131,7 @@ class Binomial(LogOdds):
         """0 to total_count, which must be one number (NotImplementedError): (n + 1, *batch_shape)."""
         return self._counts("enumerate_support", expand)
 
-    def _counts(self, what: str, expand: bool) -> Any:
+    def _counts(self, what: str, expand: bool) -> Tensor:
         most = int(self.total_count.max())
         if self.total_count.min() != most:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
@@ -184,7 +183,7 @@ class NegativeBinomial(LogOdds):
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
 
     @lazy_property
-    def _gamma(self) -> Any:
+    def _gamma(self) -> Gamma:
         return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
 
     def _draw(self, sample_shape: Sequence[int]) -> Tensor:

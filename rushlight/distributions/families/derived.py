@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
 from rushlight.distributions.constraints import nonnegative, positive, real, simplex
-from rushlight.distributions.families.real_line import Cauchy, Normal
+from rushlight.distributions.families.real_line import Cauchy, Normal, _Placed
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight.distributions.transforms.elementwise import AbsTransform, ExpTransform
 from rushlight.distributions.transforms.structured import StickBreakingTransform
@@ -18,7 +17,8 @@ from rushlight.distributions.utils import of_base
 class Half(TransformedDistribution):
     """Of a base distribution around 0 of some `scale`: twice its density from 0 on."""
 
-    _whole: type[Any]
+    _whole: type[_Placed]
+    base_dist: _Placed
 
     arg_constraints = {"scale": positive}
     support, has_rsample = nonnegative, True
@@ -29,8 +29,7 @@ class Half(TransformedDistribution):
     @property
     def scale(self) -> Tensor:
         """The base distribution's."""
-        base: Any = self.base_dist
-        return base.scale
+        return self.base_dist.scale
 
     @property
     def mode(self) -> Tensor:
@@ -46,7 +45,7 @@ class Half(TransformedDistribution):
         """2 F(x) - 1 of the base's F."""
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
-    def icdf(self, prob: Any) -> Tensor:
+    def icdf(self, prob: Tensor) -> Tensor:
         """The base's at (p + 1) / 2."""
         return self.base_dist.icdf((prob + 1) / 2)
 
@@ -148,12 +147,5 @@ class LogisticNormal(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    @property
-    def loc(self) -> Tensor:
-        """The normal's mean, (..., K - 1)."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The normal's standard deviation, (..., K - 1)."""
-        return self.base_dist.base_dist.scale
+    # The base is Independent's batch of a normal distribution.
+    loc, scale = of_base("base_dist.loc"), of_base("base_dist.scale")

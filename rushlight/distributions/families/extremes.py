@@ -202,7 +202,7 @@ class GeneralizedPareto(Distribution):
         most = torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, math.inf)
         return interval(self.loc, most)
 
-    def _parts(self) -> Any:
+    def _parts(self) -> tuple[Tensor, Tensor]:
         """Where c counts as 0, and c with 1 in those places, which spoils no gradient."""
         none = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
         return none, torch.where(none, 1.0, self.concentration)
@@ -212,7 +212,7 @@ class GeneralizedPareto(Distribution):
         """loc."""
         return self.loc
 
-    def _moment(self, most: float, moment: Callable[..., Any]) -> Tensor:
+    def _moment(self, most: float, moment: Callable[[Tensor], Tensor]) -> Tensor:
         """A moment of c, which exists below `most`."""
         there = self.concentration < most
         return torch.where(there, moment(torch.where(there, self.concentration, most / 2)), math.nan)
@@ -314,7 +314,7 @@ class Kumaraswamy(TransformedDistribution):
         """b B(1 + 2 / a, b) - mean^2."""
         return self._moment(2) - self._moment(1).pow(2)
 
-    def _peak(self, a: Any, b: Any) -> Any:
+    def _peak(self, a: Tensor, b: Tensor) -> Tensor:
         return ((a - 1) / (a * b - 1)).pow(a.reciprocal()).masked_fill((b < 1) | (a < 1), math.nan)
 
     # nan where a or b is below 1; PyTorch's is nan everywhere.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
@@ -202,7 +201,7 @@ class FisherSnedecor(Distribution):
         self._gamma1, self._gamma2 = (Gamma(df * 0.5, df) for df in (df1, df2))
         self._take(validate_args, df1=df1, df2=df2)
 
-    def _above(self, least: Any) -> Any:
+    def _above(self, least: float) -> Tensor:
         return self.df2.masked_fill(self.df2 <= least, math.nan)
 
     # nan where a number of degrees is too small.

@@ -27,6 +27,7 @@ import rushlight as torch
 from rushlight import Tensor
 from rushlight._engine.autograd.function import Function, once_differentiable
 
+_Map = Callable[[Tensor], Tensor]
 # Where h has fallen to -DEPTH nothing is left in double precision.
 _DEPTH = 40.0
 # Gauss-Legendre's rule for the cube root of a place in [0, 1]: where the far tail is flat, what happens
@@ -37,21 +38,21 @@ _RULE = torch.tensor(np.stack([((_NODES + 1) / 2) ** 3, 3 / 8 * (_NODES + 1) ** 
 _MANY = 1 << 18
 
 
-def _integral(height: Any, slope: Any, logarithm: Any, end: Any) -> Any:
+def _integral(height: _Map, slope: _Map, logarithm: _Map, end: Tensor) -> Tensor:
     """Of exp(height) logarithm from 0 to where height has fallen to -DEPTH, which is not beyond `end`.
 
     Newton's steps from beyond the place never step across it, because height is concave.
     """
     for _ in range(16):
         end = end - (height(end) + _DEPTH) / slope(end)
-    found = 0.0
+    found: Tensor | float = 0.0
     for places in _RULE.split(max(1, _MANY // max(1, end.numel()))):
         node, weight = places.T.reshape(2, -1, *[1] * end.dim())
         found = found + (weight * torch.exp(height(end * node)) * logarithm(end * node)).sum(0)
     return found * end
 
 
-def _gamma_grad(a: Any, x: Tensor) -> Any:
+def _gamma_grad(a: Tensor, x: Tensor) -> Tensor:
     right = x >= a
     # Bounds of the end: h's parabola or exponential on the right, the line of its far slope on the left.
     ahead = torch.minimum(
@@ -64,14 +65,14 @@ def _gamma_grad(a: Any, x: Tensor) -> Any:
     )
 
 
-def _beta_grad(a: Any, total: Tensor, x: Tensor) -> Any:
+def _beta_grad(a: Tensor, total: Tensor, x: Tensor) -> Tensor:
     right = x >= a / total
     ahead = (_DEPTH - total * x.log()) / (total - a)
     end = torch.where(right, ahead, (total * torch.log1p(-x) - _DEPTH) / a)
     level = x.log() - torch.digamma(a) + torch.digamma(total)
     near = torch.where(right, 1 - x, x)
 
-    def log_s(u: Tensor) -> Any:
+    def log_s(u: Tensor) -> Tensor:
         # In a form whose exponential does not overflow: of s, or of s exp(-u).
         return u.clamp(min=0) + torch.log1p(near * torch.expm1(-u.abs()))
 
@@ -83,13 +84,13 @@ def _beta_grad(a: Any, total: Tensor, x: Tensor) -> Any:
     )
 
 
-def _in_double(function: Callable[..., Any], sample: Any, *parameters: Any) -> Any:
+def _in_double(function: Callable[..., Tensor], sample: Tensor, *parameters: Tensor) -> Tensor:
     with torch.no_grad():
         inner = sample.double().clamp(min=torch.finfo(torch.float64).tiny)  # 0 moves by nothing, as this does
         return function(*[p.double() for p in parameters], inner).to(sample.dtype)
 
 
-def _standard_gamma_grad(self: Any, output: Tensor) -> Tensor:
+def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
     """The derivative of gamma samples `output` of rate 1 by their concentrations `self`."""
     return _in_double(_gamma_grad, output, self)
 
@@ -103,7 +104,7 @@ class _Drawn(Function):
     """draw(concentration), whose gradient is rule(sample, concentration, gradient)."""
 
     @staticmethod
-    def forward(ctx: Any, concentration: Any, draw: Callable[..., Any], rule: Callable[..., Any]) -> Any:
+    def forward(ctx: Any, concentration: Tensor, draw: Callable[..., Any], rule: Callable[..., Any]) -> Any:
         drawn, ctx.rule = draw(concentration), rule
         ctx.save_for_backward(drawn, concentration)
         return drawn
@@ -114,16 +115,16 @@ class _Drawn(Function):
         return ctx.rule(*ctx.saved_tensors, grad), None, None
 
 
-def standard_gamma(concentration: Any) -> Tensor:
+def standard_gamma(concentration: Tensor) -> Tensor:
     """Gamma numbers of rate 1, float32 or float64, whose gradient flows into the concentrations."""
     return _Drawn.apply(concentration, torch._standard_gamma, lambda x, a, g: g * _standard_gamma_grad(a, x))
 
 
-def standard_dirichlet(concentration: Any) -> Tensor:
+def standard_dirichlet(concentration: Tensor) -> Tensor:
     """Dirichlet numbers along the last dim, float32 or float64, likewise."""
     return _Drawn.apply(concentration, torch._sample_dirichlet, _dirichlet_rule)
 
 
-def _dirichlet_rule(x: Tensor, a: Any, grad: Tensor) -> Any:
+def _dirichlet_rule(x: Tensor, a: Tensor, grad: Tensor) -> Tensor:
     # What one share gains, the others lose in proportion.
     return _dirichlet_grad(x, a, a.sum(-1, True).expand_as(a)) * (grad - (x * grad).sum(-1, True))

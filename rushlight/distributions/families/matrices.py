@@ -69,7 +69,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         """Which values the parameters may have; df is above p - 1."""
         return {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
-    def _times(self, factor: Tensor, matrix: Tensor) -> Any:
+    def _times(self, factor: Tensor, matrix: Tensor) -> Tensor:
         return factor.expand(self._batch_shape)[..., None, None] * matrix
 
     @property
@@ -90,7 +90,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         return self._times(self.df, v.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def _bartlett(self, sample_shape: Sequence[int]) -> Any:
+    def _bartlett(self, sample_shape: Sequence[int]) -> Tensor:
         """By normals below the diagonal and square roots of chi-squared numbers on it (Bartlett, 1933)."""
         p = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
@@ -120,7 +120,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
                     break
         return sample
 
-    def _anywhere(self, found: Tensor) -> Any:
+    def _anywhere(self, found: Tensor) -> Tensor:
         """Whether something is so anywhere in a batch."""
         dims = len(self._batch_shape)
         return found.flatten(-dims).any(-1) if dims else found
@@ -141,7 +141,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         return (p + 1) * size + torch.mvlgamma(half, p) - (self.df - p - 1) / 2 * digammas + self.df * p / 2
 
     @property
-    def _natural_params(self) -> Any:
+    def _natural_params(self) -> tuple[Tensor, ...]:
         return (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:

@@ -66,7 +66,7 @@ class RelaxedBernoulli(TransformedDistribution):
             LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args
         )
 
-    temperature, logits, probs = map(of_base, ("temperature", "logits", "probs"))
+    temperature, logits, probs = of_base("temperature"), of_base("logits"), of_base("probs")
 
 
 class ExpRelaxedCategorical(OfClasses):
@@ -123,4 +123,4 @@ class RelaxedOneHotCategorical(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    temperature, logits, probs = map(of_base, ("temperature", "logits", "probs"))
+    temperature, logits, probs = of_base("temperature"), of_base("logits"), of_base("probs")

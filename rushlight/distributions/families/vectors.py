@@ -19,7 +19,7 @@ MATRICES = {
 }
 
 
-def the_one(arguments: Any, error: Any) -> Any:
+def the_one(arguments: dict[str, Any], error: type[Exception]) -> tuple[str, Tensor]:
     """The name and the value of the matrix that is given; an error of this class unless one is."""
     given = [(name, arguments[name]) for name in MATRICES if arguments[name] is not None]
     if len(given) != 1:
@@ -35,7 +35,7 @@ def _precision_to_scale_tril(P: Tensor) -> Tensor:
     return torch.linalg.solve_triangular(inverse, one, upper=False)
 
 
-def factor_of(name: str, matrix: Tensor) -> Any:
+def factor_of(name: str, matrix: Tensor) -> Tensor:
     """The lower Cholesky factor of the covariance, of one of the three matrices."""
     if name == "scale_tril":
         return matrix
@@ -87,7 +87,7 @@ class ScaleMatrix(Distribution):
 
     _unbroadcasted_scale_tril: Tensor
 
-    def _full(self, matrix: Tensor) -> Any:
+    def _full(self, matrix: Tensor) -> Tensor:
         return matrix.expand((*self._batch_shape, *matrix.shape[-2:]))
 
     # The lower Cholesky factor of the covariance matrix.
@@ -228,7 +228,7 @@ class LowRankMultivariateNormal(ScaleMatrix):
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @lazy_property
-    def _unbroadcasted_scale_tril(self) -> Any:
+    def _unbroadcasted_scale_tril(self) -> Tensor:
         root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         scaled = self._unbroadcasted_cov_factor / root
         return root * torch.linalg.cholesky(_plus_one(scaled @ scaled.mT))
@@ -246,18 +246,18 @@ class LowRankMultivariateNormal(ScaleMatrix):
             + self._unbroadcasted_cov_diag.sqrt() * all_
         )
 
-    def _weighed(self) -> Any:
+    def _weighed(self) -> Tensor:
         """W^T D^-1."""
         return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
 
-    def _lowrank(self) -> Any:
+    def _lowrank(self) -> tuple[Tensor, Tensor]:
         return self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
 
-    def _logdet(self) -> Any:
+    def _logdet(self) -> Tensor:
         factor, diagonal = self._lowrank()
         return _batch_lowrank_logdet(factor, diagonal, self._capacitance_tril)
 
-    def _mahalanobis(self, away: Tensor) -> Any:
+    def _mahalanobis(self, away: Tensor) -> Tensor:
         factor, diagonal = self._lowrank()
         return _batch_lowrank_mahalanobis(factor, diagonal, away, self._capacitance_tril)
 
@@ -272,5 +272,5 @@ class LowRankMultivariateNormal(ScaleMatrix):
         return found.expand(self._batch_shape)
 
 
-def _plus_one(matrix: Tensor) -> Any:
+def _plus_one(matrix: Tensor) -> Tensor:
     return matrix + torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)

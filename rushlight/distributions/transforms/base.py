@@ -10,6 +10,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import Tensor
 from rushlight.distributions import constraints
+from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.utils import absent, sum_rightmost
 
 
@@ -21,8 +22,8 @@ class Transform:
     cache_size: 0, or 1 to remember the last pair, so that the inverse of a result is what it was made of.
     """
 
-    domain: Any
-    codomain: Any
+    domain: Constraint
+    codomain: Constraint
 
     bijective = False
     # The attributes that the constructor takes, for with_cache().
@@ -32,8 +33,8 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._inv: Any = None
-        self._cached_x_y: tuple[Any, Any] = (None, None)
+        self._inv: Transform | None = None
+        self._cached_x_y: tuple[Tensor, Tensor] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_inv": None}
@@ -46,39 +47,51 @@ class Transform:
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
-    def inv(self) -> Any:
+    def inv(self) -> Transform:
         """The inverse map; t.inv.inv is t."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
         return self._inv
 
-    sign = property(absent("sign"))
-    _call, _inverse, log_abs_det_jacobian = map(absent, ("_call", "_inverse", "log_abs_det_jacobian"))
+    @property
+    def sign(self) -> Any:
+        """+1 or -1 (an int, or a tensor for each number): whether a map of numbers increases."""
+        raise absent(self, "sign")
 
-    def with_cache(self, cache_size: int = 1) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
+        raise absent(self, "_call")
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        raise absent(self, "_inverse")
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of |det dy / dx|: a number for each value of the domain."""
+        raise absent(self, "log_abs_det_jacobian")
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
         """The same transform with another cache."""
         if self._cache_size == cache_size:
             return self
         if self._arguments or type(self).__init__ is Transform.__init__:
-            kind: Callable[..., Any] = type(self)
+            kind: Callable[..., Transform] = type(self)
             return kind(*[getattr(self, name) for name in self._arguments], cache_size=cache_size)
         raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
 
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __call__(self, x: Tensor) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         """y of x."""
         if not self._cache_size:
             return self._call(x)
-        if x is not self._cached_x_y[0]:
+        if self._cached_x_y is None or x is not self._cached_x_y[0]:
             self._cached_x_y = x, self._call(x)
         return self._cached_x_y[1]
 
-    def _inv_call(self, y: Tensor) -> Any:
+    def _inv_call(self, y: Tensor) -> Tensor:
         if not self._cache_size:
             return self._inverse(y)
-        if y is not self._cached_x_y[1]:
+        if self._cached_x_y is None or y is not self._cached_x_y[1]:
             self._cached_x_y = self._inverse(y), y
         return self._cached_x_y[0]
 
@@ -106,7 +119,9 @@ class Alike(Transform):
 class _InverseTransform(Transform):
     """The inverse of a transform, which is what its `inv` is."""
 
-    def __init__(self, transform: Any) -> None:
+    _inv: Transform
+
+    def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
         self._inv = transform
 
@@ -124,14 +139,14 @@ class _InverseTransform(Transform):
         return self._inv.sign
 
     @property
-    def inv(self) -> Any:
+    def inv(self) -> Transform:
         """The transform itself."""
         return self._inv
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)
 
-    def with_cache(self, cache_size: int = 1) -> Any:
+    def with_cache(self, cache_size: int = 1) -> Transform:
         """The inverse of the transform with another cache."""
         return self._inv.with_cache(cache_size).inv
 
@@ -141,7 +156,7 @@ class _InverseTransform(Transform):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
 
-    def __call__(self, x: Tensor) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         return self._inv._inv_call(x)
 
     # Minus the transform's, of y and x.
@@ -165,7 +180,7 @@ class ComposeTransform(Transform):
 
     _arguments = ("parts",)
 
-    def __init__(self, parts: Any, cache_size: int = 0) -> None:
+    def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 
@@ -173,7 +188,7 @@ class ComposeTransform(Transform):
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> Constraint:
         """The first part's, of as many dims as any part needs."""
         if not self.parts:
             return constraints.real
@@ -195,14 +210,14 @@ class ComposeTransform(Transform):
         return functools.reduce(operator.mul, [part.sign for part in self.parts], 1)
 
     @property
-    def inv(self) -> Any:
+    def inv(self) -> Transform:
         """The parts' inverses in reverse order."""
         if self._inv is None:
             self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
             self._inv._inv = self
         return self._inv
 
-    def __call__(self, x: Tensor) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         """x through all parts, the first one first."""
         for part in self.parts:
             x = part(x)
@@ -234,7 +249,7 @@ class ComposeTransform(Transform):
         return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
 
 
-def _of_dims(constraint: Any, dims: int) -> Any:
+def _of_dims(constraint: Constraint, dims: int) -> Constraint:
     more = dims - constraint.event_dim
     return constraints.independent(constraint, more) if more else constraint
 
@@ -244,7 +259,9 @@ class IndependentTransform(Transform):
 
     _arguments = ("base_transform", "reinterpreted_batch_ndims")
 
-    def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+    def __init__(
+        self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -292,7 +309,7 @@ class IndependentTransform(Transform):
         return self.base_transform.inverse_shape(shape)
 
 
-def _enough(value: Tensor, constraint: Any) -> Any:
+def _enough(value: Tensor, constraint: Constraint) -> Tensor:
     if value.dim() < constraint.event_dim:
         raise ValueError("Too few dimensions on input")
     return value

@@ -9,6 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import Tensor
 from rushlight.distributions import constraints
+from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.transforms.base import Alike, Transform
 from rushlight.distributions.utils import broadcast_all
 from rushlight.nn.functional import softplus
@@ -17,9 +18,9 @@ from rushlight.nn.functional import softplus
 def _increasing(
     name: str,
     codomain: Any,
-    call: Callable[..., Any],
-    inverse: Callable[..., Any],
-    jacobian: Callable[..., Any],
+    call: Callable[[Tensor], Tensor],
+    inverse: Callable[[Tensor], Tensor],
+    jacobian: Callable[[Tensor], Tensor],
     doc: str,
 ) -> Any:
     """A class of transforms of all numbers without parameters: y of x, x of y, log dy / dx of x."""
@@ -40,7 +41,7 @@ def _increasing(
     )
 
 
-def _inside(y: Tensor) -> Any:
+def _inside(y: Tensor) -> Tensor:
     limits = torch.finfo(y.dtype)
     return y.clamp(min=limits.tiny, max=1 - limits.eps)
 
@@ -193,7 +194,7 @@ class AffineTransform(Transform):
     inverse_shape = forward_shape
 
 
-def _equal(a: Any, b: Any) -> Any:
+def _equal(a: Any, b: Any) -> bool:
     same = a == b
     return bool(same.all()) if isinstance(same, Tensor) else bool(same)
 
@@ -204,7 +205,7 @@ class CumulativeDistributionTransform(Transform):
     bijective, codomain, sign = True, constraints.unit_interval, +1
     _arguments = ("distribution",)
 
-    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.distribution = distribution
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
@@ -10,16 +12,19 @@ from rushlight import Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import dependent_property
 from rushlight.distributions.transforms.base import Transform
-from rushlight.distributions.utils import demand, sum_rightmost
+from rushlight.distributions.utils import absent, demand, sum_rightmost
 
 
 class _Joined(Transform):
     """Transforms, one for each part along a dim."""
 
-    _join: Callable[..., Any]
-    _split: Callable[..., Any]
+    def _join(self, parts: Sequence[Tensor]) -> Tensor:
+        raise absent(self, "_join")
 
-    def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
+    def _split(self, value: Tensor, name: str) -> tuple[Tensor, ...]:
+        raise absent(self, "_split")
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         alike = all(isinstance(t, Transform) for t in tseq)
         demand(alike, "All elements of tseq must be Transform instances")
         super().__init__(cache_size)
@@ -34,7 +39,7 @@ class _Joined(Transform):
     domain = dependent_property(lambda self: self._constraint([t.domain for t in self.transforms]))
     codomain = dependent_property(lambda self: self._constraint([t.codomain for t in self.transforms]))
 
-    def _checked(self, value: Tensor, size: int, what: str, name: str) -> Any:
+    def _checked(self, value: Tensor, size: int, what: str, name: str) -> Tensor:
         demand(
             -value.dim() <= self.dim < value.dim(),
             f"dim {self.dim} out of range for {name} with {value.dim()} dimensions",
@@ -45,7 +50,7 @@ class _Joined(Transform):
         )
         return value
 
-    def _each(self, function: Callable[..., Any], *values: Any) -> Any:
+    def _each(self, function: Callable[..., Tensor], *values: Sequence[Tensor]) -> list[Tensor]:
         return [function(t, *parts) for t, *parts in zip(self.transforms, *values)]
 
     def _call(self, x: Tensor) -> Tensor:
@@ -54,7 +59,7 @@ class _Joined(Transform):
     def _inverse(self, y: Tensor) -> Tensor:
         return self._join(self._each(lambda t, part: t.inv(part), self._split(y, "y")))
 
-    def _jacobians(self, x: Tensor, y: Tensor) -> Any:
+    def _jacobians(self, x: Tensor, y: Tensor) -> list[Tensor]:
         parts = self._split(x, "x"), self._split(y, "y")
         return self._each(lambda t, a, b: t.log_abs_det_jacobian(a, b), *parts)
 
@@ -67,10 +72,10 @@ class StackTransform(_Joined):
     def _constraint(self, parts: Any) -> Any:
         return constraints.stack(parts, self.dim)
 
-    def _split(self, value: Tensor, name: str) -> Any:
+    def _split(self, value: Tensor, name: str) -> tuple[Tensor, ...]:
         return self._checked(value, len(self.transforms), "len(transforms)", name).unbind(self.dim)
 
-    def _join(self, parts: Any) -> Any:
+    def _join(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.stack(parts, self.dim)
 
     # The parts', stacked.
@@ -84,7 +89,13 @@ class CatTransform(_Joined):
 
     _arguments = ("transforms", "dim", "lengths")
 
-    def __init__(self, tseq: Any, dim: int = 0, lengths: Any = None, cache_size: int = 0) -> None:
+    def __init__(
+        self,
+        tseq: Sequence[Transform],
+        dim: int = 0,
+        lengths: Sequence[int] | None = None,
+        cache_size: int = 0,
+    ) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         demand(
@@ -105,17 +116,17 @@ class CatTransform(_Joined):
     def _constraint(self, parts: Any) -> Any:
         return constraints.cat(parts, self.dim, self.lengths)
 
-    def _split(self, value: Tensor, name: str) -> Any:
+    def _split(self, value: Tensor, name: str) -> tuple[Tensor, ...]:
         return self._checked(value, self.length, "length", name).split(self.lengths, self.dim)
 
-    def _join(self, parts: Any) -> Any:
+    def _join(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.cat(parts, self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The parts', joined; their sum if the dim is one of a value's."""
-        found: Any = [
+        found = [
             sum_rightmost(part, self.event_dim - t.event_dim)
             for t, part in zip(self.transforms, self._jacobians(x, y))
         ]
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
-        return torch.cat(found, dim) if dim < 0 else sum(found)
+        return torch.cat(found, dim) if dim < 0 else functools.reduce(operator.add, found)

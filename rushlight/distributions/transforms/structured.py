@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight import Tensor
+from rushlight import Size, Tensor
 from rushlight.distributions import constraints
 from rushlight.distributions.transforms.base import Alike, Transform
 from rushlight.distributions.transforms.elementwise import clipped_sigmoid
@@ -15,7 +15,7 @@ from rushlight.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from rushlight.nn.functional import logsigmoid, pad, softplus
 
 
-def _of_dims(shape: Sequence[int], least: Any) -> Any:
+def _of_dims(shape: Sequence[int], least: int) -> Sequence[int]:
     if len(shape) < least:
         raise ValueError("Too few dimensions on input")
     return shape
@@ -62,11 +62,11 @@ class ReshapeTransform(Transform):
         return _exchanged(shape, self.out_shape, self.in_shape)
 
 
-def _exchanged(shape: Sequence[int], ours: Any, theirs: Any) -> Any:
+def _exchanged(shape: Sequence[int], ours: Size, theirs: Size) -> Size:
     cut = len(_of_dims(shape, len(ours))) - len(ours)
     if shape[cut:] != ours:
         raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {ours}")
-    return shape[:cut] + theirs
+    return torch.Size((*shape[:cut], *theirs))
 
 
 class SoftmaxTransform(Alike):
@@ -98,7 +98,7 @@ class StickBreakingTransform(Alike):
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
 
-    def _offset(self, x: Tensor) -> Any:
+    def _offset(self, x: Tensor) -> Tensor:
         """The logarithms of how many classes come after each: so that zeros are equal shares."""
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 

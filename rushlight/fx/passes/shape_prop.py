@@ -30,7 +30,7 @@ def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> Te
     )
 
 
-def _lies(result: Any, memory_format: Any) -> bool:
+def _lies(result: torch.Tensor, memory_format: torch.memory_format) -> bool:
     dims = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(memory_format, result.dim())
     return result.dim() == dims and result.is_contiguous(memory_format=memory_format)
 

@@ -280,7 +280,7 @@ class Calls(Indexing):
 
     # --- ops ------------------------------------------------------------------------------------
 
-    def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of an op: a node of the overload that the arguments' types fit; an error lists all
         overloads.
         """

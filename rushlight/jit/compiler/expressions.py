@@ -479,7 +479,7 @@ class Expressions:
 
     # Told in calls.py and statements.py.
 
-    def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of an op of the table."""
         raise NotImplementedError
 

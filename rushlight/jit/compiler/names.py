@@ -396,7 +396,7 @@ def scope_of(function: Any, around: Callable[[str], Any] | None = None) -> Calla
     return look
 
 
-_compiled: dict[Any, Any] = {}
+_compiled: dict[Any, Function | None] = {}  # None: being compiled
 _taken: dict[str, int] = {}
 
 
@@ -413,11 +413,12 @@ def unique(name: str) -> str:
 
 def script_function(function: Any) -> Function:
     """The program of a Python function."""
-    if _compiled.get(function) is None:
+    found = _compiled.get(function)
+    if found is None:
         tree, source = parsed(function)
         module = function.__module__.replace("rushlight", "torch", 1)
         path = "__torch__." + ("" if module == "__main__" else f"{module}.") + function.__name__
-        made = build(
+        found = _compiled[function] = build(
             tree,
             source,
             Names(scope_of(function, _annotated(function, tree))),
@@ -426,8 +427,7 @@ def script_function(function: Any) -> Function:
             _defaults(function),
             lambda f: _compiled.__setitem__(function, f),
         )
-        _compiled[function] = made
-    return _compiled[function]
+    return found
 
 
 def _annotated(function: Any, tree: ast.FunctionDef) -> Callable[[str], Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rushlight.jit.program.ir import Value
+from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import ClassType
 
 
@@ -35,7 +35,7 @@ class Builtin:
 class Overloaded:
     """Functions of one name; the first whose arguments fit is called."""
 
-    functions: list[Any]
+    functions: list[Function]
 
 
 @dataclass

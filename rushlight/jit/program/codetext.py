@@ -8,9 +8,9 @@ from enum import Enum
 from typing import Any
 
 from rushlight.jit.program.graphtext import python_call
-from rushlight.jit.program.ir import Function, Node
-from rushlight.jit.program.schema import REQUIRED, spell
-from rushlight.jit.program.types import FUNCTION, NONE, Type
+from rushlight.jit.program.ir import Function, Node, Value
+from rushlight.jit.program.schema import REQUIRED, Parameter, spell
+from rushlight.jit.program.types import NONE, Type
 from rushlight.jit.program.writing import Writer
 
 _PLAIN = (int, float, bool, str, complex, type(None))
@@ -66,7 +66,7 @@ class CodeWriter(Writer):
     def constant(self, node: Node) -> str:
         """A constant's text: a literal, an enum's or function's name, or a constant of the archive."""
         value = node.attrs["value"]
-        if node.output.type == FUNCTION:
+        if isinstance(value, Function):
             return value.qualname
         if isinstance(value, Enum):
             return f"{node.output.type}.{value.name}"
@@ -182,7 +182,7 @@ class CodeWriter(Writer):
     at_awaitable_nowait = at_awaitable_wait
 
 
-def _is_default(value: Any, p: Any) -> bool:
+def _is_default(value: Value, p: Parameter) -> bool:
     """Whether an argument is what a signature says anyway."""
     if p.default is REQUIRED or value.node is None:
         return False
@@ -191,7 +191,7 @@ def _is_default(value: Any, p: Any) -> bool:
             v.node.attrs.get("value") if v.node and v.node.kind == "prim::Constant" else REQUIRED
             for v in value.node.inputs
         ]
-        return inner == p.default
+        return bool(inner == p.default)
     known = value.node.attrs.get("value", REQUIRED) if value.node.kind == "prim::Constant" else REQUIRED
     return type(known) is type(p.default) and known == p.default
 

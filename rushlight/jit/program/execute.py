@@ -239,8 +239,9 @@ def runner(function: Function) -> Callable[..., Any]:
         body = writer.write()
         names = ", ".join(writer.spelled[v] for v in function.block.params)
         text = f"def {function.name}({names}):\n{body}"
-        function.run = compile_function(text, function.name, writer.scope, function.qualname)
-        PLACES[function.run.__code__.co_filename] = writer.places
+        made = compile_function(text, function.name, writer.scope, function.qualname)
+        PLACES[made.__code__.co_filename] = writer.places
+        function.run = made
     return function.run
 
 

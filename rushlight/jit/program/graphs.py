@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import rushlight as torch
 from rushlight.jit.program import ir
 from rushlight.jit.program.graphtext import SCALARS, GraphWriter, constants_of, node_text
 from rushlight.jit.program.types import TENSOR, Type as Plain, subtype
+
+if TYPE_CHECKING:  # it shows its programs as graphs
+    from rushlight.jit.tracing.tracer import Tracer
 
 
 class Type:
@@ -220,10 +223,13 @@ def typed(plain: Plain, example: ir.Example | None = None) -> Type:
     return made
 
 
-class _View:
+_Of = TypeVar("_Of")
+
+
+class _View(Generic[_Of]):
     """Stands for an object of the program in one graph."""
 
-    def __init__(self, graph: Graph, of: Any) -> None:
+    def __init__(self, graph: Graph, of: _Of) -> None:
         self._graph, self._of = graph, of
 
     def __eq__(self, other: object) -> bool:
@@ -233,7 +239,7 @@ class _View:
         return hash(self._of)
 
 
-class Value(_View):
+class Value(_View[ir.Value]):
     """What a node gives or a graph takes."""
 
     def debugName(self) -> str:
@@ -249,12 +255,14 @@ class Value(_View):
         return typed(self._of.type, self._of.example)
 
     def node(self) -> Node:
-        """The node that gives it."""
-        return Node(self._graph, self._of.node)
+        """The node that gives it; of what the graph takes, the node of its parameters."""
+        node = self._of.node
+        return self._graph.param_node() if node is None else Node(self._graph, node)
 
     def offset(self) -> int:
         """Which of its node's results it is."""
-        return self._of.node.outputs.index(self._of)
+        node = self._of.node
+        return (self._graph._of.params if node is None else node.outputs).index(self._of)
 
     def uses(self) -> list[Use]:
         """Who reads it."""
@@ -284,7 +292,7 @@ class Use:
         self.user, self.offset = user, offset
 
 
-class Node(_View):
+class Node(_View[ir.Node]):
     """One operation."""
 
     def kind(self) -> str:
@@ -340,7 +348,7 @@ class Node(_View):
 
     def owningBlock(self) -> Block:
         """The block that it is in."""
-        return Block(self._graph, self._of.block)
+        return Block(self._graph, self._of.block or self._graph._of)
 
     def schema(self) -> str:
         """The signature of the op; "(no schema)" where it has none."""
@@ -435,7 +443,7 @@ class Node(_View):
         return node_text(self._of, self._graph._names())
 
 
-class Block(_View):
+class Block(_View[ir.Block]):
     """A sequence of nodes."""
 
     def nodes(self) -> Iterator[Node]:
@@ -477,6 +485,8 @@ def _found(block: Block, kind: str, recurse: bool) -> Iterator[Node]:
 
 class Graph(Block):
     """A program's graph, to be read and printed."""
+
+    _text: str  # once it is written
 
     def __init__(self, function: ir.Function, inlined: bool = False) -> None:
         self._function = ir.inlined(function) if inlined else function
@@ -542,7 +552,7 @@ def graph_of(function: ir.Function) -> Graph:
 class TracingState:
     """What torch.jit.trace knows while it records."""
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
 
     def push_scope(self, name: str) -> None:

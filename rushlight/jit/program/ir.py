@@ -10,7 +10,7 @@ the round's number (of `for`), then what is carried; its outputs are what was ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,7 +139,7 @@ class Function:
     returns: Type | None
     block: Block = field(default_factory=Block)
     owner: Any = None
-    run: Any = None
+    run: Callable[..., Any] | None = None
     graph: Any = None  # what programs are shown of it
     finished: bool = False
     # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).

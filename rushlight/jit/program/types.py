@@ -98,7 +98,7 @@ class ClassType:
     failed: dict[str, tuple[str, str]] = field(default_factory=dict)
     pre_hooks: tuple[Any, ...] = ()  # Python functions that run before and after forward
     hooks: tuple[Any, ...] = ()
-    form: Any = None  # the Python class of scripted modules of this type
+    form: type[Any] | None = None  # the Python class of scripted modules of this type
 
     def method(self, name: str) -> Any:
         """The method of a name, or None."""

@@ -36,7 +36,7 @@ def size(sizes: list[int]) -> list[int]:
 
 @plain("Delete")
 def delete(container: Any, index: Any) -> None:
-    return container.__delitem__(index)
+    del container[index]
 
 
 @plain("append")
@@ -76,7 +76,7 @@ def reverse(found: list[Any]) -> None:
 
 @plain("clear")
 def clear(container: Any) -> None:
-    return container.clear()
+    container.clear()
 
 
 @plain("sort")

@@ -67,7 +67,7 @@ def copies(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
         for x in leaves
     ]
-    return spec.unflatten(made)
+    return tuple(spec.unflatten(made))
 
 
 def _same_results(

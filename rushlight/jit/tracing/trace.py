@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import typing
 from contextlib import suppress
 from typing import Any
 
@@ -316,8 +315,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
     if plain_list:
         return compiler.list_value([_result(tracer, x, strict) for x in found], _AT, None)
     if isinstance(found, TracedInt):
-        number = compiler.call_builtin("prim::NumToTensor", [tracer.value(found)], {}, _AT)
-        return typing.cast("Value", number)
+        return compiler.call_builtin("prim::NumToTensor", [tracer.value(found)], {}, _AT)
     if not isinstance(found, torch.Tensor):
         raise RuntimeError(
             "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output "

@@ -11,7 +11,7 @@ import ast
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,9 @@ class Frame:
     def holds(self, path: str) -> bool:
         """Whether something is at or below it."""
         return not self.path or path == self.path or path.startswith(f"{self.path}.")
+
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -121,11 +124,12 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             for name, child in module.named_modules(remove_duplicate=False):
                 self.modules.setdefault(id(child), name)
 
-    def know(self, found: Any, value: Value) -> Any:
+    def know(self, found: _T, value: Value) -> _T:
         """Note which value of the program an object is; a tensor becomes a traced one."""
         held = id(found) in self.places
         if held:  # what an op that writes to a parameter or buffer gives
             self.frames[-1].known[id(found)] = value
+            value.example = example(found)
             return found
         if isinstance(found, SparseTensor):
             return self.held(found, value)
@@ -150,7 +154,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
         return self.know(TracedInt(found), value)
 
-    def value(self, found: Any) -> Any:
+    def value(self, found: Any) -> Value:
         """The program's value for an argument."""
         known = self.values.get(id(found))
         if known is not None:
@@ -447,11 +451,12 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             found, tuple
         ):  # its op always has three results
             parts = self.compiler.parts(value, 3, _AT)
-            asked = [True, *(v.node.attrs["value"] for v in values[1:3])]
+            asked = [True, *(v.node is None or v.node.attrs["value"] for v in values[1:3])]
             kept = [part for part, wanted in zip(parts, asked, strict=True) if wanted]
             return tuple(self.results(f, v) for f, v in zip(found, kept, strict=True))
         if args and isinstance(args[0], TracedTensor) and found is args[0].__dict__.get("_plain"):
             self.values[id(args[0])] = value  # an op that wrote to it
+            value.example = example(found)
             return args[0]
         return self.results(found, value)
 
@@ -591,7 +596,7 @@ def _convolution(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, lis
     return "_convolution", [*first, *sizes, bound["groups"], *switches]
 
 
-def example(found: torch.Tensor) -> Example | None:
+def example(found: Any) -> Example | None:
     """What is told of a traced tensor; None of a sparse one."""
     if found.layout is not torch.strided:
         return None

@@ -490,6 +490,7 @@ class _LazyConvXdMixin(LazyLayer):
 
     _finds = "in_channels"
 
+    out_channels: int
     kernel_size: tuple[int, ...]
     groups: int
     _weight_shape: Callable[[], tuple[int, ...]]

@@ -148,6 +148,7 @@ class _LazyConvXdMixin(LazyLayer):
 
     groups: _int
     kernel_size: tuple[_int, ...]
+    out_channels: _int
 def _check(in_channels: _int, out_channels: _int, groups: _int, stride: tuple[_int, ...], padding: _int | str | Sequence[_int], padding_mode: str) -> None: ...
 def _pad_widths(padding: str | tuple[_int, ...], kernel_size: tuple[_int, ...], dilation: tuple[_int, ...]) -> Any:
     """The padding as F.pad takes it: last dim first, before and after."""

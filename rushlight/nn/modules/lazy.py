@@ -75,6 +75,8 @@ class LazyLayer(LazyModuleMixin):
     """
 
     _finds: str  # the argument's name
+    weight: Any  # as the layer's own, once it has a shape
+    bias: Any
 
     def _unsized(self, bias: bool, device: Any, dtype: Any) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)

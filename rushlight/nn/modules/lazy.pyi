@@ -9,6 +9,8 @@ class LazyLayer(LazyModuleMixin):
     Subclasses have `_find(input)`, what it is then, and `_shapes()`, those of parameters and buffers by name.
     """
 
+    bias: Any
+    weight: Any
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first input."""
     def reset_parameters(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import rushlight as torch
 
@@ -25,7 +25,7 @@ class PackedSequence(_Fields):
 
     def __new__(
         cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
-    ) -> Any:
+    ) -> Self:
         """From the parts, or from a pair (data, batch_sizes), an older form."""
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
@@ -46,11 +46,11 @@ class PackedSequence(_Fields):
     def _with(self, data: Any) -> PackedSequence:
         if data is self.data:
             return self
-        moved = (
+        order, back = (
             None if index is None else index.to(data.device, non_blocking=False)
             for index in (self.sorted_indices, self.unsorted_indices)
         )
-        return type(self)(data, self.batch_sizes, *moved)
+        return type(self)(data, self.batch_sizes, order, back)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The data put through Tensor.to()."""

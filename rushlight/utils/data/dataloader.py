@@ -121,7 +121,7 @@ class DataLoader(Generic[T_co]):
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._IterableDataset_len_called: int | None = None
-        self._iterator: Any = None
+        self._iterator: _BaseDataLoaderIter | None = None
         self._progress: resume.Progress | None = None
         self._loaded: dict[str, Any] | None = None
         self.__initialized = True

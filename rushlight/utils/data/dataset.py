@@ -147,7 +147,7 @@ class Subset(Dataset[T_co]):
     """The items of a dataset at given indices."""
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
-        self.dataset: Any = dataset
+        self.dataset = dataset
         self.indices = indices
 
     def __getitem__(self, idx: Any) -> T_co:

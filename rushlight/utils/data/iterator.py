@@ -11,7 +11,7 @@ import itertools
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import rushlight as torch
@@ -53,6 +53,15 @@ class _BaseDataLoaderIter:
         loader._progress, self._skip = resume.begin(loader, self._resumed)
         self._progress, self._num_yielded = loader._progress, 0
         self._expected = loader._IterableDataset_len_called
+
+    @property
+    def stopped(self) -> bool:
+        """Whether its workers were stopped by an error."""
+        return False
+
+    def _reset(self, loader: Any) -> None:
+        """Begin another pass."""
+        raise NotImplementedError
 
     def _pass_over(self) -> None:
         """Draw and forget what was used already."""
@@ -269,7 +278,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._active = [True] * self._num_workers
         self._load = [0] * self._num_workers
         first = self._skip % self._num_workers
-        self._turns = itertools.cycle([*range(first, self._num_workers), *range(first)])
+        self._turns: Iterator[int] = itertools.cycle([*range(first, self._num_workers), *range(first)])
         for _ in range(self._ahead):
             self._refill()
         self._began()

@@ -127,5 +127,6 @@ def uncounted(row: str, given: dict[str, Any]) -> bool:
     if row == "lstm":
         return given["input"].dtype is not torch.float64
     if row == "matmul":
-        return given["other"].dim() == 1 or (given["input"].dim() == 1 and given["other"].dim() != 2)
+        one, two = given["input"].dim(), given["other"].dim()
+        return bool(two == 1 or (one == 1 and two != 2))
     return row == "bilinear" or (row == "linear" and given["weight"].dim() != 2)

@@ -73,13 +73,19 @@ def test_second_order(mode: str, sizes: Any, reverse: bool, projection: Any) -> 
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half_precision(dtype: str) -> None:
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_half_precision(kind: str, dtype: str) -> None:
     torch.manual_seed(0)
-    layer, x = torch.nn.LSTM(3, 4), torch.randn(5, 2, 3)
-    exact = layer(x)[0].detach().numpy()
+    layer, x = getattr(torch.nn, kind)(3, 4, bidirectional=True), torch.randn(5, 2, 3)
+    exact = layer(x)[0]
+    exact.square().sum().backward()
+    wanted = [exact.detach(), *[p.grad for p in layer.parameters()]]
+    layer.zero_grad()
     half = layer.to(getattr(torch, dtype))(x.to(getattr(torch, dtype)))[0]
-    assert str(half.dtype) == f"torch.{dtype}"
-    np.testing.assert_allclose(half.detach().float().numpy(), exact, atol=0.02)
+    half.square().sum().backward()
+    for found, full in zip([half.detach(), *[p.grad for p in layer.parameters()]], wanted, strict=True):
+        assert str(found.dtype) == f"torch.{dtype}"
+        np.testing.assert_allclose(found.float().numpy(), full.numpy(), atol=0.03, rtol=0.03)
 
 
 def test_meta() -> None:

@@ -390,3 +390,19 @@ def test_autocast_inside_and_outside():
         with torch.autocast("cpu", torch.bfloat16):
             assert same(run(x), model(x))
         assert same(run(x), model(x))
+
+
+def test_the_gradient_of_a_write_through_a_view_is_one_segment():
+    def f(x):
+        y = x * 2
+        y[:, 1:3] += x[:, :2]
+        return y.tanh()
+
+    now, grads = matched(f), []
+    for run in (f, *[now] * 8):
+        x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+        run(x).sum().backward()
+        grads.append(x.grad)
+    assert all(same(g, grads[0]) for g in grads)
+    assert not [why for why in now.trace.reasons if why.startswith("fill")]
+    assert len(now.trace.backward.after().flushed) <= 1

@@ -6,6 +6,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import _dynamo as dynamo
+from rushlight._dynamo import registry
 from rushlight._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs
 from rushlight._dynamo.utils import clone_inputs, same
 
@@ -40,7 +41,8 @@ def test_optimize_that_is_disabled():
     assert dynamo.run(f) is f
 
 
-def test_registered_backends():
+def test_registered_backends(monkeypatch):
+    monkeypatch.setattr(registry, "_registered", {})
     calls = []
 
     @dynamo.register_backend(name="counts_here")
@@ -68,7 +70,40 @@ def test_same():
     assert not same(a, a + 1)
     assert not same(a, a.double())
     assert same(torch.tensor([1]), torch.tensor([1]))
+    assert same(a.numpy(), a.numpy() + 1e-7)
+    assert not same(a.numpy(), a.numpy() + 1)
     copies = clone_inputs({"a": a.requires_grad_(), "n": 3})
     assert copies["a"].requires_grad
     assert copies["a"] is not a
     assert copies["n"] == 3
+
+
+@pytest.mark.parametrize("backend", ["inductor", "eager", lambda gm, inputs: gm.forward])
+def test_is_compiling_at_every_call(backend):
+    @torch._dynamo.disable
+    def outside():
+        return torch.compiler.is_compiling()
+
+    seen = []
+
+    def branching(x):
+        seen.append((torch.compiler.is_compiling(), outside()))
+        return x + 1 if torch.compiler.is_compiling() else x - 1
+
+    compiled = torch.compile(branching, backend=backend)
+    assert [compiled(torch.zeros(1)).item() for _ in range(5)] == [1.0] * 5
+    assert set(seen) == {(True, False)}
+    assert not torch.compiler.is_compiling()
+
+
+def test_export_of_a_function():
+    def f(x, y):
+        return {"sum": x.sin() + y, "x": [x]}
+
+    found = dynamo.export(f)(torch.ones(2), torch.ones(2))
+    given = found.graph_module(torch.zeros(2), torch.ones(2))
+    assert given["sum"].tolist() == [1.0, 1.0]
+    assert given["x"][0].tolist() == [0.0, 0.0]
+    graph_module, guards = dynamo.export(f, torch.ones(2), torch.ones(2), aten_graph=True)
+    assert not guards
+    assert graph_module(torch.zeros(2), torch.ones(2))["sum"].tolist() == [1.0, 1.0]

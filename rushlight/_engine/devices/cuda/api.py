@@ -8,6 +8,7 @@ from typing import Any
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
+from rushlight._engine.devices.cuda.platform import Platform
 from rushlight._engine.devices.cuda.rows import Rows
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError  # noqa: F401
 
@@ -15,7 +16,7 @@ from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemory
 _ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
 
 
-def platform() -> Any:
+def platform() -> Platform:
     """The platform; AssertionError where there is none."""
     found = accelerator.platform()
     if found is None:

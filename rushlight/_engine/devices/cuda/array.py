@@ -7,16 +7,23 @@ it. Where NumPy's own functions or operators meet one, they are called on the de
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rushlight._engine.core.accelerator import platform
 from rushlight._engine.core.layout import contiguous_strides
 
+if TYPE_CHECKING:  # a device makes its arrays
+    from rushlight._engine.devices.cuda.allocator import Handle
+    from rushlight._engine.devices.cuda.device import Device
+
 _Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
 Ints = tuple[int, ...]
+
+
+Array = np.ndarray[Any, Any]
 
 
 class Flags:
@@ -73,7 +80,14 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     strides: Ints
 
     def __init__(
-        self, device: Any, handle: Any, address: int, shape: Ints, strides: Ints, dtype: Any, base: Any = None
+        self,
+        device: Device,
+        handle: Handle | None,
+        address: int,
+        shape: Ints,
+        strides: Ints,
+        dtype: Any,
+        base: Any = None,
     ) -> None:
         self.device, self.handle, self.address = device, handle, address
         self.shape, self.strides, self.dtype, self.base = shape, strides, dtype, base
@@ -100,7 +114,7 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         return Flags(self)
 
     @property
-    def T(self) -> Any:
+    def T(self) -> DeviceArray:
         """The dims reversed."""
         return self.transpose()
 
@@ -116,11 +130,11 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
 
     # --- views ----------------------------------------------------------------------------------
 
-    def outline(self) -> Any:
+    def outline(self) -> Array:
         """A NumPy array of the same geometry, whose elements are not to be read."""
         return self.device.outline(self)
 
-    def seen(self, function: Any, *args: Any) -> Any:
+    def seen(self, function: Callable[..., Array], *args: Any) -> DeviceArray:
         """The view that NumPy's `function` gives of such an array."""
         return self.device.view(self, function(self.outline(), *args))
 
@@ -143,11 +157,11 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         base = self if self.base is None else self.base
         return DeviceArray(self.device, self.handle, address, (size,), (1,), np.dtype(np.uint8), base)
 
-    def view(self, dtype: Any) -> Any:
+    def view(self, dtype: Any) -> DeviceArray:
         """The same bytes as another dtype."""
         return self.seen(np.ndarray.view, dtype)
 
-    def reshape(self, *shape: Any, **how: Any) -> Any:
+    def reshape(self, *shape: Any, **how: Any) -> DeviceArray:
         """A view where there is one, else a copy."""
         outline = self.outline()
         sizes = shape[0] if len(shape) == 1 else shape
@@ -156,33 +170,33 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         except ValueError:  # no view is so; or no array, which the copy's reshape says
             return self.device.call(np.ndarray.reshape, (self, *shape), how)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: Any) -> DeviceArray:
         """The dims in another order."""
         return self.seen(np.ndarray.transpose, *axes)
 
-    def swapaxes(self, one: int, two: int) -> Any:
+    def swapaxes(self, one: int, two: int) -> DeviceArray:
         """Two dims swapped."""
         return self.seen(np.ndarray.swapaxes, one, two)
 
-    def squeeze(self, axis: Any = None) -> Any:
+    def squeeze(self, axis: Any = None) -> DeviceArray:
         """Without dims of size 1."""
         return self.seen(np.ndarray.squeeze, axis)
 
-    def diagonal(self, *which: Any) -> Any:
+    def diagonal(self, *which: Any) -> DeviceArray:
         """The diagonals of two dims."""
         return self.seen(np.ndarray.diagonal, *which)
 
     @property
-    def real(self) -> Any:
+    def real(self) -> DeviceArray:
         """The real parts."""
         return self.seen(lambda a: a.real)
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> DeviceArray:
         """The imaginary parts."""
         return self.seen(lambda a: a.imag)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> DeviceArray:
         if basic(key):
             return self.seen(np.ndarray.__getitem__, _with_ellipsis(key))
         return self.device.call(np.ndarray.__getitem__, (self, key))
@@ -223,7 +237,7 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[DeviceArray]:
         return (self[i] for i in range(len(self)))
 
     def __reduce__(self) -> Any:

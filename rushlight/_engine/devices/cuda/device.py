@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,38 @@ from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemory
 
 Array = np.ndarray[Any, Any]
 NOTHING: dict[str, Any] = {}
+# How many of the host's arrays a device keeps for its kernels.
+MOST_KEPT = 256
+
+
+class Products(Protocol):
+    """Matrix products by a library."""
+
+    def product(self, a: DeviceArray, b: DeviceArray, bias: DeviceArray | None = None) -> DeviceArray:
+        """a @ b (+ bias), of matrices or batches of them."""
+
+
+class Memory(Protocol):
+    """Where a device's arrays lie: `total` bytes, of which tensors have `used`."""
+
+    total: int
+    used: int
+
+    @property
+    def own(self) -> int:
+        """Bytes that are not the allocator's: the driver's own, and other processes'."""
+
+    def reserve(self, size: int) -> int:
+        """The address of so many bytes more; MemoryError where there are none."""
+
+    def release(self, address: int, size: int) -> None:
+        """Give bytes back."""
+
+    def seen(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Array:
+        """A NumPy array of this geometry, which stands for memory at an address."""
+
+    def address_of(self, seen: Array) -> int | None:
+        """The address that such an array stands for."""
 
 
 class _Current(threading.local):
@@ -32,16 +64,14 @@ class _Current(threading.local):
 
 
 class Device:
-    """A device of a platform; `where` is its torch.device. `memory` has reserve, release, seen,
-    address_of.
-    """
+    """A device of a platform; `where` is its torch.device."""
 
     # The strict mode's checker, where there is one.
     check: Any = None
     # Whether its kernels serve calls; whether what they do not serve is computed by the host.
     kernels = simulated = False
 
-    def __init__(self, platform: Any, index: int, card: Card, memory: Any) -> None:
+    def __init__(self, platform: Any, index: int, card: Card, memory: Memory) -> None:
         self.platform, self.index, self.card, self.memory = platform, index, card, memory
         self.where = device("cuda", index)
         self.allocator = Allocator(card.memory, memory.reserve, memory.release, self.synchronize)
@@ -55,6 +85,9 @@ class Device:
         self.capture: Any = None
         # What calls of rows came to, by their kinds (prepared.py).
         self.prepared: dict[Any, Any] = {}
+        # How pointwise kernels serve geometries that were met (kernels/launches.py).
+        self.plans: dict[Any, Any] = {}
+        self._kept: dict[Any, DeviceArray] = {}
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
@@ -110,6 +143,34 @@ class Device:
 
     def read(self, a: DeviceArray) -> Array:
         """The elements of an array, for the host, which waits for this stream's work."""
+        raise NotImplementedError
+
+    def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
+        """target[...] = source, of one dtype and shape; one of them is an array of another device or the
+        host's. pinned: whether the host's memory is page-locked.
+        """
+        raise NotImplementedError
+
+    def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
+        """made[...] = draw(a host's array laid out so), when the stream gets there."""
+        raise NotImplementedError
+
+    def grid(self, count: int) -> tuple[int, int]:
+        """(blocks, threads of a block) for so many pieces of work."""
+        raise NotImplementedError
+
+    def blocks(self, count: int, n: int) -> tuple[int, int]:
+        """(blocks, threads of a block) for so many blocks' work, each of which has `n` elements."""
+        raise NotImplementedError
+
+    @property
+    def failed(self) -> int:
+        """The address that kernels write to that meet a wrong index."""
+        raise NotImplementedError
+
+    @property
+    def blas(self) -> Products:
+        """The device's matrix products. RuntimeError where cuBLAS is not installed."""
         raise NotImplementedError
 
     @property
@@ -187,6 +248,26 @@ class Device:
         handle = self.allocate(size)
         return DeviceArray(self, handle, handle.address if handle else 0, shape, strides, dtype)
 
+    def brought(self, found: Array) -> DeviceArray:
+        """A host's array copied to new memory of the device."""
+        made = self.empty(found.shape, found.dtype, poison=False)
+        if found.size:
+            self.copy(made, found, False, False)
+        return made
+
+    def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
+        """A host's array on the device, which is copied there once for its key."""
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) > MOST_KEPT:
+                self._kept.clear()
+            recording, self.recording = self.recording, None  # it is no part of a call
+            try:
+                found = self._kept[key] = self.brought(make())
+            finally:
+                self.recording = recording
+        return found
+
     def unkept(self) -> None:
         """What is being done depends on more than geometry: no call like it is prepared."""
 
@@ -198,10 +279,8 @@ class Device:
         """target[...] = source, an array of this device's of the same dtype and shape."""
         target[...] = source
 
-    def view(self, a: DeviceArray, seen: Any) -> Any:
+    def view(self, a: DeviceArray, seen: Array) -> DeviceArray:
         """A view of `a`, from what NumPy made of its outline."""
-        if not isinstance(seen, np.ndarray):
-            return seen
         address = self.memory.address_of(seen) if seen.size else a.address
         if address is None:
             raise TypeError("no view of the device's memory")

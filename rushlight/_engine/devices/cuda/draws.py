@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda import philox
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.philox import Philox
 from rushlight._engine.numerics import distributions
 from rushlight._engine.numerics.distributions import in_memory_order
@@ -39,7 +40,8 @@ class Words(NamedTuple):
     values: dict[str, Any]
 
 
-class Recipe(NamedTuple):
+@dataclass(frozen=True)
+class Recipe:
     """What gives an array's numbers: the host's way, and the words of a kernel's, if there is one."""
 
     host: Callable[[Array], Array]
@@ -57,7 +59,7 @@ Draw = Callable[[Array], Array] | Recipe
 WIDE = 1 << 28
 
 
-def engine_of(backend: Any, generator: Any) -> Philox:
+def engine_of(backend: Device, generator: Any) -> Philox:
     """The engine of a torch.Generator of this device, or the device's own."""
     if generator is None:
         return backend.philox
@@ -72,7 +74,9 @@ def _of(a: Any) -> dt.dtype:
     return dt.from_numpy_dtype(a.dtype)
 
 
-def _made(backend: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[Any, ...] = ()) -> DeviceArray:
+def _made(
+    backend: Device, like: DeviceArray, draw: Draw, what: str, uses: tuple[Any, ...] = ()
+) -> DeviceArray:
     """An array laid out as `like`, which draw(a host array of that layout) gives when the stream gets
     there.
     """
@@ -208,16 +212,16 @@ def _neighbours(claim: tuple[Any, int], count: int) -> Callable[[], Array]:
 # --- fills ----------------------------------------------------------------------------------------
 
 
-def _uniform(backend: Any, a: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
+def _uniform(backend: Device, a: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
     return _made(backend, a, uniform(engine_of(backend, generator), a, low, high), "uniform_")
 
 
-def _normal(backend: Any, a: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+def _normal(backend: Device, a: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     return _made(backend, a, normal(engine_of(backend, generator), a, mean, std), "normal_")
 
 
 def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
-    def fill(backend: Any, a: Any, *rest: Any) -> Any:
+    def fill(backend: Device, a: Any, *rest: Any) -> Any:
         *parameters, generator = rest
         draw = _floats(
             engine_of(backend, generator),
@@ -248,7 +252,7 @@ def _geometric(u: Array, p: Any) -> Array:
     return np.ceil(np.log(u) / np.log1p(-p))
 
 
-def _log_normal(backend: Any, a: Any, mean: float, std: float, generator: Any = None) -> Any:
+def _log_normal(backend: Device, a: Any, mean: float, std: float, generator: Any = None) -> Any:
     draw = normal(engine_of(backend, generator), a, mean, std)
     return _made(
         backend,
@@ -258,7 +262,7 @@ def _log_normal(backend: Any, a: Any, mean: float, std: float, generator: Any = 
     )
 
 
-def _random(backend: Any, a: Any, low: Any = None, high: Any = ..., generator: Any = None) -> Any:
+def _random(backend: Device, a: Any, low: Any = None, high: Any = ..., generator: Any = None) -> Any:
     of = _of(a)
     if low is None and high.__class__ is not int and high is not None:
         low, high = (
@@ -279,7 +283,7 @@ def _random(backend: Any, a: Any, low: Any = None, high: Any = ..., generator: A
 # --- rows with operands ---------------------------------------------------------------------------
 
 
-def _bernoulli_each(backend: Any, a: Any, p: Any, generator: Any, what: str) -> Any:
+def _bernoulli_each(backend: Device, a: Any, p: Any, generator: Any, what: str) -> Any:
     draw, seen = fours(engine_of(backend, generator), a.size), backend.outline(p)
 
     def make(memory: Array) -> Array:
@@ -291,19 +295,19 @@ def _bernoulli_each(backend: Any, a: Any, p: Any, generator: Any, what: str) -> 
     return _made(backend, a, make, what, (p,))
 
 
-def _bernoulli(backend: Any, a: Any, p: Any = None, generator: Any = None) -> Any:
+def _bernoulli(backend: Device, a: Any, p: Any = None, generator: Any = None) -> Any:
     if p is not None:
         return _made(backend, a, bernoulli(engine_of(backend, generator), a, float(p)), "bernoulli")
     return _bernoulli_each(backend, a, a, generator, "bernoulli")
 
 
-def _bernoulli_fill(backend: Any, a: Any, p: Any = 0.5, generator: Any = None) -> Any:
+def _bernoulli_fill(backend: Device, a: Any, p: Any = 0.5, generator: Any = None) -> Any:
     if p.__class__ is DeviceArray:
         return _bernoulli_each(backend, a, p, generator, "bernoulli_")
     return _made(backend, a, bernoulli(engine_of(backend, generator), a, float(p)), "bernoulli_")
 
 
-def _keep(backend: Any, a: Any, p: float, channels: bool = False, share: float = 1.0) -> Any:
+def _keep(backend: Device, a: Any, p: float, channels: bool = False, share: float = 1.0) -> Any:
     """dropout's mask: as PyTorch's fused kernel draws it, or by bernoulli_ for whole channels."""
     engine, of = engine_of(backend, None), _of(a)
     if share != 1 and of.category < dt.FLOATING:
@@ -358,7 +362,7 @@ def _vectors(engine: Philox, a: Any, p: float, kept: Any) -> tuple[Callable[[], 
     return pairs, None
 
 
-def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> Any:
+def _normal_around(backend: Device, mean: Any, std: Any, generator: Any = None) -> Any:
     like = mean if mean.__class__ is DeviceArray else std
     shape = np.broadcast_shapes(getattr(mean, "shape", ()), getattr(std, "shape", ()))
     if std.__class__ is DeviceArray and std.size and not bool(np.all(std >= 0)):
@@ -377,7 +381,7 @@ def _shifted(z: Array, mean: Any, std: Any) -> Array:
 
 
 def _multinomial(
-    backend: Any, weights: Any, count: int, replacement: bool = False, generator: Any = None
+    backend: Device, weights: Any, count: int, replacement: bool = False, generator: Any = None
 ) -> Any:
     """PyTorch's way where each row gives one or none is repeated: the largest quotients by exponentials."""
     engine = engine_of(backend, generator)
@@ -435,7 +439,7 @@ ROWS: dict[str, Callable[..., Any]] = {
 # --- factories ------------------------------------------------------------------------------------
 
 
-def _memory(backend: Any, memory: Fill) -> DeviceArray:
+def _memory(backend: Device, memory: Fill) -> DeviceArray:
     step = np.dtype(memory.np).itemsize
     strides = None if memory.strides is None else tuple(s * step for s in memory.strides)
     return backend.empty(tuple(memory.sizes), memory.np, strides, False)
@@ -448,11 +452,11 @@ def _alike(given: dict[str, Any]) -> Fill:
 def _sized(draw: Callable[..., Draw], what: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """NAME and NAME_like."""
 
-    def make(backend: Any, given: dict[str, Any], memory: Fill) -> Any:
+    def make(backend: Device, given: dict[str, Any], memory: Fill) -> Any:
         made = _memory(backend, memory)
         return _made(backend, made, draw(engine_of(backend, given.get("generator")), made, 0.0, 1.0), what)
 
-    def sized(backend: Any, given: dict[str, Any]) -> Any:
+    def sized(backend: Device, given: dict[str, Any]) -> Any:
         return make(backend, given, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
 
     return sized, lambda backend, given: make(backend, given, _alike(given))
@@ -477,7 +481,7 @@ def _whole(given: dict[str, Any], sized: bool) -> tuple[int, int, Any]:
     return low, high, size
 
 
-def _randint(backend: Any, given: dict[str, Any]) -> Any:
+def _randint(backend: Device, given: dict[str, Any]) -> Any:
     low, high, size = _whole(given, True)
     of = given.get("dtype") or dt.int64
     memory = _memory(backend, Fill(sizes_of(tuple(size)), of.np))
@@ -485,20 +489,20 @@ def _randint(backend: Any, given: dict[str, Any]) -> Any:
     return _made(backend, memory, integers(engine, memory, low, high - low), "randint")
 
 
-def _randint_like(backend: Any, given: dict[str, Any]) -> Any:
+def _randint_like(backend: Device, given: dict[str, Any]) -> Any:
     low, high, _ = _whole(given, False)
     memory = _memory(backend, _alike(given))
     engine = engine_of(backend, given.get("generator"))
     return _made(backend, memory, integers(engine, memory, low, high - low), "randint_like")
 
 
-def _normals(backend: Any, given: dict[str, Any]) -> Any:
+def _normals(backend: Device, given: dict[str, Any]) -> Any:
     memory = _memory(backend, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
     engine = engine_of(backend, given.get("generator"))
     return _made(backend, memory, normal(engine, memory, given["mean"], given["std"]), "normal")
 
 
-def _randperm(backend: Any, given: dict[str, Any]) -> Any:
+def _randperm(backend: Device, given: dict[str, Any]) -> Any:
     """A sort by random keys of as many bits as make equal ones unlikely; equal ones are shuffled."""
     count, of = int(given["n"]), given.get("dtype") or dt.int64
     sizes_of(count)

@@ -188,6 +188,8 @@ class Capture:
 class CUDAGraph:
     """A captured graph. CUDAGraph(keep_graph=False)."""
 
+    _pool: Pool  # the memory that the captured work has, from capture_begin() on
+
     def __init__(self, keep_graph: bool = False) -> None:
         self._capture: Capture | None = None
         self._done: Capture | None = None

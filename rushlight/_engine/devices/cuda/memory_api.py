@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import Any
 
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.allocator import Handle
+from rushlight._engine.devices.cuda.allocator import Allocator, Handle
 from rushlight._engine.devices.cuda.api import backend, index_of, platform
 
 
@@ -35,7 +35,7 @@ def max_memory_reserved(device: Any = None) -> int:
 memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
-def _allocator(device: Any) -> Any:
+def _allocator(device: Any) -> Allocator:
     allocator = backend(device).allocator
     with allocator.lock:
         allocator._sweep()

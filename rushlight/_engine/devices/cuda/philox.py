@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rushlight._engine.core.device import device
+
+if TYPE_CHECKING:  # each device makes its generator
+    from rushlight._engine.devices.cuda.device import Device
 
 Array = np.ndarray[Any, Any]
 _MASK = np.uint64(0xFFFFFFFF)
@@ -34,7 +37,7 @@ _f32 = np.float32
 class Philox:
     """The generator of one device: a seed and an offset, in numbers that each thread has used."""
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Device) -> None:
         self.backend = backend
         self.initial_seed, self.offset = 0, 0
 

@@ -23,8 +23,6 @@ from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import wrap
 
 Array = np.ndarray[Any, Any]
-# How many of the host's arrays a device keeps for its kernels.
-MOST_KEPT = 256
 # So large are those that are known by their bytes.
 MOST_BYTES = 1 << 14
 # Rows whose index arrays may lie on the host.
@@ -34,12 +32,6 @@ _WITH_INDICES = frozenset(("index", "index_put"))
 class Rows(Device):
     """A device, with the ways that each kind of row takes there."""
 
-    def __init__(self, platform: Any, index: int, card: Any, memory: Any) -> None:
-        super().__init__(platform, index, card, memory)
-        self._kept: dict[Any, DeviceArray] = {}
-        # How pointwise kernels serve geometries that were met (kernels/launches.py).
-        self.plans: dict[Any, Any] = {}
-
     # --- what a kind of device adds ---------------------------------------------------------------
 
     def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
@@ -48,10 +40,6 @@ class Rows(Device):
 
     def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices] where no kernel serves it."""
-        raise NotImplementedError
-
-    def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
-        """made[...] = draw(a host's array laid out so), when the stream gets there."""
         raise NotImplementedError
 
     # --- rows -----------------------------------------------------------------------------------
@@ -128,26 +116,6 @@ class Rows(Device):
             return made
         return found if found.__class__ is DeviceArray else self.brought(np.asarray(found))
 
-    def brought(self, found: Array) -> DeviceArray:
-        """A host's array copied to new memory of the device."""
-        made = self.empty(found.shape, found.dtype, poison=False)
-        if found.size:
-            self.copy(made, found, False, False)
-        return made
-
-    def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
-        """A host's array on the device, which is copied there once for its key."""
-        found = self._kept.get(key)
-        if found is None:
-            if len(self._kept) > MOST_KEPT:
-                self._kept.clear()
-            recording, self.recording = self.recording, None  # it is no part of a call
-            try:
-                found = self._kept[key] = self.brought(make())
-            finally:
-                self.recording = recording
-        return found
-
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
         if self.kernels:
@@ -215,12 +183,6 @@ class Rows(Device):
         """Keep memory from being handed out again before a stream is through with what it has now."""
         if a.handle is not None:
             a.handle.block.streams = {*a.handle.block.streams, stream._queue}
-
-    def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
-        """target[...] = source, of one dtype and shape; one of them is an array of another device or the
-        host's. pinned: whether the host's memory is page-locked.
-        """
-        raise NotImplementedError
 
     moved = copies.moved
 

@@ -39,6 +39,8 @@ class Simulated(Rows):
 
     simulated = True
 
+    memory: Memory
+
     def __init__(self, platform: Any, index: int, card: Card) -> None:
         self.check = strict.Checker() if platform.setting.check else None
         self.kernels = platform.setting.kernels

@@ -102,7 +102,7 @@ class TimedMark:
     __slots__ = ("mark", "time")
 
     def __init__(self, stream: Stream) -> None:
-        self.time: Any = None  # of perf_counter(), in seconds, once it is reached
+        self.time: float | None = None  # of perf_counter(), in seconds, once it is reached
         stream.submit(self._reached)
         self.mark = stream.mark()
 
@@ -114,7 +114,9 @@ class TimedMark:
         return self.time is not None
 
     def until(self, other: TimedMark) -> float:
-        """Milliseconds from here to another moment, of the simulator's own time."""
+        """Milliseconds from here to another moment, both reached, of the simulator's own time."""
+        if self.time is None or other.time is None:
+            raise RuntimeError("both events must be completed before calculating elapsed time")
         return (other.time - self.time) * 1000
 
     @property

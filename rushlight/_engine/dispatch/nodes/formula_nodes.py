@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -32,7 +31,7 @@ def place(v: Any, shape: tuple[int, ...]) -> Any:
     return None if v._l.shape == shape else v._l.shape, v._k
 
 
-def apply(node: Any, grad: Tensor) -> Sequence[Any]:
+def apply(node: Any, grad: Tensor) -> Any:
     """One gradient per operand, by the formulas derived from the node's own."""
     return node.saved[0].rule(node, grad)  # formula_rules.py
 

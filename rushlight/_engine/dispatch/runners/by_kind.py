@@ -8,7 +8,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import Several
 from rushlight._engine.dispatch import node_names
-from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.dispatch.nodes import transposed
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.array_bodies import array_runner, by_keyword, refusal, tracked
@@ -81,7 +81,8 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         # Where nothing is recorded the row has plans.
-        out = row.call(*values) if row.options.get("planned") and not MODES else body(*values)
+        alone = not (MODES and STACK.modes)
+        out = row.call(*values) if row.options.get("planned") and alone else body(*values)
     finally:
         LOCAL.enabled = before
     rules.record(values, out)

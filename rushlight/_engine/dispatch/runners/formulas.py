@@ -235,7 +235,7 @@ class Formula:
 
     # --- running --------------------------------------------------------------------------------
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: Any) -> Tensor:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
         if WRAPPED or TAPE:
             taker = self._taker(values)
@@ -282,7 +282,7 @@ class Formula:
         except ValueError:
             return None  # said by the general way
 
-    def _taker(self, values: Sequence[Any]) -> Callable[[Formula, Any], Any] | None:
+    def _taker(self, values: Sequence[Any]) -> Callable[[Formula, Any], Tensor] | None:
         """Who computes it in place of this formula: a level, a listener below autograd, or compile()."""
         if WRAPPED:
             if MODES and wrapped(values):

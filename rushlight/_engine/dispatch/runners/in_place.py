@@ -112,7 +112,7 @@ def build(row: Row) -> Callable[..., Any]:
     return made
 
 
-def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A fill: by plain numbers nothing is asked but whether the memory is free."""
     of = few and CPU_KINDS[few.of]
 
@@ -132,8 +132,7 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
             if not numbers or numbers == few.standard:
                 drawn = (OF_THREAD.engine or default_engine()).cut(few, a.shape)
         elif not free(input):
-            result = general(input, *numbers, **named)
-            return result  # noqa: RET504  # declared above
+            return general(input, *numbers, **named)
         a[...] = body(a, *numbers) if drawn is None else drawn
         (storage(input) if s is None else s).version += 1
         return input

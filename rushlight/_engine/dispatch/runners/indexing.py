@@ -24,6 +24,7 @@ from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN,
 from rushlight._engine.dispatch.methods import copy_, fill_
 from rushlight._engine.dispatch.nodes import indexing_nodes
 from rushlight._engine.dispatch.runners.in_place import through
+from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.numerics.advanced_indexing import view
 from rushlight._engine.ops.indexing.reads import BASIC
@@ -206,6 +207,8 @@ def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     if self.__class__ in WRAPPED:
         return BASIC(self, basic, ones)
+    if MODES and listening():
+        return interpret(None, _basic, (self, basic, ones, None), {})
     return _view(self, view(self._m, basic, ones), basic, ones, None)
 
 
@@ -343,7 +346,7 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
             "be greater or equal to the number of dimensions in the tensor "
             f"({value._l.ndim})"
         )
-    return ROWS["expand"](value, shape)
+    return TENSOR_ROWS["expand"](value, shape)
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:

@@ -229,8 +229,8 @@ def planner(row: Row, run: Run) -> Run:
         plans.pop(key, None)
         tried[key] = False
 
-    planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
-    planned.plans, planned.learn, planned.takes_tracked = plans, learn, takes_tracked
+    planned = partial(run)  # which has attributes, and is no frame for warnings to count
+    planned.__dict__.update(plans=plans, learn=learn, takes_tracked=takes_tracked)
     return planned
 
 

@@ -57,8 +57,8 @@ class Reducer:
         self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
         self._plans: dict[Any, ArrayFunction] = {}
         forget(self._plans)
-        self._map_gradient: Any = None
-        self._finish_gradient: Any = None
+        self._map_gradient: tuple[Formula, tuple[str, ...], bool] | None = None
+        self._finish_gradient: tuple[Formula, tuple[str, ...]] | None = None
 
     def dtypes(self, given: dt.dtype, asked: dt.dtype | None) -> tuple[dt.dtype, dt.dtype]:
         """(dtype to compute in, dtype of the result)."""

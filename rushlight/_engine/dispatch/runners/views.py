@@ -15,11 +15,12 @@ from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.dtype import from_numpy_dtype
 from rushlight._engine.core.layout import Layout, extent
-from rushlight._engine.dispatch.interpreters import MODES, PLAIN
+from rushlight._engine.dispatch.interpreters import MODES, PLAIN, listening
 from rushlight._engine.dispatch.nodes import transposed
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
-from rushlight._engine.ops.table import ROWS, Row
+from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
+from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
@@ -75,18 +76,22 @@ def see(step: Step, t: Tensor) -> Tensor:
 _turned: dict[Any, Step] = {}
 
 
+# The property's own function, which Tensor.T no longer is.
+_transposed: Callable[[Tensor], Tensor] = getattr(Geometry.T, "fget")
+
+
 def _matrix_turned(self: Tensor) -> Tensor:
     """The dims reversed; meant for matrices."""
     if self._l.ndim == 2 and self._g is None and self.__class__ in PLAIN and not MODES:
         step = _turned.get(self._k)
         if step is not None:
             return see(step, self)
-        found = ROWS["permute"].call(self, 1, 0)
+        found = TENSOR_ROWS["permute"].call(self, 1, 0)
         step = found._b[3]
         if step is not None:
             _turned[self._k] = step
         return found
-    return getattr(Geometry.T, "fget")(self)
+    return _transposed(self)
 
 
 setattr(Tensor, "T", property(_matrix_turned, doc=_matrix_turned.__doc__))
@@ -100,7 +105,8 @@ def view_runner(row: Row) -> Run:
     marks = row.options.get("marks")
 
     def again(t: Any, *rest: Any) -> Any:
-        return run(t, *rest) if t.__class__ not in WRAPPED else row(t, *rest)
+        heard = t.__class__ in WRAPPED or (MODES and listening())
+        return row(t, *rest) if heard else run(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
         backend = t._k.backend

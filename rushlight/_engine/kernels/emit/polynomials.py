@@ -34,6 +34,22 @@ class Precision(SimpleNamespace):
     library reduces the argument; tiny: below it x + x^2 is x; big: above it x + 1 is x for log's purposes.
     """
 
+    kind: str
+    integer: str
+    mantissa: int
+    bias: int
+    one: int
+    magic: float
+    smallest: float
+    log_offset: int
+    ln2: tuple[float, float]
+    half_pi: tuple[float, ...]
+    exp_range: tuple[float, float]
+    tanh_limit: float
+    trig_limit: float
+    tiny: float
+    big: float
+
     def series(self, name: str) -> tuple[float, ...]:
         """The coefficients of a function."""
         return SERIES[f"vector_{name}_{self.kind}"]

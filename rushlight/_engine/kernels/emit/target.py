@@ -233,7 +233,7 @@ def assemble(text: str, tidy: bool = False) -> bytes:
         module.verify()
         if tidy:
             _tidy(module)
-        return _compiler().emit_object(module)
+        return bytes(_compiler().emit_object(module))
 
 
 def _tidy(module: Any) -> None:

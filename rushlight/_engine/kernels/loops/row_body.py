@@ -36,6 +36,8 @@ BLOCK = 2048
 class _Rows:
     """The function being written: what is known of all rows, and of the one at hand."""
 
+    elements: list[str]  # the dtypes of the reductions that are being written
+
     def __init__(self, plan: Plan, f: Function) -> None:
         self.plan, self.function = plan, f
         self.dtypes = plan.operand_dtypes()

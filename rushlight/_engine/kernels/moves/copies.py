@@ -25,6 +25,8 @@ def copy(out: Array, a: Array) -> bool:
     if found is not None and team.possible():
         call, axes, (i, j) = found
         call(parallel.get_num_threads(), a, out)
+        if (i, j) == (a.shape[axes[0]], a.shape[axes[1]]):
+            return True
         # What is left of the tiles.
         to, source = (np.moveaxis(x, axes, (0, 1)) for x in (out, a))
         to[i:], to[:i, j:] = source[i:], source[:i, j:]
@@ -36,6 +38,10 @@ def copy(out: Array, a: Array) -> bool:
     return straight
 
 
+# Bytes of the shortest vectors that short axes are turned by.
+_NARROWEST = 16
+
+
 @lru_cache(maxsize=256)
 def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, Ints, Ints] | None:
     """What copies most of arrays that lie so: a job for each line of tiles along the source's fastest axis.
@@ -44,6 +50,8 @@ def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, I
     if item not in source or item not in to or min(source + to) < 0:
         return None
     i, j, lanes, kind = source.index(item), to.index(item), target.lanes("int8") // item, f"i{8 * item}"
+    while 2 * lanes > min(shape[i], shape[j]) and lanes * item > _NARROWEST:
+        lanes //= 2
     others, side = [k for k in range(len(shape)) if k not in (i, j)], 2 * lanes
     if i == j or min(shape[i], shape[j]) < side or shape[i] * side < 512:  # elements of a job
         return None

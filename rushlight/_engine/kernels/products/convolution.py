@@ -183,6 +183,10 @@ class _Plan(Product):
     steps, halves: as Product's.
     """
 
+    # Once it is finished: the call of its parts, and what lays A out with its pads.
+    call: Any
+    wide: Any
+
     def __init__(
         self, form: _Form, a: _Layout, pads: Pads, read: _Layout, c: _Layout, *steps: Any, **halves: Any
     ) -> None:
@@ -213,7 +217,7 @@ class _Plan(Product):
         """C."""
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, self.dtype)
-        c = np.moveaxis(c, -1, 1) if self.last else c
+        c = _channels_second(c) if self.last else c
         to = np.empty((channels, n, *space), self.dtype) if self.turned else c
         self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), to)
         if self.turned:
@@ -235,6 +239,11 @@ class _Plan(Product):
             self.multiply(starts, first, j, filters, np.arange(i) * (j * item), bt)
             self.finish()
         return self.turned
+
+
+def _channels_second(a: Array) -> Array:
+    """(N, *space, C) as (N, C, *space)."""
+    return a.transpose(0, a.ndim - 1, *range(1, a.ndim - 1))
 
 
 def _rows(a: Array) -> Array:
@@ -259,7 +268,7 @@ def _laying(given: _Layout, pads: Pads, read: _Layout) -> Callable[[Array], Arra
     def lay(a: Array) -> Array:
         # As what they are in memory: NumPy copies elements of its own types in half the time.
         out = np.zeros((n, *space, channels) if last else read.shape, np.uint16)
-        to, source = (np.moveaxis(out, -1, 1) if last else out)[inside], a.view(np.uint16)
+        to, source = (_channels_second(out) if last else out)[inside], a.view(np.uint16)
         if not copy(to, source):
             to[...] = source
         return out

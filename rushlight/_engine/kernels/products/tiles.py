@@ -62,6 +62,11 @@ class Product:
     source lies in memory, where that is not the sums' dtype; apart: bytes between the halves of a pair.
     """
 
+    # Once it is finished: the jobs of packing and of tiles, and the steps in memory.
+    packs: np.ndarray[Any, Any]
+    tiles: np.ndarray[Any, Any]
+    steps: np.ndarray[Any, Any]
+
     def __init__(
         self,
         dtype: Any,

@@ -47,7 +47,7 @@ class Scratch:
             self.held, self.used = np.empty(2 * (self.used + size), np.uint8), 0
         start = self.used
         self.used += -(-size // _ALIGNED) * _ALIGNED
-        return self.held[start : start + size].view(dtype).reshape(shape)
+        return np.ndarray(tuple(shape), dtype, self.held, start)
 
 
 def _stages(call: team.Call, threads: int, *operands: Array, owner: Any = None) -> Stages:

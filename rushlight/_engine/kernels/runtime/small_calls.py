@@ -52,7 +52,8 @@ def reduction(
     if not (native.loaded() and 1 < a.size <= _FEW and team.possible()):
         return None
     shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])
-    make, of = _BEGIN.get(function, np.empty), a.dtype
+    make: Callable[..., Array] = _BEGIN.get(function, np.empty)
+    of = a.dtype
     out, first = make(shape, of), a[tuple([slice(0, 1) if i in axes else slice(None) for i in range(a.ndim)])]
     begun = stages.copy(out, first.reshape(shape)) if make is np.empty else []
     found = stages.reduced(function, a, axes, out, int(make is np.empty))

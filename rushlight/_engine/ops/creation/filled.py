@@ -87,7 +87,7 @@ def np_dtype(dtype: dt.dtype | None) -> Any:
 
 @factory(unwritten=True)
 def empty(size: "*Ints", *, dtype: dtype | None = None, memory_format: Any = None) -> Fill:
-    """Uninitialised memory."""
+    """Uninitialised memory of these sizes, of the default dtype unless given."""
     sizes = sizes_of(size)
     if memory_format is None:
         return Fill(sizes, np_dtype(dtype))
@@ -98,7 +98,9 @@ def empty(size: "*Ints", *, dtype: dtype | None = None, memory_format: Any = Non
 
 @factory
 def full(size: Ints, fill_value: Number, *, dtype: dtype | None = None) -> Fill:
-    """One number everywhere; its type decides the dtype."""
+    """One number everywhere; its type decides the dtype unless that is given: bool, int64, the default
+    floating one.
+    """
     if isinstance(size, int):
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     of = of_number(fill_value) if dtype is None else dtype

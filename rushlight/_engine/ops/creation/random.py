@@ -195,7 +195,7 @@ def randint(
     dtype: dtype | None = None,
     device: device | None = None,
 ) -> Any:
-    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+    """Integers of [low, high), or of [0, high) for randint(high, size); int64 unless dtype says else."""
     if high is None and size is not None:
         low, high = None, low
     elif size is None:
@@ -219,7 +219,7 @@ def randint(
 def randperm(
     n: int, *, generator: Any = None, dtype: dtype | None = None, device: device | None = None
 ) -> Any:
-    """0 .. n - 1 in random order."""
+    """0 .. n - 1 in random order: int64 (n,)."""
     sizes_of(n)
     of = dt.int64 if dtype is None else dtype
     if _no_data(device):
@@ -286,7 +286,9 @@ def randint_like(
 @opaque(out=True, quiet=True)
 @resolved
 def bernoulli(input, p: float | None = None, *, generator: Any = None) -> ArrayFunction:
-    """Ones with the probabilities in input (or all with probability p), else zeros."""
+    """Ones with the probabilities in input (or all with probability p), else zeros: of the input's shape and
+    dtype.
+    """
     of = dt.from_numpy_dtype(input.dtype)
     if p is not None:
 
@@ -426,7 +428,11 @@ def _no_rule(op: str) -> Any:
 def multinomial(
     input, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> ArrayFunction:
-    """num_samples indices for each row of weights in input, drawn by them."""
+    """num_samples indices (int64) for each row of weights in input, (n,) or (m, n), drawn by them.
+
+    RuntimeError for negative or infinite weights, rows that sum to 0, and more samples than weights without
+    replacement.
+    """
     draw = categories.chooser(input, num_samples, replacement, running_sums)
     return lambda a: draw(engine_of("multinomial", generator), a)
 

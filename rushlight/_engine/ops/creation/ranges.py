@@ -114,7 +114,7 @@ def logspace(
 
 @factory
 def eye(n: int, m: int | None = None, *, dtype: dtype | None = None) -> Array:
-    """An n x m (n x n) matrix with ones on the diagonal."""
+    """An n x m (n x n) matrix with ones on the diagonal, of the default dtype unless given."""
     return ranges.eye(n, n if m is None else m, dtype or dt.get_default_dtype())
 
 

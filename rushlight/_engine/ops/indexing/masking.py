@@ -49,7 +49,7 @@ def _fill_into(out: Array, mask: Array, value: Any) -> None:
 
 @opaque(inplace=True, into=_fill_into, quiet=True)
 def masked_fill(input, mask, value: Tensor | Number) -> Array:
-    """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
+    """A copy of input (broadcast with mask, bool) with one number (or 0-d tensor) where mask is true."""
     shape = input.shape if input.shape == mask.shape else broadcast_shapes(mask.shape, input.shape)
     out = np.array(input if shape == input.shape else np.broadcast_to(input, shape), order="C")
     _fill_into(out, mask, value)
@@ -126,7 +126,9 @@ def _nonzero(input) -> Array:
 
 @composite(out=True)
 def nonzero(input, *, as_tuple: bool = False):
-    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+    """The positions of the nonzero elements: int64 (count, dims), in row-major order; with as_tuple an index
+    per dim.
+    """
     if not as_tuple:
         return _nonzero(input)
     source = input.reshape(1) if not input.ndim else input

@@ -76,7 +76,11 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
 
 @index(fused=_gather, quiet=True, out=True, out_apart=True)
 def gather(input, dim: int, index, *, sparse_grad: bool = False) -> Any:
-    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim: of the shape of the index (int64 or int32).
+
+    Sizes of the index are at most the input's in the other dims; nothing broadcasts. RuntimeError for these,
+    and for an index outside [0, size).
+    """
     return places_along(wrap_dim(dim, len(input)), index)
 
 
@@ -107,7 +111,9 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
 
 @index(fused=_index_select, quiet=True, out=True, out_apart=True)
 def index_select(input, dim: int, index) -> Any:
-    """The slices of input at the positions `index` (a vector) along dim."""
+    """The slices of input at the positions `index` (int vector) along dim: a copy, dim of the index's size.
+    IndexError outside.
+    """
     return (*[slice(None)] * wrap_dim(dim, len(input)), index)
 
 
@@ -140,7 +146,9 @@ def _take(a: Array, index: Array) -> Array:
 
 @index(fused=_take, quiet=True, out=True, out_apart=True)
 def take(input, index) -> Any:
-    """The elements of input, seen as flat, at the positions `index`."""
+    """The elements of input, seen as flat, at the positions `index` (int64), in the index's shape; IndexError
+    outside.
+    """
     return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
 
 
@@ -175,7 +183,9 @@ def take_along_dim(input, indices, dim: int | None = None):
 
 @opaque(out=True, out_apart=True, quiet=True)
 def masked_select(input, mask) -> Array:
-    """The elements of input (broadcast with mask) where mask is true, as a vector."""
+    """The elements of input (broadcast with mask, bool) where mask is true, as a vector: a copy in row-major
+    order.
+    """
     if mask.dtype != np.bool_:
         raise RuntimeError(
             "masked_select: expected BoolTensor for mask, got "

@@ -209,7 +209,9 @@ def _padded(part: Any, shape: tuple[int, ...]) -> Any:
 
 @writes(out=True)
 def scatter_add(input, dim: int, index, src) -> None:
-    """input with src added at [.., index[.., i, ..], ..] along dim."""
+    """input with src added at [.., index[.., i, ..], ..] along dim; index is int64, its sizes at most src's.
+    A copy.
+    """
     _write_at("scatter_add", input, dim, index, src, "sum")
 
 

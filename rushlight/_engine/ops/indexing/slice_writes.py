@@ -76,7 +76,9 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
 
 @writes(out=True)
 def index_add(input, dim: int, index, source, *, alpha: Number = 1) -> None:
-    """input with alpha * source's slices added to the slices at `index` along dim."""
+    """input with alpha * source's slices added to the slices at `index` (int vector) along dim. A copy;
+    RuntimeError outside.
+    """
     d = wrap_dim(dim, input.ndim)
     # As in PyTorch: along outer dims two-byte floats are added in single precision and rounded once.
     once = (

@@ -317,6 +317,8 @@ def cholesky_(input, *, upper: bool = False):
 @composite(out=True)
 def cholesky(input, upper: bool = False):
     """linalg.cholesky in its older spelling."""
+    if not input.numel():
+        return ROWS["empty_like"](input)
     check_square("cholesky", input._a)
     found, info = _cholesky(input, upper)
     blame("cholesky", info, _INDEFINITE)

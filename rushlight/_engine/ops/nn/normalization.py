@@ -336,6 +336,8 @@ def batch_norm(
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     if not input.numel():
+        if not input._l.shape[1]:
+            weight, bias = (None if p is None else p[:1].expand(0) for p in (weight, bias))
         return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
     check_channels(1, input._l.shape[1], training, *params)

@@ -2,7 +2,8 @@
 
 The input's part of the gates is one product for all steps; `_recurrence` does the rest. Its rows
 are packed step by step (see recurrence_kernels.py). The bodies here, written with rows, are what the
-kernels mean; they run where the dtype is not float32 or float64, and for gradients of gradients.
+kernels mean, and run for gradients of gradients. Floats of two bytes are computed in float32 and rounded when
+a direction is through.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.linalg.addmm import linear
+from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.nn import recurrence_kernels as kernels
 from rushlight._engine.ops.nn.dropout import dropout
 from rushlight._engine.ops.nn.recurrence_kernels import CELLS
@@ -79,12 +82,26 @@ def _run(gates: Any, h: Any, c: Any, weights: Any, mode: str, sizes: Any, revers
 def _recurrence_kernel(
     gates: Array, h0: Array, c0: Any, w: Array, b: Any, projection: Any, mode: str, sizes: Any, reverse: bool
 ) -> Any:
-    if any(
-        (a is not None and a.dtype not in _FUSED) or (a is not None and a.dtype != gates.dtype)
-        for a in (gates, h0, c0, w, b, projection)
-    ):
+    given = gates, h0, c0, w, b, projection
+    if any(a is not None and a.dtype != gates.dtype for a in given):
         return NotImplemented
-    return kernels.Forward(mode, gates, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)).run()
+    if gates.dtype in _FUSED:
+        return kernels.Forward(mode, gates, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)).run()
+    if not is_low_precision(gates):
+        return NotImplemented
+    again: Any = _recurrence_kernel
+    *results, kept = again(*map(_wide, given), mode, sizes, reverse)
+    return *[_as(gates.dtype, a) for a in results], kept  # what backward needs stays as it is
+
+
+def _wide(a: Array | None) -> Array | None:
+    """An operand in the dtype that steps are computed in: floats of two bytes in float32."""
+    return a if a is None or a.dtype in _FUSED else converted(a, np.empty(a.shape, np.float32))
+
+
+def _as(of: Any, a: Array | None) -> Array | None:
+    """A result in the dtype of the operands."""
+    return None if a is None else converted(a, np.empty(a.shape, of))
 
 
 @_recurrence.gradient
@@ -160,11 +177,17 @@ def _recurrence_backward_kernel(
     sizes: Any,
     reverse: bool,
 ) -> Any:
-    if out.dtype not in _FUSED or (kept is None and mode in ("LSTM", "GRU")):
+    if kept is None and mode in ("LSTM", "GRU"):
         return NotImplemented
-    return kernels.Backward(
-        mode, (to_out, to_h, to_c), out, kept, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)
-    ).run()
+    if out.dtype in _FUSED:
+        return kernels.Backward(
+            mode, (to_out, to_h, to_c), out, kept, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)
+        ).run()
+    if not is_low_precision(out):
+        return NotImplemented
+    grads, weights = map(_wide, (to_out, to_h, to_c, out)), map(_wide, (gates, h0, c0, w, b, projection))
+    again: Any = _recurrence_backward_kernel
+    return tuple([_as(out.dtype, a) for a in again(*grads, kept, *weights, mode, sizes, reverse)])
 
 
 # --- stacks of layers -----------------------------------------------------------------------------

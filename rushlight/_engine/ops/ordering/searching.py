@@ -86,7 +86,9 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Array:
-    """Where each value would be put into the sorted last dim of sorted_sequence."""
+    """Where each value would be put into the sorted last dim of sorted_sequence: int64 (int32 with
+    out_int32), values' shape.
+    """
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)

@@ -93,7 +93,9 @@ def _ranks(a: Array) -> Array:
 
 @opaque(out=True, vjp=put_back)
 def sort(input, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
-    """The elements in order along dim, and where each was; equal ones keep their order."""
+    """(the elements in order along dim, where each was: int64), both of the input's shape; equal ones keep
+    their order.
+    """
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     order = stable_order(source, d, descending)
@@ -114,7 +116,11 @@ def _like(found: Array, a: Array) -> Array:
 @opaque(out=True, vjp=put_back)
 @resolved
 def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ArrayFunction:
-    """The k largest (or smallest) elements along dim, in order, and where they are."""
+    """(the k largest, or smallest, elements along dim, in order; where they are: int64), both with size k
+    there.
+
+    RuntimeError where k is more than the dim's size.
+    """
     d, source, result = wrap_dim(dim, input.ndim), at_least_1d(input), named("topk")
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
@@ -173,7 +179,7 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
 
 @opaque(out=True, out_apart=True, vjp=put_back)
 def kthvalue(input, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along dim (from 1), and where it is."""
+    """(the k-th smallest element along dim, from 1; where it is: int64), without the dim unless keepdim."""
     d = wrap_dim(dim, input.ndim)
     check_size("kthvalue", input, d)
     source = at_least_1d(input)

@@ -320,7 +320,9 @@ def round(input, *, decimals: int | None = None) -> Expr:
 
 @pointwise(aliases=("clip",))
 def clamp(input, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Expr:
-    """input between min and max; where min > max, max."""
+    """input between min and max, numbers or tensors that broadcast; where min > max, max. RuntimeError for
+    neither.
+    """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     found = input
@@ -333,7 +335,10 @@ def clamp(input, min: Tensor | Number | None = None, max: Tensor | Number | None
 
 @composite(where=("torch",), out=True)
 def where(condition, input: Tensor | Number | None = None, other: Tensor | Number | None = None):
-    """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
+    """input where condition (bool), else other; all three broadcast, and the two's dtypes are promoted.
+
+    With a condition alone, nonzero(as_tuple=True).
+    """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:

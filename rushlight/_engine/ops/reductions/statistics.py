@@ -28,7 +28,9 @@ from rushlight._engine.ops.table import ROWS, Array, composite, opaque, reduce
 
 @composite
 def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
-    """Whether all elements are close."""
+    """Whether all elements are close, as a bool: |input - other| <= atol + rtol |other|; equal_nan: nan
+    equals nan.
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
@@ -314,7 +316,9 @@ def equal(input, other) -> bool:
 
 @composite
 def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
-    """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
+    """|input - other| <= atol + rtol |other|, elementwise, as bool; infinities equal themselves, nan with
+    equal_nan.
+    """
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy} did not match {other.dtype.legacy}")
     if rtol < 0 or atol < 0:

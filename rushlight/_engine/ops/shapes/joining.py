@@ -64,7 +64,9 @@ def _lie_as_joined(tensors: Sequence[Array]) -> bool:
 
 @composite(where=("torch",), aliases=("concat", "concatenate"), out=True, out_apart=True, planned=True)
 def cat(tensors: list[Tensor], dim: int = 0):
-    """The tensors one after the other along an existing dim."""
+    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
+    are promoted.
+    """
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     return _cat(promoted(tensors), dim)
@@ -107,7 +109,9 @@ def _cat_gradient(s: Any, grad: Any) -> Any:
 
 @composite(where=("torch",), out=True, planned=True)
 def stack(tensors: list[Tensor], dim: int = 0):
-    """The tensors, all of one shape, side by side along a new dim."""
+    """The tensors, all of one shape (RuntimeError), side by side along a new dim: k of (a, b) and dim 0 give
+    (k, a, b).
+    """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     return _stack(promoted(tensors), dim)

@@ -315,6 +315,8 @@ def pixel_unshuffle(input, downscale_factor: int):
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
                 f"but {name} {size} is not divisible by {r}"
             )
+    if not input.numel():
+        return input.clone()  # as PyTorch does
     n = len(lead)
     cut = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)

@@ -99,7 +99,10 @@ def _view(input: Layout, size: "*Ints") -> Layout:
 
 @composite(planned=True)
 def reshape(input, shape: "*Ints"):
-    """The elements in row-major order in another shape: a view where one exists, else a copy."""
+    """The elements in row-major order in another shape: a view where one exists, else a copy.
+
+    One size may be -1: what is left. RuntimeError where the sizes do not multiply to the number of elements.
+    """
     shape = as_tuple(shape)
     a = input._l
     if not a.flags.c_contiguous:
@@ -112,7 +115,9 @@ def reshape(input, shape: "*Ints"):
 
 @composite(planned=True)
 def flatten(input, start_dim: int = 0, end_dim: int = -1):
-    """Dims start_dim to end_dim as one."""
+    """Dims start_dim to end_dim as one: (a, b, c) and 1, -1 give (a, b * c); a view where one exists, else a
+    copy.
+    """
     first, last = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")

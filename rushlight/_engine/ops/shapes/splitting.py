@@ -26,7 +26,7 @@ def _joined(grads: tuple[Any, ...], shape: tuple[int, ...], sizes: list[int], di
 
 @composite(views=True, planned=True)
 def unbind(input, dim: int = 0):
-    """All slices along dim, as a tuple of views."""
+    """All slices along dim, as a tuple of views without that dim."""
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, input.ndim)
@@ -72,7 +72,9 @@ split_with_sizes.gradient(
 
 @composite(planned=True)
 def split(input, split_size_or_sections: Ints, dim: int = 0):
-    """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
+    """Views: pieces of split_size along dim (the last may be smaller), or of a list of sizes, which sum to
+    the dim's.
+    """
     if not isinstance(split_size_or_sections, int):
         return split_with_sizes(input, split_size_or_sections, dim)
     return _split(input, split_size_or_sections, dim)
@@ -107,7 +109,9 @@ def _split_gradient(s: Any, *grads: Any) -> Any:
 
 @composite(planned=True)
 def chunk(input, chunks: int, dim: int = 0):
-    """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
+    """Views: at most `chunks` pieces of equal size along dim (the last may be smaller); RuntimeError for
+    none.
+    """
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

@@ -119,7 +119,7 @@ def slice_(input, dim: int = 0, start: int | None = None, end: int | None = None
 
 @composite(planned=True)
 def narrow(input, dim: int, start: int | Tensor, length: int):
-    """`length` elements from `start` on, along dim."""
+    """A view of `length` elements from `start` on, along dim; RuntimeError where these are not there."""
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if not isinstance(start, int):

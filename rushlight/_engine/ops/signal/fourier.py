@@ -28,6 +28,11 @@ _FORWARD = {"none": "backward", "root": "ortho", "n": "forward"}
 _BACKWARD = {"none": "forward", "root": "ortho", "n": "backward"}
 
 
+def _sorted(a: Array, dims: Ints) -> Ints:
+    """Dims in the order in which PyTorch transforms over several: from the largest stride to the smallest."""
+    return tuple(sorted(dims, key=lambda d: -a.strides[d]))
+
+
 def _last(a: Array, dims: Ints) -> tuple[Array, Callable[[Array], Array]]:
     """`a` with dims at its end, the others in the order of their strides; and the way back."""
     others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -a.strides[d])
@@ -47,7 +52,7 @@ def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> Array:
     axes = tuple(range(-len(dims), 0))
     if not a.size and any(not a.shape[d] for d in dims):
         raise RuntimeError("MKL FFT error: Invalid number of data points (0) specified.")
-    turned, back = _last(a, dims)
+    turned, back = _last(a, _sorted(a, dims))
     run: Callable[..., Array] = np.fft.fftn if forward else np.fft.ifftn
     norm = (_FORWARD if forward else _BACKWARD)[scale]
     return back(np.ascontiguousarray(run(turned, axes=axes, norm=norm)))
@@ -78,7 +83,7 @@ def _fft_r2c(input, dim: Ints, scale: str, onesided: bool) -> Array:
     _check_dtype(input)
     if not onesided:
         return _to_complex(input, dim, scale, True)
-    turned, back = _last(input, dim)
+    turned, back = _last(input, (*_sorted(input, dim[:-1]), *dim[-1:]))
     n, norm = turned.shape[-1], _FORWARD[scale]
     if len(dim) == 1 and 0 < n <= _SHORT:
         found = product(turned.reshape(turned.size // n, n), _waves(n, input.dtype, norm))
@@ -98,10 +103,10 @@ def _fft_r2c_gradient(s: Any, grad: Any) -> Any:
 def _fft_c2r(input, dim: Ints, scale: str, size: int) -> Array:
     """The transform backwards of a half spectrum over dims: real numbers, `size` in the last."""
     _check_dtype(input)
-    turned, back = _last(input, dim)
-    axes = tuple(range(-len(dim), 0))
-    sizes = (*[input.shape[d] for d in dim[:-1]], size)
-    return back(np.ascontiguousarray(np.fft.irfftn(turned, sizes, axes, _BACKWARD[scale])))  # type: ignore[arg-type]
+    if len(dim) > 1:  # the others first; the last one finds dims as that leaves them
+        input = _to_complex(input, dim[:-1], scale, False)
+    turned, back = _last(input, dim[-1:])
+    return back(np.ascontiguousarray(np.fft.irfft(turned, size, -1, _BACKWARD[scale])))  # type: ignore[arg-type]
 
 
 @_fft_c2r.gradient

@@ -146,7 +146,7 @@ def span(array: Array) -> Array:
 def address(array: Array) -> int:
     """The address of an array's first element."""
     if is_away(array):
-        return int(array.address)  # a device's own array
+        return array.address
     return int(array.__array_interface__["data"][0])
 
 

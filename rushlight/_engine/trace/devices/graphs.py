@@ -20,6 +20,7 @@ from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.devices.cuda.graphs import CUDAGraph, graph
+from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
@@ -94,6 +95,26 @@ class Tape:
 
 class DeviceProgram:
     """A kind of calls, captured; `run` has the methods' names of a Program (program.py)."""
+
+    # What a capture makes: copies of the arguments that it works on, and the call that has them; the leaves
+    # that receive gradients, and these before and after; memory that is written; the graph, its results, and
+    # what Python does behind it.
+    inputs: list[Tensor]
+    call: Any  # (args, kwargs)
+    leaves: list[Tensor]
+    begins: list[Tensor | None]
+    ends: list[Tensor | None]
+    written: list[Storage]
+    graph: CUDAGraph
+    output: Any
+    tail: list[Callable[[], Any]]
+    # What the backward's capture makes: results that require a gradient, and theirs; the leaves, each with
+    # its place among the inputs (None: it is none), and their gradients.
+    tracked: list[Tensor]
+    seeds: list[Tensor]
+    reached: list[Tensor]
+    places: list[int | None]
+    grads: Sequence[Tensor | None]
 
     def __init__(self, function: Callable[..., Any], guards: Guards, device: Any) -> None:
         self.function, self.guards, self.device = function, guards, device

@@ -243,7 +243,7 @@ class _Pair:
         return 0 if rows.form == "pointwise" else rows.lanes or rows.tiered.own_lanes()
 
 
-def _key(a: Array) -> Any:
+def _key(a: Array) -> tuple[Any, ...]:
     return pointer(a), a.shape, a.strides, a.dtype
 
 

@@ -160,7 +160,7 @@ class Products:
         self.device, self.library = device, _installed() if Override.library is None else Override.library
         self.handle = self._made("cublasLtCreate")
         self._plans: dict[Any, Plan] = {}
-        self._workspaces: Any = weakref.WeakKeyDictionary()
+        self._workspaces: weakref.WeakKeyDictionary[Any, DeviceArray] = weakref.WeakKeyDictionary()
         self.size = _WORKSPACE_HOPPER if device.card.capability >= (9, 0) else _WORKSPACE
 
     def _call(self, name: str, *args: Any) -> None:

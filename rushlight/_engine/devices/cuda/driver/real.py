@@ -375,7 +375,7 @@ class Real(Rows):
 
     def _across(self, target: DeviceArray, source: DeviceArray) -> None:
         """From one device to another: the streams of both wait for each other."""
-        there = source.device
+        there: Any = source.device  # another real one
         given = launches.contiguous(there, source)
         buffer = target if target.flags.c_contiguous else self.empty(target.shape, target.dtype)
         self.stream.wait_for(there.stream.mark())

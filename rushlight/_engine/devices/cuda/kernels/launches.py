@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import result_memory
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import complexes, writing
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
@@ -55,7 +55,9 @@ class Plan(NamedTuple):
     of: Any  # what the plan is for, which its key names by its identity
 
 
-def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any, what: str) -> DeviceArray:
+def pointwise(
+    backend: Device, of: Any, arrays: Sequence[Any], out: DeviceArray | None, result: Any, what: str
+) -> DeviceArray:
     """The one result of a pointwise kernel, of NumPy's dtype `result`, queued.
 
     of: a Meaning, or a kernel that has one.  out: an array for it, or None.  NotServed where no kernel
@@ -70,9 +72,7 @@ def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: An
         if len(backend.plans) > _KEPT:
             backend.plans.clear()
         backend.plans[key] = plan
-    made = out
-    if out is None:
-        made = backend.empty(plan.shape, result, plan.strides, poison=False)
+    made = backend.empty(plan.shape, result, plan.strides, poison=False) if out is None else out
     if made.size:
         there, numbers = arrays, plan.numbers
         if any([a.__class__ is not DeviceArray for a in arrays]):
@@ -83,7 +83,7 @@ def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: An
 
 
 def _by_parts(
-    backend: Any, meaning: Meaning, arrays: Sequence[Any], out: Any, result: Any, what: str
+    backend: Device, meaning: Meaning, arrays: Sequence[Any], out: DeviceArray | None, result: Any, what: str
 ) -> DeviceArray:
     """A pointwise kernel of complex numbers."""
     if len(meaning.outputs) != 1:
@@ -114,7 +114,7 @@ def _geometry(a: Any) -> Any:
     return None
 
 
-def _planned(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any) -> Plan:
+def _planned(backend: Device, of: Any, arrays: Sequence[Any], out: Any, result: Any) -> Plan:
     meaning = getattr(of, "meaning", of)
     if len(meaning.outputs) != 1:
         raise NotServed("several results")
@@ -150,7 +150,7 @@ def _kernel(
 
 
 def into(
-    backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
+    backend: Device, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
 ) -> None:
     """Compute into arrays of one shape, which operands broadcast to; host's operands are numbers."""
     if 0 in results[0].shape:
@@ -167,7 +167,7 @@ def into(
 
 
 def by_coordinates(
-    backend: Any,
+    backend: Device,
     meaning: Meaning,
     arrays: Sequence[Any],
     results: Sequence[DeviceArray],
@@ -273,7 +273,7 @@ def conversion(source: str, to: str) -> Meaning:
 MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
-def convert(backend: Any, target: DeviceArray, given: Any, what: str = "copy") -> None:
+def convert(backend: Device, target: DeviceArray, given: Any, what: str = "copy") -> None:
     """target[...] = given, an array of the device or a number of the host's, converted and broadcast."""
     if given.__class__ is not DeviceArray and given.ndim:
         raise NotServed("an array of the host's")
@@ -295,13 +295,13 @@ def _as_numbers(a: DeviceArray) -> DeviceArray:
     return a.relaid(a.shape, a.strides, 0, np.dtype(MOVED[item]))
 
 
-def copied(backend: Any, a: DeviceArray, strides: Any = None) -> DeviceArray:
+def copied(backend: Device, a: DeviceArray, strides: Any = None) -> DeviceArray:
     """A new array with the elements of `a`, contiguous or with these strides."""
     made: DeviceArray = backend.empty(a.shape, a.dtype, strides, poison=False)
     convert(backend, made, a)
     return made
 
 
-def contiguous(backend: Any, a: DeviceArray) -> DeviceArray:
+def contiguous(backend: Device, a: DeviceArray) -> DeviceArray:
     """The array itself where it lies row by row, else a copy that does."""
     return a if a.flags.c_contiguous else copied(backend, a)

@@ -48,6 +48,11 @@ def reduction(
 class _Reduction:
     """A reduction being written."""
 
+    # Of a kernel that works in blocks: this thread, the threads of a block, and memory that they share.
+    me: str
+    threads: str
+    shared: str
+
     def __init__(
         self,
         how: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rushlight._engine.devices.cuda.device import NotServed
@@ -22,12 +22,13 @@ class Source:
     arguments: tuple[Any, ...]
     pointers: int
     numbers: int
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.write, self.arguments, self.pointers, self.numbers)))
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined]
+        return self._hash
 
     def text(self, kind: str) -> tuple[str, int]:
         """(LLVM IR, barriers). NotServed where there is no code for what it computes."""

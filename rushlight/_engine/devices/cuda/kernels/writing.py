@@ -93,6 +93,8 @@ def pointwise(
 class _Pointwise:
     """A pointwise kernel being written."""
 
+    body: ThreadBody  # where the expressions are written to
+
     def __init__(
         self,
         meaning: Meaning,
@@ -317,6 +319,11 @@ def rows(meaning: Meaning, roles: tuple[str, ...], values: frozenset[str], targe
 
 class _Rows:
     """A row kernel being written."""
+
+    # This thread, the threads of a block, and memory that they share.
+    me: str
+    threads: str
+    shared: str
 
     def __init__(self, meaning: Meaning, roles: tuple[str, ...], values: frozenset[str], target: str) -> None:
         self.meaning, self.plan = meaning, Plan(meaning, roles, 1)

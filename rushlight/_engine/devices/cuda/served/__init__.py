@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.devices.cuda.array import DeviceArray, basic
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.numerics import advanced_indexing
 
@@ -47,7 +47,7 @@ def names() -> set[str]:
     return set(_rows)
 
 
-def call(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Any:
+def call(backend: Device, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Any:
     """A function of NumPy's on the device's arrays."""
     # a circle: the families import this package
     from rushlight._engine.devices.cuda.served import functions
@@ -60,7 +60,7 @@ def call(backend: Any, function: Callable[..., Any], args: Sequence[Any], named:
     raise NotServed(f"NumPy's {getattr(function, '__name__', function)}")
 
 
-def write(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> None:
+def write(backend: Device, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> None:
     """A function of NumPy's that writes into an array of the device."""
     # a circle: the families import this package
     from rushlight._engine.devices.cuda.served import functions
@@ -86,7 +86,7 @@ def write(backend: Any, function: Callable[..., Any], args: Sequence[Any], named
         raise NotServed(f"NumPy's {getattr(function, '__name__', function)}")
 
 
-def assign(backend: Any, target: Any, value: Any, casting: str = "same_kind", where: Any = True) -> None:
+def assign(backend: Device, target: Any, value: Any, casting: str = "same_kind", where: Any = True) -> None:
     """target[...] = value."""
     if where is not True:
         raise NotServed("a copy with a mask")

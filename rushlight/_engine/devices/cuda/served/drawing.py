@@ -15,7 +15,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda import draws
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import MULTIPLIERS, ROUNDS, WEYL
 from rushlight._engine.devices.cuda.served import functions, ordering, selecting
@@ -156,7 +156,7 @@ def _meaning(kind: str, fours: bool, of: str, captured: bool) -> Meaning:
     return Meaning((_made_of(kind, of, which, four),), tuple(names), (of,), "float64")
 
 
-def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
+def draw(backend: Device, made: DeviceArray, words: Any, what: str) -> None:
     """Fill an array, in the order of its memory, by a kernel. NotServed where none serves."""
     backend.unkept()
     of = dt.from_numpy_dtype(made.dtype)
@@ -183,7 +183,7 @@ def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
     launches.by_coordinates(backend, meaning, arrays, (flat,), what, axes=(("e", 0),), bases=bases)
 
 
-def _units(backend: Any, shape: tuple[int, ...], claim: Any, fours: bool) -> DeviceArray:
+def _units(backend: Device, shape: tuple[int, ...], claim: Any, fours: bool) -> DeviceArray:
     """Numbers of (0, 1], float32, row by row."""
     made: DeviceArray = backend.empty(shape, np.dtype(np.float32), None, poison=False)
     if made.size:
@@ -192,7 +192,7 @@ def _units(backend: Any, shape: tuple[int, ...], claim: Any, fours: bool) -> Dev
 
 
 def _multinomial(
-    backend: Any, weights: DeviceArray, count: int, replacement: bool = False, generator: Any = None
+    backend: Device, weights: DeviceArray, count: int, replacement: bool = False, generator: Any = None
 ) -> DeviceArray:
     """The largest quotients by exponentials, or places in running sums, as PyTorch draws them."""
     if not weights.size or backend.simulated:  # the simulator tells negative weights
@@ -212,7 +212,7 @@ def _multinomial(
     return ordering.ROWS["topk"](backend, ratio, count)[1]
 
 
-def _bernoulli_each(backend: Any, a: DeviceArray, p: DeviceArray, generator: Any) -> DeviceArray:
+def _bernoulli_each(backend: Device, a: DeviceArray, p: DeviceArray, generator: Any) -> DeviceArray:
     """Ones with probabilities of their own."""
     if backend.simulated or not a.flags.c_contiguous:
         raise NotServed("chances of each")
@@ -223,19 +223,19 @@ def _bernoulli_each(backend: Any, a: DeviceArray, p: DeviceArray, generator: Any
     return functions.as_dtype(backend, found, a.dtype)
 
 
-def _bernoulli(backend: Any, a: DeviceArray, p: Any = None, generator: Any = None) -> DeviceArray:
+def _bernoulli(backend: Device, a: DeviceArray, p: Any = None, generator: Any = None) -> DeviceArray:
     if p is not None:
         raise NotServed("one chance for all")
     return _bernoulli_each(backend, a, a, generator)
 
 
-def _bernoulli_fill(backend: Any, a: DeviceArray, p: Any = 0.5, generator: Any = None) -> DeviceArray:
+def _bernoulli_fill(backend: Device, a: DeviceArray, p: Any = 0.5, generator: Any = None) -> DeviceArray:
     if p.__class__ is not DeviceArray:
         raise NotServed("one chance for all")
     return _bernoulli_each(backend, a, p, generator)
 
 
-def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> DeviceArray:
+def _normal_around(backend: Device, mean: Any, std: Any, generator: Any = None) -> DeviceArray:
     """Normal numbers with a mean or a deviation of each."""
     like = mean if mean.__class__ is DeviceArray else std
     if backend.simulated or like.dtype.kind != "f":

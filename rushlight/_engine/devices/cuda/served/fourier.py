@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import complexes, launches
 from rushlight._engine.devices.cuda.served import functions
 from rushlight._engine.ops.signal import fourier
@@ -28,7 +28,7 @@ def _angle(n: int, j: Any, k: Any, forward: bool, of: Any) -> Any:
     return np.exp((-2j if forward else 2j) * math.pi * turns / n).astype(of)
 
 
-def _waves(backend: Any, n: int, forward: bool, of: Any) -> DeviceArray:
+def _waves(backend: Device, n: int, forward: bool, of: Any) -> DeviceArray:
     line = np.arange(n)
     return backend.kept(("waves", n, forward, of), lambda: _angle(n, line, line, forward, of))
 
@@ -40,7 +40,7 @@ def _divisor(n: int) -> int:
     return min(near, key=lambda k: abs(k - min(least, LONGEST)), default=1)
 
 
-def _transformed(backend: Any, z: DeviceArray, forward: bool) -> DeviceArray:
+def _transformed(backend: Device, z: DeviceArray, forward: bool) -> DeviceArray:
     """(b, n), without gaps: the transform of each row."""
     b, n = z.shape
     one = _divisor(n) if n > LONGEST else 1
@@ -60,7 +60,7 @@ def _transformed(backend: Any, z: DeviceArray, forward: bool) -> DeviceArray:
     return found
 
 
-def _scaled(backend: Any, a: DeviceArray, total: int, scale: str) -> DeviceArray:
+def _scaled(backend: Device, a: DeviceArray, total: int, scale: str) -> DeviceArray:
     factor = {"none": 1.0, "n": 1 / total, "root": 1 / math.sqrt(total)}[scale]
     if factor == 1:
         return launches.contiguous(backend, a)
@@ -68,7 +68,9 @@ def _scaled(backend: Any, a: DeviceArray, total: int, scale: str) -> DeviceArray
     return launches.contiguous(backend, result)
 
 
-def _over(backend: Any, z: DeviceArray, count: int, forward: bool, scale: str, left: int = 0) -> DeviceArray:
+def _over(
+    backend: Device, z: DeviceArray, count: int, forward: bool, scale: str, left: int = 0
+) -> DeviceArray:
     """The transform over `count` dims, behind which `left` others are, scaled; laid out row by row."""
     if backend.simulated:
         raise NotServed("a library call")
@@ -89,14 +91,14 @@ def _last(a: DeviceArray, dim: Any) -> tuple[DeviceArray, Callable[[DeviceArray]
     return found
 
 
-def _c2c(backend: Any, z: DeviceArray, dim: Any, scale: str, forward: bool) -> DeviceArray:
+def _c2c(backend: Device, z: DeviceArray, dim: Any, scale: str, forward: bool) -> DeviceArray:
     if not dim:
         return launches.copied(backend, z)
     turned, back = _last(z, dim)
     return back(_over(backend, turned, len(dim), forward, scale))
 
 
-def _r2c(backend: Any, a: DeviceArray, dim: Any, scale: str, onesided: bool) -> DeviceArray:
+def _r2c(backend: Device, a: DeviceArray, dim: Any, scale: str, onesided: bool) -> DeviceArray:
     if a.dtype.kind != "f" or a.itemsize < 4:
         raise NotServed("a transform of this dtype")
     turned, back = _last(functions.astype(backend, a, np.dtype(f"c{2 * a.itemsize}")), dim)
@@ -106,7 +108,7 @@ def _r2c(backend: Any, a: DeviceArray, dim: Any, scale: str, onesided: bool) -> 
     return back(found)
 
 
-def _c2r(backend: Any, z: DeviceArray, dim: Any, scale: str, size: int) -> DeviceArray:
+def _c2r(backend: Device, z: DeviceArray, dim: Any, scale: str, size: int) -> DeviceArray:
     """What is missing of the spectrum is the conjugate of what is there, at the opposite place."""
     z, back = _last(z, dim)
     total = math.prod(z.shape[z.ndim - len(dim) : -1]) * size

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.array import DeviceArray, basic
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.atoms import ATOMS
@@ -44,7 +44,7 @@ def _meaning(atom: str, inputs: tuple[str, ...], work: str, result: str) -> Mean
     return Meaning((root,), tuple(zip(_NAMES, inputs, strict=False)), (result,), work)
 
 
-def ufunc(backend: Any, function: np.ufunc, args: Sequence[Any], named: dict[str, Any]) -> Any:
+def ufunc(backend: Device, function: np.ufunc, args: Sequence[Any], named: dict[str, Any]) -> DeviceArray:
     """A ufunc of the device's arrays and the host's numbers."""
     atom = _atoms().get(function)
     out, of = named.get("out"), named.get("dtype")
@@ -77,21 +77,21 @@ def choice(of: str) -> Meaning:
     return Meaning((m.where(symbol("c"), symbol("a"), symbol("b")),), names, (of,), work)
 
 
-def where(backend: Any, condition: Any, a: Any, b: Any) -> Any:
+def where(backend: Device, condition: Any, a: Any, b: Any) -> Any:
     """np.where."""
     of = np.result_type(*[x.dtype if hasattr(x, "dtype") else x for x in (a, b)])
     given = [as_dtype(backend, x, of) for x in (a, b)]
     return launches.pointwise(backend, choice(_name(of)), (condition, *given), None, of, "where")
 
 
-def as_dtype(backend: Any, a: Any, of: Any) -> Any:
+def as_dtype(backend: Device, a: Any, of: Any) -> Any:
     """An operand in a dtype."""
     if a.__class__ is not DeviceArray:
         return np.asarray(a).astype(of)
     return a if a.dtype == of else astype(backend, a, of)
 
 
-def masked(backend: Any, target: DeviceArray, place: Any, value: Any) -> None:
+def masked(backend: Device, target: DeviceArray, place: Any, value: Any) -> None:
     """target[mask] = value, a number."""
     if basic(place) or place.__class__ is not DeviceArray or place.dtype.kind != "b" or np.ndim(value):
         raise NotServed("an assignment by index")
@@ -109,7 +109,7 @@ def _reduced(how: str) -> Callable[..., Any]:
     """NumPy's sum, max, min, any or all."""
 
     def run(
-        backend: Any,
+        backend: Device,
         a: DeviceArray,
         axis: Any = None,
         dtype: Any = None,
@@ -140,7 +140,7 @@ def _reduced(how: str) -> Callable[..., Any]:
 _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np.any, "all": np.all}
 
 
-def _count_nonzero(backend: Any, a: DeviceArray, axis: Any = None, keepdims: bool = False) -> DeviceArray:
+def _count_nonzero(backend: Device, a: DeviceArray, axis: Any = None, keepdims: bool = False) -> DeviceArray:
     """np.count_nonzero."""
     found: DeviceArray = FUNCTIONS[np.sum](
         backend, ufunc(backend, np.not_equal, (a, 0), {}), axis, keepdims=keepdims
@@ -152,7 +152,7 @@ def _count_nonzero(backend: Any, a: DeviceArray, axis: Any = None, keepdims: boo
 
 
 def astype(
-    backend: Any, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
+    backend: Device, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
 ) -> DeviceArray:
     """ndarray.astype."""
     of = np.dtype(of)
@@ -164,19 +164,19 @@ def astype(
     return made
 
 
-def copy(backend: Any, a: DeviceArray, order: str = "C") -> DeviceArray:
+def copy(backend: Device, a: DeviceArray, order: str = "C") -> DeviceArray:
     """ndarray.copy."""
     return launches.copied(backend, a, a.strides if order == "K" and a.dense else None)
 
 
-def reshape(backend: Any, a: DeviceArray, *shape: Any, **how: Any) -> Any:
+def reshape(backend: Device, a: DeviceArray, *shape: Any, **how: Any) -> Any:
     """ndarray.reshape of what needs a copy."""
     if how:
         raise NotServed("a reshape in another order")
     return launches.copied(backend, a).reshape(*shape)
 
 
-def concatenate(backend: Any, arrays: Sequence[DeviceArray], axis: int = 0) -> DeviceArray:
+def concatenate(backend: Device, arrays: Sequence[DeviceArray], axis: int = 0) -> DeviceArray:
     """np.concatenate."""
     first = arrays[0]
     axis %= first.ndim
@@ -192,8 +192,8 @@ def concatenate(backend: Any, arrays: Sequence[DeviceArray], axis: int = 0) -> D
     return made
 
 
-def _filled(value: Any) -> Callable[..., Any]:
-    def like(backend: Any, a: DeviceArray, dtype: Any = None, **how: Any) -> DeviceArray:
+def _filled(value: Any) -> Callable[..., DeviceArray]:
+    def like(backend: Device, a: DeviceArray, dtype: Any = None, **how: Any) -> DeviceArray:
         made: DeviceArray = backend.empty(a.shape, dtype or a.dtype, None, poison=False)
         if value is not None:
             launches.convert(backend, made, np.asarray(value).astype(made.dtype))
@@ -202,15 +202,15 @@ def _filled(value: Any) -> Callable[..., Any]:
     return like
 
 
-def _full_like(backend: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
+def _full_like(backend: Device, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
     return _filled(value)(backend, a, dtype)
 
 
-def _infinite(backend: Any, a: DeviceArray, value: float) -> DeviceArray:
+def _infinite(backend: Device, a: DeviceArray, value: float) -> DeviceArray:
     return ufunc(backend, np.equal, (a, np.asarray(value).astype(a.dtype)), {})
 
 
-def _contiguous(backend: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:
+def _contiguous(backend: Device, a: DeviceArray, dtype: Any = None) -> DeviceArray:
     return launches.contiguous(backend, a if dtype is None else as_dtype(backend, a, np.dtype(dtype)))
 
 

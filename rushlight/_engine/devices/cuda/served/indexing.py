@@ -16,7 +16,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches, lines
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.devices.cuda.served import functions
@@ -62,7 +62,7 @@ def _reading(of: str, indices: tuple[str, ...], kept: tuple[int, ...]) -> tuple[
 
 
 def read_at(
-    backend: Any,
+    backend: Device,
     a: DeviceArray,
     picked: Sequence[tuple[int, DeviceArray]],
     kept: Sequence[tuple[int, int]],
@@ -102,7 +102,7 @@ def read_at(
 
 
 def _gather(
-    backend: Any, a: DeviceArray, dim: int, index: DeviceArray, sparse_grad: bool = False
+    backend: Device, a: DeviceArray, dim: int, index: DeviceArray, sparse_grad: bool = False
 ) -> DeviceArray:
     if not a.ndim or index.ndim != a.ndim:
         raise NotServed("gather of unlike dims")
@@ -113,7 +113,7 @@ def _gather(
     return read_at(backend, a, [(d, index)], kept, index.shape, "gather", False)
 
 
-def _index_select(backend: Any, a: DeviceArray, dim: int, index: DeviceArray) -> DeviceArray:
+def _index_select(backend: Device, a: DeviceArray, dim: int, index: DeviceArray) -> DeviceArray:
     if not a.ndim or index.ndim > 1:
         raise NotServed("index_select of no dims")
     d = wrap_dim(dim, a.ndim)
@@ -127,7 +127,7 @@ def _index_select(backend: Any, a: DeviceArray, dim: int, index: DeviceArray) ->
 
 
 def _embedding(
-    backend: Any,
+    backend: Device,
     weight: DeviceArray,
     indices: DeviceArray,
     padding_idx: int = -1,
@@ -140,12 +140,12 @@ def _embedding(
     return read_at(backend, weight, [(0, indices[..., None])], [(1, indices.ndim)], shape, "embedding", False)
 
 
-def _take(backend: Any, a: DeviceArray, index: DeviceArray) -> DeviceArray:
+def _take(backend: Device, a: DeviceArray, index: DeviceArray) -> DeviceArray:
     flat = launches.contiguous(backend, a).reshape(-1)
     return read_at(backend, flat, [(0, index)], [], index.shape, "take")
 
 
-def _index(backend: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
+def _index(backend: Device, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
     """a[indices] with arrays of positions, as NumPy places their dims."""
     where = [k for k, i in enumerate(indices) if i is not None]
     given = []
@@ -172,7 +172,7 @@ def _index(backend: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
 
 
 def write_along(
-    backend: Any,
+    backend: Device,
     how: str,
     target: DeviceArray,
     d: int,
@@ -209,7 +209,7 @@ def spread(a: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
 
 
 def _dense_backward(
-    backend: Any, grad: DeviceArray, indices: DeviceArray, rows: int, padding_idx: int, by_freq: bool
+    backend: Device, grad: DeviceArray, indices: DeviceArray, rows: int, padding_idx: int, by_freq: bool
 ) -> DeviceArray:
     if by_freq:
         raise NotServed("scale_grad_by_freq")
@@ -226,7 +226,7 @@ def _dense_backward(
 
 
 def _written(
-    backend: Any, how: str, a: DeviceArray, dim: int, index: Any, source: Any, wrap: bool = False
+    backend: Device, how: str, a: DeviceArray, dim: int, index: Any, source: Any, wrap: bool = False
 ) -> DeviceArray:
     """A copy of `a` that is written to."""
     made = launches.copied(backend, a)
@@ -253,7 +253,7 @@ _REDUCE = {"add": "add", "multiply": "mul", "sum": "add", "prod": "mul", "amax":
 
 
 def _scatter(
-    backend: Any, a: Any, dim: int, index: Any, src: Any = None, value: Any = None, reduce: Any = None
+    backend: Device, a: Any, dim: int, index: Any, src: Any = None, value: Any = None, reduce: Any = None
 ) -> DeviceArray:
     how = "set" if reduce is None else _REDUCE.get(reduce)
     if how is None:
@@ -261,19 +261,19 @@ def _scatter(
     return _written(backend, how, a, dim, index, value if src is None else src)
 
 
-def _scatter_add(backend: Any, a: Any, dim: int, index: Any, src: Any) -> DeviceArray:
+def _scatter_add(backend: Device, a: Any, dim: int, index: Any, src: Any) -> DeviceArray:
     return _written(backend, "add", a, dim, index, src)
 
 
 def _scatter_reduce(
-    backend: Any, a: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
+    backend: Device, a: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
 ) -> DeviceArray:
     if reduce not in _REDUCE or not include_self:
         raise NotServed(f"scatter_reduce by {reduce}")
     return _written(backend, _REDUCE[reduce], a, dim, index, src)
 
 
-def _slices(backend: Any, how: str, a: DeviceArray, dim: int, index: Any, source: Any) -> DeviceArray:
+def _slices(backend: Device, how: str, a: DeviceArray, dim: int, index: Any, source: Any) -> DeviceArray:
     """A copy of `a` whose slices at `index` along a dim are combined with those of `source`, or a number."""
     if not a.ndim or index.__class__ is not DeviceArray or index.ndim > 1:
         raise NotServed("slices of no dims")
@@ -292,17 +292,17 @@ def _slices(backend: Any, how: str, a: DeviceArray, dim: int, index: Any, source
     return made
 
 
-def _index_add(backend: Any, a: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> DeviceArray:
+def _index_add(backend: Device, a: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> DeviceArray:
     if alpha != 1:
         source = functions.ufunc(backend, np.multiply, (source, alpha), {})
     return _slices(backend, "add", a, dim, index, source)
 
 
-def _index_copy(backend: Any, a: Any, dim: int, index: Any, source: Any) -> DeviceArray:
+def _index_copy(backend: Device, a: Any, dim: int, index: Any, source: Any) -> DeviceArray:
     return _slices(backend, "set", a, dim, index, source)
 
 
-def _index_fill(backend: Any, a: Any, dim: int, index: Any, value: Any) -> DeviceArray:
+def _index_fill(backend: Device, a: Any, dim: int, index: Any, value: Any) -> DeviceArray:
     if getattr(value, "ndim", 0):
         raise NotServed("a value of some dims")
     return _slices(backend, "set", a, dim, index, value)
@@ -326,7 +326,7 @@ def _counted(of: str, by: str, weighted: bool) -> tuple[Meaning, Meaning]:
     return safe, Meaning(loss, tuple(names), (of, of), dt.opmath(dt.BY_NAME[of]).name)
 
 
-def _nll(backend: Any, a: DeviceArray, target: DeviceArray, weight: Any, ignore_index: int) -> Any:
+def _nll(backend: Device, a: DeviceArray, target: DeviceArray, weight: Any, ignore_index: int) -> Any:
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows, places = (a[None], target.reshape(1)) if a.ndim == 1 else (a, target)
     of = dt.from_numpy_dtype(a.dtype)

@@ -12,29 +12,29 @@ from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.devices.cuda import copies
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import complexes, launches
 from rushlight._engine.devices.cuda.served import functions
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import m, symbol
 
 
-def _copy(backend: Any, a: DeviceArray, of: Any, memory_format: Any) -> DeviceArray:
+def _copy(backend: Device, a: DeviceArray, of: Any, memory_format: Any) -> DeviceArray:
     steps = [s // a.itemsize for s in copies._strides(a, memory_format)]
     made: DeviceArray = backend.empty(a.shape, of, tuple([s * of.itemsize for s in steps]), poison=False)
     launches.convert(backend, made, a)
     return made
 
 
-def _clone(backend: Any, a: DeviceArray, memory_format: Any = None) -> DeviceArray:
+def _clone(backend: Device, a: DeviceArray, memory_format: Any = None) -> DeviceArray:
     return _copy(backend, a, a.dtype, memory_format)
 
 
-def _to_dtype(backend: Any, a: DeviceArray, of: Any, memory_format: Any = None) -> DeviceArray:
+def _to_dtype(backend: Device, a: DeviceArray, of: Any, memory_format: Any = None) -> DeviceArray:
     return _copy(backend, a, np.dtype(of.np), memory_format)
 
 
-def _overwritten(backend: Any, a: DeviceArray, source: DeviceArray) -> DeviceArray:
+def _overwritten(backend: Device, a: DeviceArray, source: DeviceArray) -> DeviceArray:
     if source.__class__ is not DeviceArray:
         raise NotServed("a copy from the host")
     made: DeviceArray = backend.empty(a.shape, a.dtype, None, poison=False)
@@ -42,7 +42,7 @@ def _overwritten(backend: Any, a: DeviceArray, source: DeviceArray) -> DeviceArr
     return made
 
 
-def _cat(backend: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
+def _cat(backend: Device, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
     taken = [t for t in tensors if t.shape != (0,)]
     if len(taken) < len(tensors) or len({t.ndim for t in taken}) != 1 or len({t.dtype for t in taken}) != 1:
         raise NotServed("cat of tensors of unlike dims")
@@ -54,7 +54,7 @@ def _cat(backend: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
     return functions.concatenate(backend, taken, d)
 
 
-def _stack(backend: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
+def _stack(backend: Device, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
     first = tensors[0]
     if len({(t.shape, t.dtype) for t in tensors}) != 1:
         raise NotServed("stack of tensors of unlike shapes")
@@ -62,7 +62,7 @@ def _stack(backend: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArra
     return functions.concatenate(backend, [t[(slice(None),) * d + (None,)] for t in tensors], d)
 
 
-def _flip(backend: Any, a: DeviceArray, dims: Any) -> DeviceArray:
+def _flip(backend: Device, a: DeviceArray, dims: Any) -> DeviceArray:
     axes = wrap_dims(as_tuple(dims), a.ndim) if as_tuple(dims) else ()
     made: DeviceArray = backend.empty(a.shape, a.dtype, a.strides if a.dense else None, poison=False)
     launches.convert(
@@ -71,7 +71,7 @@ def _flip(backend: Any, a: DeviceArray, dims: Any) -> DeviceArray:
     return made
 
 
-def _roll(backend: Any, a: DeviceArray, shifts: Any, dims: Any = ()) -> DeviceArray:
+def _roll(backend: Device, a: DeviceArray, shifts: Any, dims: Any = ()) -> DeviceArray:
     steps, axes = as_tuple(shifts), as_tuple(() if dims is None else dims)
     if not axes and len(steps) == 1:
         flat = launches.contiguous(backend, a).reshape(-1)
@@ -83,12 +83,12 @@ def _roll(backend: Any, a: DeviceArray, shifts: Any, dims: Any = ()) -> DeviceAr
     return a
 
 
-def _rolled(backend: Any, a: DeviceArray, step: int, d: int) -> DeviceArray:
+def _rolled(backend: Device, a: DeviceArray, step: int, d: int) -> DeviceArray:
     before, kept = (slice(None),) * d, -step % max(a.shape[d], 1)
     return functions.concatenate(backend, [a[(*before, slice(kept, None))], a[(*before, slice(kept))]], d)
 
 
-def _repeat(backend: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
+def _repeat(backend: Device, a: DeviceArray, repeats: Any) -> DeviceArray:
     times = as_tuple(repeats)
     if len(times) < a.ndim or any(t < 0 for t in times):
         raise NotServed("repeat of fewer dims")
@@ -107,7 +107,7 @@ def _repeat(backend: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
     return made
 
 
-def _pad(backend: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
+def _pad(backend: Device, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
     sizes = as_tuple(pad)
     if len(sizes) % 2 or len(sizes) > 2 * a.ndim:
         raise NotServed("a padding of this kind")
@@ -128,7 +128,7 @@ def _pad(backend: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
     return made
 
 
-def _masked_fill(backend: Any, a: DeviceArray, mask: Any, value: Any) -> DeviceArray:
+def _masked_fill(backend: Device, a: DeviceArray, mask: Any, value: Any) -> DeviceArray:
     if mask.__class__ is not DeviceArray or mask.dtype.kind != "b" or np.ndim(value) or a.itemsize > 8:
         raise NotServed("a mask of this kind")
     of = np.dtype(launches.MOVED[a.itemsize])  # bits are moved, whatever they mean
@@ -156,7 +156,7 @@ def _triangle_meaning(of: str, upper: bool) -> Meaning:
 
 
 def _triangle(upper: bool) -> Callable[..., Any]:
-    def serve(backend: Any, a: DeviceArray, diagonal: int = 0) -> DeviceArray:
+    def serve(backend: Device, a: DeviceArray, diagonal: int = 0) -> DeviceArray:
         if a.ndim < 2 or a.itemsize > 8:
             raise NotServed("a triangle of this dtype")
         made: DeviceArray = backend.empty(a.shape, a.dtype, None, poison=False)
@@ -171,7 +171,9 @@ def _triangle(upper: bool) -> Callable[..., Any]:
     return serve
 
 
-def _diag_embed(backend: Any, a: DeviceArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> DeviceArray:
+def _diag_embed(
+    backend: Device, a: DeviceArray, offset: int = 0, dim1: int = -2, dim2: int = -1
+) -> DeviceArray:
     n = a.ndim + 1
     first, second = wrap_dim(dim1, n), wrap_dim(dim2, n)
     if first == second:
@@ -191,7 +193,7 @@ def _diag_embed(backend: Any, a: DeviceArray, offset: int = 0, dim1: int = -2, d
     return launches.copied(backend, made.transpose(order))
 
 
-def _complex(backend: Any, real: DeviceArray, imag: DeviceArray) -> DeviceArray:
+def _complex(backend: Device, real: DeviceArray, imag: DeviceArray) -> DeviceArray:
     if real.dtype != imag.dtype or real.dtype.kind != "f" or real.itemsize < 4:
         raise NotServed("parts of these dtypes")
     shape = np.broadcast_shapes(real.shape, imag.shape)
@@ -201,14 +203,14 @@ def _complex(backend: Any, real: DeviceArray, imag: DeviceArray) -> DeviceArray:
     return made
 
 
-def _polar(backend: Any, size: DeviceArray, angle: DeviceArray) -> DeviceArray:
+def _polar(backend: Device, size: DeviceArray, angle: DeviceArray) -> DeviceArray:
     def u(function: Any, *x: Any) -> Any:
         return functions.ufunc(backend, function, x, {})
 
     return _complex(backend, *[u(np.multiply, size, u(f, angle)) for f in (np.cos, np.sin)])
 
 
-def _equal(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
+def _equal(backend: Device, a: DeviceArray, b: DeviceArray) -> Any:
     if a.shape != b.shape or a.dtype != b.dtype or not a.size:
         raise NotServed("equal of unlike operands")
     same = functions.ufunc(backend, np.equal, (a, b), {})

@@ -11,7 +11,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.results import named
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches, lines, orders
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.devices.cuda.served import functions, indexing
@@ -26,7 +26,7 @@ def _real(a: DeviceArray) -> None:
 def _along(how: str) -> Callable[..., Any]:
     """(values, positions) of the greatest or least along a dim."""
 
-    def serve(backend: Any, a: DeviceArray, dim: int, keepdim: bool = False) -> Any:
+    def serve(backend: Device, a: DeviceArray, dim: int, keepdim: bool = False) -> Any:
         _real(a)
         if not a.ndim:
             raise NotServed("a number")
@@ -41,7 +41,7 @@ def _along(how: str) -> Callable[..., Any]:
 
 
 def _position(how: str) -> Callable[..., Any]:
-    def serve(backend: Any, a: DeviceArray, dim: int | None = None, keepdim: bool = False) -> Any:
+    def serve(backend: Device, a: DeviceArray, dim: int | None = None, keepdim: bool = False) -> Any:
         _real(a)
         if dim is None or not a.ndim:
             flat = launches.contiguous(backend, a).reshape(-1)
@@ -59,7 +59,7 @@ CHUNK = 1 << 9
 
 
 def _scan(how: str) -> Callable[..., Any]:
-    def serve(backend: Any, a: DeviceArray, dim: int, dtype: Any = None) -> Any:
+    def serve(backend: Device, a: DeviceArray, dim: int, dtype: Any = None) -> Any:
         _real(a)
         if not a.ndim:
             raise NotServed("a number")
@@ -76,7 +76,7 @@ def _scan(how: str) -> Callable[..., Any]:
     return serve
 
 
-def _scanned(backend: Any, how: str, a: DeviceArray, made: DeviceArray, d: int) -> None:
+def _scanned(backend: Device, how: str, a: DeviceArray, made: DeviceArray, d: int) -> None:
     """Running totals along dim d; long lines are cut in parts, whose totals are added up in turn."""
     n, lines_ = a.shape[d], a.size // a.shape[d]
     if n < 4 * CHUNK or lines_ >= backend.card.processors * 64:
@@ -115,7 +115,7 @@ def _geometry(arrays: Sequence[DeviceArray], d: int) -> tuple[int, list[int]]:
     return len(others), numbers + [x.strides[i] for x in arrays for i in others]
 
 
-def _scan_lines(backend: Any, how: str, a: DeviceArray, made: DeviceArray, d: int) -> None:
+def _scan_lines(backend: Device, how: str, a: DeviceArray, made: DeviceArray, d: int) -> None:
     """Running totals, a thread a line."""
     count = a.size // a.shape[d]
     of, result = (dt.from_numpy_dtype(x.dtype).name for x in (a, made))
@@ -128,7 +128,7 @@ def _scan_lines(backend: Any, how: str, a: DeviceArray, made: DeviceArray, d: in
 def _running(how: str) -> Callable[..., Any]:
     """(values, places) of running extremes."""
 
-    def serve(backend: Any, a: DeviceArray, dim: int) -> Any:
+    def serve(backend: Device, a: DeviceArray, dim: int) -> Any:
         _real(a)
         if not a.ndim:
             raise NotServed("a number")
@@ -145,7 +145,7 @@ def _running(how: str) -> Callable[..., Any]:
     return serve
 
 
-def _logcumsumexp(backend: Any, a: DeviceArray, dim: int) -> DeviceArray:
+def _logcumsumexp(backend: Device, a: DeviceArray, dim: int) -> DeviceArray:
     _real(a)
     if not a.ndim or not dt.from_numpy_dtype(a.dtype).is_floating_point:
         raise NotServed("sums of this kind")
@@ -160,7 +160,7 @@ def _logcumsumexp(backend: Any, a: DeviceArray, dim: int) -> DeviceArray:
 LONGEST = 1 << 10
 
 
-def order_of(backend: Any, a: DeviceArray, d: int, descending: bool) -> DeviceArray:
+def order_of(backend: Device, a: DeviceArray, d: int, descending: bool) -> DeviceArray:
     """Where the elements of each line along a dim are, in their order; equal ones keep theirs."""
     _real(a)
     n = a.shape[d]
@@ -180,7 +180,7 @@ def order_of(backend: Any, a: DeviceArray, d: int, descending: bool) -> DeviceAr
     return order
 
 
-def _merged(backend: Any, a: DeviceArray, descending: bool) -> DeviceArray:
+def _merged(backend: Device, a: DeviceArray, descending: bool) -> DeviceArray:
     """The order along the last dim of a contiguous array, by a merge sort: a launch for each step."""
     n = a.shape[-1]
     numbers = backend.kept(("numbers", n), lambda: np.arange(n))
@@ -194,12 +194,14 @@ def _merged(backend: Any, a: DeviceArray, descending: bool) -> DeviceArray:
     return order
 
 
-def _taken(backend: Any, a: DeviceArray, d: int, order: DeviceArray) -> DeviceArray:
+def _taken(backend: Device, a: DeviceArray, d: int, order: DeviceArray) -> DeviceArray:
     kept = [(i, i) for i in range(a.ndim) if i != d]
     return indexing.read_at(backend, a, [(d, order)], kept, order.shape, "sort", False)
 
 
-def _sort(backend: Any, a: DeviceArray, dim: int = -1, descending: bool = False, stable: Any = False) -> Any:
+def _sort(
+    backend: Device, a: DeviceArray, dim: int = -1, descending: bool = False, stable: Any = False
+) -> Any:
     wrap_dim(dim, a.ndim)
     source = a if a.ndim else a.reshape(1)
     d = wrap_dim(dim, source.ndim)
@@ -211,7 +213,7 @@ def _sort(backend: Any, a: DeviceArray, dim: int = -1, descending: bool = False,
     return named("sort")(*found)
 
 
-def _picked(backend: Any, name: str, a: DeviceArray, order: DeviceArray, d: int, keepdim: bool) -> Any:
+def _picked(backend: Device, name: str, a: DeviceArray, order: DeviceArray, d: int, keepdim: bool) -> Any:
     """(values, places) of one element along d for each line, named by positions with d of size 1."""
     source = a if a.ndim else a.reshape(1)
     places = launches.contiguous(backend, order)
@@ -223,7 +225,7 @@ def _picked(backend: Any, name: str, a: DeviceArray, order: DeviceArray, d: int,
     return named(name)(values, places)
 
 
-def _kthvalue(backend: Any, a: DeviceArray, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def _kthvalue(backend: Device, a: DeviceArray, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     _real(a)
     source, d = a if a.ndim else a.reshape(1), wrap_dim(dim, a.ndim)
     if not 1 <= k <= source.shape[d]:
@@ -232,7 +234,7 @@ def _kthvalue(backend: Any, a: DeviceArray, k: int, dim: int = -1, keepdim: bool
     return _picked(backend, "kthvalue", a, order[(*(slice(None),) * d, slice(k - 1, k))], d, keepdim)
 
 
-def _middle(backend: Any, a: DeviceArray, d: int, skip_nan: bool) -> DeviceArray:
+def _middle(backend: Device, a: DeviceArray, d: int, skip_nan: bool) -> DeviceArray:
     """Positions of the lower medians along d, of size 1 there; of nan the first one, or none is looked at."""
     size, order = a.shape[d], order_of(backend, a, d, False)
     if a.dtype.kind in "iub":
@@ -255,14 +257,14 @@ def _middle(backend: Any, a: DeviceArray, d: int, skip_nan: bool) -> DeviceArray
     return indexing.read_at(backend, order, [(d, middle)], kept, middle.shape, "median", False)
 
 
-def _median_all(backend: Any, a: DeviceArray, skip_nan: bool) -> DeviceArray:
+def _median_all(backend: Device, a: DeviceArray, skip_nan: bool) -> DeviceArray:
     _real(a)
     flat = launches.contiguous(backend, a).reshape(-1)
     return _taken(backend, flat, 0, _middle(backend, flat, 0, skip_nan)).reshape(())
 
 
 def _median(name: str, skip_nan: bool) -> Callable[..., Any]:
-    def serve(backend: Any, a: DeviceArray, dim: int, keepdim: bool) -> Any:
+    def serve(backend: Device, a: DeviceArray, dim: int, keepdim: bool) -> Any:
         _real(a)
         source, d = a if a.ndim else a.reshape(1), wrap_dim(dim, a.ndim)
         return _picked(backend, name, a, _middle(backend, source, d, skip_nan), d, keepdim)
@@ -271,7 +273,7 @@ def _median(name: str, skip_nan: bool) -> Callable[..., Any]:
 
 
 def _topk(
-    backend: Any, a: DeviceArray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    backend: Device, a: DeviceArray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
     if not a.ndim:
         raise NotServed("a number")

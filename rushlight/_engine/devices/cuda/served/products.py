@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed, Products
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.served import functions
 
 
-def _blas(backend: Any, *operands: DeviceArray) -> Any:
+def _blas(backend: Device, *operands: DeviceArray) -> Products:
     if backend.simulated:
         raise NotServed("a library call")
     if len({a.dtype for a in operands}) != 1:
@@ -27,37 +27,37 @@ def _check(good: bool) -> None:
         raise NotServed("operands whose sizes do not fit")
 
 
-def _mm(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
+def _mm(backend: Device, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0])
     return blas.product(a, b)
 
 
-def _bmm(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
+def _bmm(backend: Device, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == b.ndim == 3 and a.shape[0] == b.shape[0] and a.shape[2] == b.shape[1])
     return blas.product(a, b)
 
 
-def _matmul(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
+def _matmul(backend: Device, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim >= 2 and b.ndim >= 2 and a.shape[-1] == b.shape[-2])
     return blas.product(a, b)
 
 
-def _mv(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
+def _mv(backend: Device, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == 2 and b.ndim == 1 and a.shape[1] == b.shape[0])
     return blas.product(a, b[:, None])[:, 0]
 
 
-def _dot(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
+def _dot(backend: Device, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.ndim == b.ndim == 1 and a.shape == b.shape)
     return blas.product(a[None], b[:, None])[0, 0]
 
 
-def _linear(backend: Any, a: DeviceArray, weight: DeviceArray, bias: Any = None) -> DeviceArray:
+def _linear(backend: Device, a: DeviceArray, weight: DeviceArray, bias: Any = None) -> DeviceArray:
     given = (a, weight) if bias is None else (a, weight, bias)
     blas = _blas(backend, *given)
     _check(a.ndim >= 1 and weight.ndim == 2 and a.shape[-1] == weight.shape[1])
@@ -67,7 +67,7 @@ def _linear(backend: Any, a: DeviceArray, weight: DeviceArray, bias: Any = None)
     return found.reshape(*a.shape[:-1], weight.shape[0])
 
 
-def _sum_of_outers(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
+def _sum_of_outers(backend: Device, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     blas = _blas(backend, a, b)
     _check(a.shape[:-1] == b.shape[:-1])
     one, two = (launches.contiguous(backend, x).reshape(-1, x.shape[-1]) for x in (a, b))
@@ -79,7 +79,7 @@ def _sum_of_outers(backend: Any, a: DeviceArray, b: DeviceArray) -> DeviceArray:
 Labelled = tuple[str, DeviceArray]
 
 
-def _einsum(backend: Any, operands: Sequence[DeviceArray], equation: str) -> DeviceArray:
+def _einsum(backend: Device, operands: Sequence[DeviceArray], equation: str) -> DeviceArray:
     """A contraction: operand by operand, each step a batch of products."""
     blas = _blas(backend, *operands)
     inputs, out = equation.split("->")
@@ -123,7 +123,7 @@ def _without(labels: str, a: DeviceArray, gone: Callable[[str, int], bool]) -> L
     return "".join([labels[k] for k in kept]), view if len(kept) < a.ndim else a
 
 
-def _summed(backend: Any, one: Labelled, kept: set[str]) -> Labelled:
+def _summed(backend: Device, one: Labelled, kept: set[str]) -> Labelled:
     """Without the labels that nobody else has."""
     labels, a = one
     axes = tuple([k for k, c in enumerate(labels) if c not in kept])
@@ -132,7 +132,7 @@ def _summed(backend: Any, one: Labelled, kept: set[str]) -> Labelled:
     return "".join([c for c in labels if c in kept]), functions.FUNCTIONS[np.sum](backend, a, axis=axes)
 
 
-def _contracted(backend: Any, blas: Any, one: Labelled, two: Labelled, needed: set[str]) -> Labelled:
+def _contracted(backend: Device, blas: Any, one: Labelled, two: Labelled, needed: set[str]) -> Labelled:
     """Two operands as one, with the labels that are needed."""
     one, two = (_summed(backend, own, needed | set(other[0])) for own, other in ((one, two), (two, one)))
     (a_labels, a), (b_labels, b) = one, two

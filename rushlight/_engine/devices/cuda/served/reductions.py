@@ -10,7 +10,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import complexes, launches, reducing
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
@@ -32,7 +32,7 @@ def _finished(expression: Expr, work: str, result: str) -> Meaning:
 
 
 def reduce(
-    backend: Any,
+    backend: Device,
     reducer: Any,
     a: DeviceArray,
     axes: tuple[int, ...],
@@ -60,7 +60,7 @@ def reduce(
 
 
 def _of_parts(
-    backend: Any, reducer: Any, a: DeviceArray, axes: Any, keepdim: bool, compute: Any, result: Any
+    backend: Device, reducer: Any, a: DeviceArray, axes: Any, keepdim: bool, compute: Any, result: Any
 ) -> DeviceArray:
     """Sums and means of complex numbers: of each part."""
     if reducer.row.name not in ("sum", "mean") or a.dtype.kind != "c" or result is not compute:
@@ -74,7 +74,7 @@ def _of_parts(
 
 
 def into(
-    backend: Any,
+    backend: Device,
     how: str,
     mapped: Meaning,
     finish: Meaning | None,
@@ -114,7 +114,7 @@ def _reads_along(a: DeviceArray, axes: tuple[int, ...], inner: int) -> bool:
     return min((abs(a.strides[i]) for i in axes if a.shape[i] > 1), default=1 << 62) < inner
 
 
-def _parts(backend: Any, outs: int, n: int, block: bool) -> int:
+def _parts(backend: Device, outs: int, n: int, block: bool) -> int:
     """Into how many parts the elements of a result are shared out: only where results are few."""
     chunk = BLOCK_CHUNK if block else THREAD_CHUNK
     busy = backend.card.processors * (4 if block else 512)
@@ -122,7 +122,7 @@ def _parts(backend: Any, outs: int, n: int, block: bool) -> int:
 
 
 def _launch(
-    backend: Any,
+    backend: Device,
     how: str,
     mapped: Meaning,
     finish: Meaning | None,
@@ -170,7 +170,7 @@ def _dims(a: DeviceArray, axes: Any) -> list[tuple[int, int]]:
 # --- the first of the greatest ---------------------------------------------------------------------
 
 
-def first_of(backend: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceArray, DeviceArray]:
+def first_of(backend: Device, how: str, a: DeviceArray, dim: int) -> tuple[DeviceArray, DeviceArray]:
     """(values, positions) of the greatest or least along a dim, without the dim."""
     kept = [i for i in range(a.ndim) if i != dim]
     shape = tuple([a.shape[i] for i in kept])

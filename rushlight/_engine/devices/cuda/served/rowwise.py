@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches, writing
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
@@ -37,7 +37,7 @@ def _meaning(
 
 
 def run(
-    backend: Any, kernel: RowKernel, arrays: Sequence[Any], what: str, kept: tuple[int, ...] | None = None
+    backend: Device, kernel: RowKernel, arrays: Sequence[Any], what: str, kept: tuple[int, ...] | None = None
 ) -> list[DeviceArray]:
     """A row kernel along the last dim: vectors are (..., n), scalars (...), or one number of the host's."""
     first = next(a for a, n in zip(arrays, kernel.inputs, strict=True) if n not in kernel.scalars)
@@ -70,7 +70,7 @@ def run(
     return made
 
 
-def _in_rows(backend: Any, a: DeviceArray, lead: tuple[int, ...], vector: bool) -> tuple[DeviceArray, int]:
+def _in_rows(backend: Device, a: DeviceArray, lead: tuple[int, ...], vector: bool) -> tuple[DeviceArray, int]:
     """(the array, or a copy, whose rows lie at equal distances; the distance in bytes)."""
     own = a.shape[:-1] if vector else a.shape
     n = a.shape[-1] if vector else 1
@@ -88,7 +88,9 @@ def _in_rows(backend: Any, a: DeviceArray, lead: tuple[int, ...], vector: bool) 
     return launches.contiguous(backend, a), n * a.itemsize
 
 
-def along(backend: Any, kernel: RowKernel, dim: int, arrays: Sequence[Any], what: str) -> list[DeviceArray]:
+def along(
+    backend: Device, kernel: RowKernel, dim: int, arrays: Sequence[Any], what: str
+) -> list[DeviceArray]:
     """A row kernel along a dim; scalars have a size of 1 there."""
     first = arrays[0]
     if not first.ndim:
@@ -105,13 +107,13 @@ def along(backend: Any, kernel: RowKernel, dim: int, arrays: Sequence[Any], what
 
 
 def _of_row(kernel: RowKernel, what: str) -> Callable[..., Any]:
-    def serve(backend: Any, *values: Any) -> Any:
+    def serve(backend: Device, *values: Any) -> Any:
         return along(backend, kernel, values[-1], values[:-1], what)[0]
 
     return serve
 
 
-def _normalize_rows(backend: Any, a: Any, eps: float, weight: Any = None, bias: Any = None) -> Any:
+def _normalize_rows(backend: Device, a: Any, eps: float, weight: Any = None, bias: Any = None) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
     number = np.asarray(eps, np.float32 if a.itemsize <= 2 else a.dtype)
     hat, center, rstd = run(
@@ -120,7 +122,7 @@ def _normalize_rows(backend: Any, a: Any, eps: float, weight: Any = None, bias: 
     return hat, center[..., None], rstd[..., None]
 
 
-def _rows_backward(backend: Any, g: Any, x: Any, center: Any, rstd: Any, weight: Any = None) -> Any:
+def _rows_backward(backend: Device, g: Any, x: Any, center: Any, rstd: Any, weight: Any = None) -> Any:
     given = () if weight is None else ("weight",)
     arrays = (g, x, center[..., 0], rstd[..., 0], *(() if weight is None else (weight,)))
     return run(backend, normalization._backward[given], arrays, "layer norm backward")[0]

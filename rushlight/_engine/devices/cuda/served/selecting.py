@@ -16,7 +16,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.promotion import of_number, promote_types
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches, orders
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.devices.cuda.served import functions, indexing, ordering
@@ -29,16 +29,16 @@ from rushlight._engine.ops.ordering import searching
 _INT64 = np.dtype(np.int64)
 
 
-def number(backend: Any, a: DeviceArray) -> Any:
+def number(backend: Device, a: DeviceArray) -> Any:
     """An element, which the host waits for."""
     return backend.read(a.reshape(-1)[:1]).item()
 
 
-def _flat(backend: Any, a: DeviceArray) -> DeviceArray:
+def _flat(backend: Device, a: DeviceArray) -> DeviceArray:
     return launches.contiguous(backend, a).reshape(-1)
 
 
-def _numbers(backend: Any, n: int) -> DeviceArray:
+def _numbers(backend: Device, n: int) -> DeviceArray:
     return backend.kept(("numbers", n), lambda: np.arange(n))
 
 
@@ -55,7 +55,7 @@ def _placing() -> Meaning:
     return Meaning((symbol("i"), address), names, ("int64",), "int64")
 
 
-def positions(backend: Any, mask: DeviceArray) -> DeviceArray:
+def positions(backend: Device, mask: DeviceArray) -> DeviceArray:
     """Where a mask, seen flat, is set."""
     if mask.dtype.kind != "b":
         mask = functions.ufunc(backend, np.not_equal, (mask, 0), {})
@@ -75,7 +75,7 @@ def positions(backend: Any, mask: DeviceArray) -> DeviceArray:
     return found
 
 
-def coordinates(backend: Any, flat: DeviceArray, shape: Sequence[int]) -> list[DeviceArray]:
+def coordinates(backend: Device, flat: DeviceArray, shape: Sequence[int]) -> list[DeviceArray]:
     """Flat positions as one array of positions a dim."""
     found: list[DeviceArray] = []
     rest = flat
@@ -86,11 +86,11 @@ def coordinates(backend: Any, flat: DeviceArray, shape: Sequence[int]) -> list[D
     return [rest, *found]
 
 
-def _times(backend: Any, a: DeviceArray, by: int) -> Any:
+def _times(backend: Device, a: DeviceArray, by: int) -> Any:
     return functions.ufunc(backend, np.multiply, (a, by), {})
 
 
-def _nonzero(backend: Any, a: DeviceArray) -> DeviceArray:
+def _nonzero(backend: Device, a: DeviceArray) -> DeviceArray:
     if not a.ndim:
         return backend.empty((int(bool(number(backend, a))), 0), _INT64)
     flat = positions(backend, a)
@@ -100,20 +100,20 @@ def _nonzero(backend: Any, a: DeviceArray) -> DeviceArray:
     return made.T
 
 
-def _masked(backend: Any, a: DeviceArray, mask: Any) -> tuple[DeviceArray, DeviceArray]:
+def _masked(backend: Device, a: DeviceArray, mask: Any) -> tuple[DeviceArray, DeviceArray]:
     if mask.__class__ is not DeviceArray or mask.dtype.kind != "b":
         raise NotServed("a mask of this kind")
     shape = broadcast_shapes(mask.shape, a.shape)
     return spread(a, shape), spread(mask, shape)
 
 
-def _masked_select(backend: Any, a: DeviceArray, mask: Any) -> DeviceArray:
+def _masked_select(backend: Device, a: DeviceArray, mask: Any) -> DeviceArray:
     a, mask = _masked(backend, a, mask)
     where = positions(backend, mask)
     return read_at(backend, _flat(backend, a), [(0, where)], [], where.shape, "masked_select")
 
 
-def _masked_scatter(backend: Any, a: DeviceArray, mask: Any, source: DeviceArray) -> DeviceArray:
+def _masked_scatter(backend: Device, a: DeviceArray, mask: Any, source: DeviceArray) -> DeviceArray:
     if a.dtype != source.dtype:
         raise NotServed("a source of another dtype")
     a, mask = _masked(backend, a, mask)
@@ -130,7 +130,7 @@ def _masked_scatter(backend: Any, a: DeviceArray, mask: Any, source: DeviceArray
 # --- indices --------------------------------------------------------------------------------------
 
 
-def expanded(backend: Any, shape: Sequence[int], indices: Sequence[Any]) -> list[Any]:
+def expanded(backend: Device, shape: Sequence[int], indices: Sequence[Any]) -> list[Any]:
     """Indices with positions in the place of masks."""
     found: list[Any] = []
     for index in indices:
@@ -147,7 +147,7 @@ def expanded(backend: Any, shape: Sequence[int], indices: Sequence[Any]) -> list
     return found
 
 
-def read(backend: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
+def read(backend: Device, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
     """a[indices], of positions and masks."""
     return indexing.ROWS["index"](backend, a, expanded(backend, a.shape, indices))
 
@@ -170,7 +170,7 @@ def _linear(dtypes: tuple[str, ...]) -> tuple[Meaning, Any]:
     return Meaning((total,), (*inputs, *numbers), ("int64",), "int64"), tuple(checks)
 
 
-def linear(backend: Any, given: Sequence[DeviceArray], sizes: Sequence[int]) -> DeviceArray:
+def linear(backend: Device, given: Sequence[DeviceArray], sizes: Sequence[int]) -> DeviceArray:
     """Positions along dims of these sizes as positions in all of them; negative ones count from the end."""
     shape = np.broadcast_shapes(*[i.shape for i in given])
     made: DeviceArray = backend.empty(shape, _INT64, None, poison=False)
@@ -183,7 +183,7 @@ def linear(backend: Any, given: Sequence[DeviceArray], sizes: Sequence[int]) -> 
 
 
 def write(
-    backend: Any, a: DeviceArray, indices: Sequence[Any], values: Any, accumulate: bool = False
+    backend: Device, a: DeviceArray, indices: Sequence[Any], values: Any, accumulate: bool = False
 ) -> None:
     """a[indices] = values, or += with every repeated position counted."""
     if values.__class__ is not DeviceArray:
@@ -216,7 +216,9 @@ def write(
         launches.convert(backend, turned, dense)
 
 
-def write_rows(backend: Any, how: str, target: DeviceArray, places: DeviceArray, source: DeviceArray) -> None:
+def write_rows(
+    backend: Device, how: str, target: DeviceArray, places: DeviceArray, source: DeviceArray
+) -> None:
     """Rows of a matrix combined with others at positions, in the positions' order; both lie without gaps."""
     if not source.size:
         return
@@ -253,7 +255,7 @@ def _apart(of: str) -> Meaning:
     return Meaning((symbol("x"), address), names, (of,), of)
 
 
-def _write_apart(backend: Any, target: DeviceArray, places: DeviceArray, values: DeviceArray) -> None:
+def _write_apart(backend: Device, target: DeviceArray, places: DeviceArray, values: DeviceArray) -> None:
     """target[places] = values, along one dim, at positions that differ."""
     if not places.size:
         return
@@ -268,7 +270,7 @@ def _write_apart(backend: Any, target: DeviceArray, places: DeviceArray, values:
 
 
 def _index_put(
-    backend: Any, a: DeviceArray, indices: Sequence[Any], values: Any, accumulate: bool = False
+    backend: Device, a: DeviceArray, indices: Sequence[Any], values: Any, accumulate: bool = False
 ) -> DeviceArray:
     if not indices or a.dtype != values.dtype:
         raise NotServed("no index, or values of another dtype")
@@ -278,7 +280,7 @@ def _index_put(
 
 
 def _put(
-    backend: Any, a: DeviceArray, index: DeviceArray, source: DeviceArray, accumulate: bool = False
+    backend: Device, a: DeviceArray, index: DeviceArray, source: DeviceArray, accumulate: bool = False
 ) -> DeviceArray:
     if a.dtype != source.dtype or index.size != source.size:
         raise NotServed("a source of another size or dtype")
@@ -298,14 +300,14 @@ def _hot(of: str) -> Meaning:
     return Meaning((m.cast(m.eq(symbol("x"), symbol("k")), arg="int64"),), names, ("int64",), "int64")
 
 
-def _bounds(backend: Any, a: DeviceArray) -> tuple[int, int]:
+def _bounds(backend: Device, a: DeviceArray) -> tuple[int, int]:
     """The least and the greatest of whole numbers, read by the host."""
     pair = [functions.FUNCTIONS[f](backend, a) for f in (np.min, np.max)]
     found = backend.read(functions.concatenate(backend, [p.reshape(1) for p in pair]))
     return int(found[0]), int(found[1])
 
 
-def _one_hot(backend: Any, a: DeviceArray, num_classes: int = -1) -> DeviceArray:
+def _one_hot(backend: Device, a: DeviceArray, num_classes: int = -1) -> DeviceArray:
     if a.dtype != _INT64 or (not a.size and num_classes <= 0):
         raise NotServed("classes of this kind")
     least, most = _bounds(backend, a) if a.size else (0, -1)
@@ -321,7 +323,7 @@ def _one_hot(backend: Any, a: DeviceArray, num_classes: int = -1) -> DeviceArray
     return made
 
 
-def _bincount(backend: Any, a: DeviceArray, weights: Any = None, minlength: int = 0) -> DeviceArray:
+def _bincount(backend: Device, a: DeviceArray, weights: Any = None, minlength: int = 0) -> DeviceArray:
     if a.ndim != 1 or a.dtype.kind not in "iu" or minlength < 0:
         raise NotServed("counts of this kind")
     least, most = _bounds(backend, a) if a.size else (0, -1)
@@ -343,7 +345,7 @@ def _bincount(backend: Any, a: DeviceArray, weights: Any = None, minlength: int 
     return counted(backend, functions.as_dtype(backend, a, _INT64), given, size)
 
 
-def counted(backend: Any, places: DeviceArray, given: DeviceArray, size: int) -> DeviceArray:
+def counted(backend: Device, places: DeviceArray, given: DeviceArray, size: int) -> DeviceArray:
     """How much of `given` lies at each of `size` positions."""
     made: DeviceArray = backend.empty((size,), given.dtype, None, poison=False)
     launches.convert(backend, made, np.zeros((), given.dtype))
@@ -353,7 +355,7 @@ def counted(backend: Any, places: DeviceArray, given: DeviceArray, size: int) ->
     return made
 
 
-def _histc(backend: Any, a: DeviceArray, bins: int = 100, min: Any = 0, max: Any = 0) -> DeviceArray:
+def _histc(backend: Device, a: DeviceArray, bins: int = 100, min: Any = 0, max: Any = 0) -> DeviceArray:
     if a.dtype.kind != "f" or bins <= 0:
         raise NotServed("a histogram of this kind")
     flat = _flat(backend, a)
@@ -378,7 +380,7 @@ def _histc(backend: Any, a: DeviceArray, bins: int = 100, min: Any = 0, max: Any
 # --- searches -------------------------------------------------------------------------------------
 
 
-def _common(backend: Any, edges: DeviceArray, values: Any) -> tuple[DeviceArray, DeviceArray]:
+def _common(backend: Device, edges: DeviceArray, values: Any) -> tuple[DeviceArray, DeviceArray]:
     """Edges and values in the one dtype that both have a place in."""
     if values.__class__ is not DeviceArray:
         values = backend.brought(np.asarray(values))
@@ -390,7 +392,7 @@ def _common(backend: Any, edges: DeviceArray, values: Any) -> tuple[DeviceArray,
     )  # type: ignore[return-value]
 
 
-def search(backend: Any, edges: DeviceArray, values: Any, right: bool, out_int32: bool) -> DeviceArray:
+def search(backend: Device, edges: DeviceArray, values: Any, right: bool, out_int32: bool) -> DeviceArray:
     """Where values belong among edges in order: along the last dim, or in the one line that there is."""
     edges, values = _common(backend, edges, values)
     if edges.ndim > 1 and edges.shape[:-1] != values.shape[:-1]:
@@ -405,7 +407,7 @@ def search(backend: Any, edges: DeviceArray, values: Any, right: bool, out_int32
 
 
 def _searchsorted(
-    backend: Any,
+    backend: Device,
     edges: DeviceArray,
     values: Any,
     out_int32: bool = False,
@@ -419,14 +421,16 @@ def _searchsorted(
 
 
 def _bucketize(
-    backend: Any, values: Any, edges: DeviceArray, out_int32: bool = False, right: bool = False
+    backend: Device, values: Any, edges: DeviceArray, out_int32: bool = False, right: bool = False
 ) -> DeviceArray:
     if edges.ndim != 1:
         raise NotServed("boundaries of other dims")
     return search(backend, edges, values, right, out_int32)
 
 
-def _isin(backend: Any, a: Any, tests: Any, assume_unique: bool = False, invert: bool = False) -> DeviceArray:
+def _isin(
+    backend: Device, a: Any, tests: Any, assume_unique: bool = False, invert: bool = False
+) -> DeviceArray:
     given = [x if hasattr(x, "dtype") else np.asarray(x).astype(of_number(x).np) for x in (a, tests)]
     of = promote_types(*[dt.from_numpy_dtype(x.dtype) for x in given])
     if of.is_complex or of.category == dt.BOOL:
@@ -453,7 +457,7 @@ def _isin(backend: Any, a: Any, tests: Any, assume_unique: bool = False, invert:
 # --- what differs ---------------------------------------------------------------------------------
 
 
-def _starts(backend: Any, line: DeviceArray) -> DeviceArray:
+def _starts(backend: Device, line: DeviceArray) -> DeviceArray:
     """Where elements of a line differ from the one before."""
     made: DeviceArray = backend.empty(line.shape, np.dtype(bool), None, poison=False)
     launches.convert(backend, made[:1], np.asarray(True))
@@ -461,7 +465,7 @@ def _starts(backend: Any, line: DeviceArray) -> DeviceArray:
     return made
 
 
-def _without_copies(backend: Any, line: DeviceArray) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+def _without_copies(backend: Device, line: DeviceArray) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """(the elements of a line that differ from the one before, the number of each element's, how many)."""
     starts = _starts(backend, line)
     first = positions(backend, starts)
@@ -474,7 +478,7 @@ def _without_copies(backend: Any, line: DeviceArray) -> tuple[DeviceArray, Devic
 
 
 def _unique(
-    backend: Any,
+    backend: Device,
     a: DeviceArray,
     sorted: bool = True,
     inverse: bool = False,
@@ -494,7 +498,7 @@ def _unique(
 
 
 def _unique_consecutive(
-    backend: Any, a: DeviceArray, inverse: bool = False, counts: bool = False, dim: Any = None
+    backend: Device, a: DeviceArray, inverse: bool = False, counts: bool = False, dim: Any = None
 ) -> Any:
     if (dim is not None and (a.ndim != 1)) or not a.size or a.dtype.kind == "c":
         raise NotServed("what differs along a dim")
@@ -502,7 +506,7 @@ def _unique_consecutive(
     return searching._chosen((values, back.reshape(a.shape), count), inverse, counts)
 
 
-def _repeat_each(backend: Any, a: DeviceArray, times: int, dim: int) -> DeviceArray:
+def _repeat_each(backend: Device, a: DeviceArray, times: int, dim: int) -> DeviceArray:
     a = a.reshape(1) if not a.ndim else a
     if times < 0:
         raise NotServed("so many repeats")

@@ -10,7 +10,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches, many
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.loops.multi_tensor import MultiTensorUpdate
@@ -20,7 +20,7 @@ MOST = 16
 
 
 def step(
-    backend: Any,
+    backend: Device,
     kernel: Any,
     arrays: Sequence[Sequence[Any]],
     numbers: Sequence[float],
@@ -49,7 +49,10 @@ def step(
 
 
 def _in_batches(
-    backend: Any, kernel: MultiTensorUpdate, arrays: Sequence[Sequence[DeviceArray]], scalars: Sequence[Any]
+    backend: Device,
+    kernel: MultiTensorUpdate,
+    arrays: Sequence[Sequence[DeviceArray]],
+    scalars: Sequence[Any],
 ) -> bool:
     """Update tensors by launches for MOST of them; whether their layouts allow it."""
     if len(arrays) < 2 or not all(map(_alike, arrays)) or len({each[0].dtype for each in arrays}) != 1:
@@ -71,7 +74,7 @@ def _alike(each: Sequence[DeviceArray]) -> bool:
     )
 
 
-def _batch(backend: Any, of: Any, arrays: Sequence[Sequence[DeviceArray]], scalars: Sequence[Any]) -> None:
+def _batch(backend: Device, of: Any, arrays: Sequence[Sequence[DeviceArray]], scalars: Sequence[Any]) -> None:
     count = 1 << (len(arrays) - 1).bit_length()  # few kernels for all numbers of tensors
     every = [*arrays, *[arrays[-1]] * (count - len(arrays))]
     blocks, numbers = 0, list[int]()

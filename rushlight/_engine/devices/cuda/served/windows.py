@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import channels_last_strides, convolves_last, has_channels_last
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.served import functions, reductions
 from rushlight._engine.devices.cuda.served.indexing import read_at, write_along
@@ -33,7 +33,7 @@ def _number(a: DeviceArray, value: Any) -> Any:
     return np.asarray(value).astype(a.dtype)
 
 
-def _padded(backend: Any, a: DeviceArray, pads: Sequence[tuple[int, int]], value: Any = 0) -> DeviceArray:
+def _padded(backend: Device, a: DeviceArray, pads: Sequence[tuple[int, int]], value: Any = 0) -> DeviceArray:
     """The last dims extended by (before, behind) elements."""
     if not any(p != (0, 0) for p in pads):
         return a
@@ -46,7 +46,7 @@ def _padded(backend: Any, a: DeviceArray, pads: Sequence[tuple[int, int]], value
     return made
 
 
-def _formatted(backend: Any, found: DeviceArray, last: bool) -> DeviceArray:
+def _formatted(backend: Device, found: DeviceArray, last: bool) -> DeviceArray:
     if not last:
         return found
     strides = tuple([s * found.itemsize for s in channels_last_strides(found.shape)])
@@ -57,7 +57,7 @@ def _formatted(backend: Any, found: DeviceArray, last: bool) -> DeviceArray:
 
 
 def _columns(
-    backend: Any, x: DeviceArray, kernel: Ints, how: tuple[Ints, Ints, Ints], groups: int, out: Ints
+    backend: Device, x: DeviceArray, kernel: Ints, how: tuple[Ints, Ints, Ints], groups: int, out: Ints
 ) -> DeviceArray:
     """(N, groups, C / groups * prod(k), prod(out)) of windows."""
     stride, padding, dilation = how
@@ -79,7 +79,7 @@ def _columns(
 
 
 def _add_windows(
-    backend: Any, columns: DeviceArray, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints
+    backend: Device, columns: DeviceArray, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints
 ) -> DeviceArray:
     """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
     n = len(kernel)
@@ -98,7 +98,7 @@ def _add_windows(
     return launches.contiguous(backend, into[(..., *inside)])
 
 
-def _blas(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
+def _blas(backend: Device, a: DeviceArray, b: DeviceArray) -> Any:
     if backend.simulated:
         raise NotServed("a library call")
     if a.dtype != b.dtype or not a.size or not b.size:
@@ -107,7 +107,7 @@ def _blas(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
 
 
 def _convolution(
-    backend: Any, x: DeviceArray, w: DeviceArray, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    backend: Device, x: DeviceArray, w: DeviceArray, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> DeviceArray:
     blas, kernel = _blas(backend, x, w), w.shape[2:]
     sizes = zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)
@@ -119,7 +119,7 @@ def _convolution(
 
 
 def _convolution_input(
-    backend: Any,
+    backend: Device,
     g: DeviceArray,
     w: DeviceArray,
     space: Ints,
@@ -138,7 +138,7 @@ def _convolution_input(
 
 
 def _convolution_weight(
-    backend: Any,
+    backend: Device,
     g: DeviceArray,
     x: DeviceArray,
     kernel: Ints,
@@ -180,7 +180,14 @@ def _maxima(count: int, of: str, wide: str, places: bool) -> Meaning:
 
 
 def _views(
-    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints, value: Any
+    backend: Device,
+    a: DeviceArray,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    dilation: Ints,
+    out: Ints,
+    value: Any,
 ) -> list[DeviceArray]:
     if a.dtype.kind == "c" or a.dtype.kind in "iu" or not a.size:
         raise NotServed("a pool of this kind")
@@ -194,7 +201,7 @@ def _last(a: DeviceArray) -> bool:
 
 
 def _greatest(
-    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+    backend: Device, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> DeviceArray:
     if math.prod(kernel) > MOST:
         return _max_of_many(backend, a, kernel, stride, pad, dilation, out)[0]
@@ -207,7 +214,7 @@ def _greatest(
 
 
 def _max_pool(
-    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+    backend: Device, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> Any:
     if math.prod(kernel) > MOST:
         return _max_of_many(backend, a, kernel, stride, pad, dilation, out)
@@ -223,7 +230,7 @@ def _max_pool(
 
 
 def _places(
-    backend: Any, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+    backend: Device, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> list[DeviceArray]:
     """For each element of a window, where in the space it lies, -1 in padding: views of one table."""
     how = space, kernel, stride, pad, dilation, out
@@ -232,7 +239,14 @@ def _places(
 
 
 def _windows(
-    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints, value: Any
+    backend: Device,
+    a: DeviceArray,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    dilation: Ints,
+    out: Ints,
+    value: Any,
 ) -> DeviceArray:
     """(..., *out, *kernel): the windows of the padded array, as a view of it."""
     lead = a.ndim - len(kernel)
@@ -249,8 +263,8 @@ def _windows(
 
 
 def _max_of_many(
-    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
-) -> Any:
+    backend: Device, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+) -> tuple[DeviceArray, DeviceArray]:
     """(maxima, their places) of windows of many elements: copied, and searched one by one."""
     if any(pad) or a.dtype.kind == "c" or not a.size:
         raise NotServed("a pool of this kind")
@@ -261,7 +275,9 @@ def _max_of_many(
     return _first_places(backend, flat, table.swapaxes(0, 1), _last(a))
 
 
-def _first_places(backend: Any, flat: DeviceArray, table: DeviceArray, last: bool) -> Any:
+def _first_places(
+    backend: Device, flat: DeviceArray, table: DeviceArray, last: bool
+) -> tuple[DeviceArray, DeviceArray]:
     """(maxima over the last dim, their places by a table (windows, elements))."""
     values, which = first_of(backend, "max", flat, flat.ndim - 1)
     number = math.prod(table.shape[:1])
@@ -271,7 +287,7 @@ def _first_places(backend: Any, flat: DeviceArray, table: DeviceArray, last: boo
     return _formatted(backend, values, last), _formatted(backend, places, last)
 
 
-def _adaptive_max(backend: Any, a: DeviceArray, out: Ints) -> Any:
+def _adaptive_max(backend: Device, a: DeviceArray, out: Ints) -> Any:
     """Windows of unlike sizes: the smaller ones have their last elements again."""
     n = len(out)
     lead, space = a.ndim - n, a.shape[a.ndim - n :]
@@ -282,7 +298,7 @@ def _adaptive_max(backend: Any, a: DeviceArray, out: Ints) -> Any:
     picked = []
     for k, table in enumerate(tables):
         key = "window", space[k], out[k]
-        here = backend.kept(key, lambda table=table: table)
+        here = backend.kept(key, partial(np.asarray, table))
         sides, steps = [1] * 2 * n, [0] * 2 * n
         sides[k], sides[n + k] = table.shape
         steps[k], steps[n + k] = here.strides
@@ -310,7 +326,7 @@ def _bounds_of(size: int, out: int) -> np.ndarray[Any, Any]:
     return np.array([[min(low + k, high - 1) for k in range(most)] for low, high in bounds])
 
 
-def _spread(backend: Any, a: DeviceArray, places: DeviceArray, size: int) -> DeviceArray:
+def _spread(backend: Device, a: DeviceArray, places: DeviceArray, size: int) -> DeviceArray:
     made: DeviceArray = backend.empty((*a.shape[:-1], size), a.dtype, None, poison=False)
     launches.convert(backend, made, _number(a, 0))
     write_along(backend, "add", made, a.ndim - 1, places, a, a.shape)
@@ -327,7 +343,7 @@ def _means(count: int, of: str, wide: str) -> Meaning:
 
 
 def _avg_pool(
-    backend: Any,
+    backend: Device,
     a: DeviceArray,
     kernel: Ints,
     stride: Ints,
@@ -351,7 +367,7 @@ def _avg_pool(
 
 
 def _mean_of_many(
-    backend: Any,
+    backend: Device,
     a: DeviceArray,
     kernel: Ints,
     stride: Ints,
@@ -379,7 +395,7 @@ def _quotient(wide: str, of: str) -> Meaning:
     return Meaning((symbol("total") / symbol("share"),), (("total", wide), ("share", wide)), (of,), wide)
 
 
-def _share(backend: Any, *how: Any) -> Any:
+def _share(backend: Device, *how: Any) -> Any:
     """What windows' sums are divided by: a number, or an array of the windows' shape."""
     share = pooling._shares(*how)
     if (share == share.flat[0]).all():
@@ -388,7 +404,7 @@ def _share(backend: Any, *how: Any) -> Any:
 
 
 def _avg_pool_back(
-    backend: Any,
+    backend: Device,
     g: DeviceArray,
     space: Ints,
     kernel: Ints,
@@ -411,7 +427,7 @@ def _avg_pool_back(
 
 
 def _im2col(
-    backend: Any, x: DeviceArray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+    backend: Device, x: DeviceArray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> DeviceArray:
     sizes = zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)
     out = tuple([out_size(*of) for of in sizes])
@@ -422,7 +438,13 @@ def _im2col(
 
 
 def _col2im(
-    backend: Any, columns: DeviceArray, space: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+    backend: Device,
+    columns: DeviceArray,
+    space: Ints,
+    kernel: Ints,
+    dilation: Ints,
+    padding: Ints,
+    stride: Ints,
 ) -> DeviceArray:
     n, rows, _ = columns.shape
     sizes = zip(space, kernel, stride, padding, dilation, strict=True)
@@ -434,7 +456,7 @@ def _col2im(
 # --- paddings by an array's own elements ----------------------------------------------------------
 
 
-def _pad_places(backend: Any, a: DeviceArray, pad: Ints, mode: str) -> DeviceArray:
+def _pad_places(backend: Device, a: DeviceArray, pad: Ints, mode: str) -> DeviceArray:
     sizes, core, moves = padding_rows._moves(a.shape, pad, mode)
     made: DeviceArray = backend.empty(tuple(sizes), a.dtype, None, poison=False)
     launches.convert(backend, made[core], a)
@@ -443,7 +465,7 @@ def _pad_places(backend: Any, a: DeviceArray, pad: Ints, mode: str) -> DeviceArr
     return made if mode == "circular" else _formatted(backend, made, _last(a))
 
 
-def _pad_places_backward(backend: Any, g: DeviceArray, pad: Ints, mode: str, shape: Ints) -> DeviceArray:
+def _pad_places_backward(backend: Device, g: DeviceArray, pad: Ints, mode: str, shape: Ints) -> DeviceArray:
     _, core, moves = padding_rows._moves(shape, pad, mode)
     found = launches.copied(backend, g)
     for to, source, d in reversed(moves):
