@@ -610,19 +610,9 @@ def upsample_nearest(form: Forms, input: Ref, scale_factors: Any) -> Ref:
     return form.resized(input, "nearest", False, scale_factors)
 
 
-@form_of("upsample_linear1d")
+@form_of("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
 def upsample_linear(form: Forms, input: Ref, align_corners: Any) -> Ref:
     return form.resized(input, "linear", align_corners)
-
-
-@form_of("upsample_bilinear2d")
-def upsample_bilinear2d(form: Forms, input: Ref, align_corners: Any) -> Ref:
-    return form.resized(input, "bilinear", align_corners)
-
-
-@form_of("upsample_trilinear3d")
-def upsample_trilinear3d(form: Forms, input: Ref, align_corners: Any) -> Ref:
-    return form.resized(input, "trilinear", align_corners)
 
 
 @form_of("upsample_bicubic2d")

@@ -25,7 +25,7 @@ from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack, interfaces
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
-from rushlight.jit.compiler.signatures import comment, is_any, numbers
+from rushlight.jit.compiler.signatures import comment, is_any, no_type, numbers
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Known, Overloaded
 from rushlight.jit.frontend import (
@@ -164,7 +164,7 @@ class Names:
         try:
             return from_ast(node, find)
         except TypeError as error:
-            raise _no_type(str(error), node, compiler) from None
+            raise no_type(str(error), node, compiler) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
         """The type that a Python class or annotation means."""
@@ -173,7 +173,7 @@ class Names:
         try:
             return from_python(found, _class_type)
         except TypeError as error:
-            raise _no_type(str(error), node, compiler) from None
+            raise no_type(str(error), node, compiler) from None
 
     def compiled(self, found: Any, node: Any, compiler: Any) -> Any:
         """What a Python function is when compiled code calls it."""
@@ -281,14 +281,6 @@ class Names:
                 "exists as an attribute on the Python module, but we failed to compile it to a TorchScript "
                 f"function. \nThe error stack is reproduced here:\n\n{error})",
             ) from None
-
-
-def _no_type(message: str, node: Any, compiler: Any) -> Exception:
-    """The error for an annotation: PyTorch's is a ValueError where it is a Python object of no use."""
-    if message.startswith("Unknown type annotation"):
-        return ValueError(f"{message} at {compiler.source.show(node)}")
-    error: Exception = compiler.error(node, message)
-    return error
 
 
 class _Bound:
