@@ -353,12 +353,29 @@ class _Once:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
         if of.backend is not None:
             escape("an op on a CUDA device")
-            way = partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result)
-            return wrap(of.backend.run_reduction(found, way, a, (axes, keepdim, compute, result))), None
+            way, how = (
+                partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result),
+                (axes, keepdim, compute, result),
+            )
+            out = wrap(of.backend.run_reduction(found, way, a, how))
+            ready = of.backend.ready_reduction(found, a, how)
+            return out, None if ready is None else Ready(
+                ready, lambda a: of.backend.run_reduction(found, way, a, how)
+            )
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
             TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))
         return out, found.resolve(a, axes, keepdim, compute, result)
+
+
+class Ready:
+    """A reduction on a device: `ready` is for arrays at multiples of 256 bytes, `slow` for all."""
+
+    def __init__(self, ready: Callable[..., Any], slow: Callable[..., Any]) -> None:
+        self.ready, self.slow = ready, slow
+
+    def __call__(self, a: Any) -> Any:
+        return self.slow(a) if a.address & 255 else self.ready(a)
 
 
 def reduce_runner(row: Row) -> Callable[..., Any]:
