@@ -294,6 +294,19 @@ class Elementwise(Optimizer):
             plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
         numbers = advance()
         plan.step = before
+
+        def same() -> bool:
+            """Whether the next step is by the kernel that was captured."""
+            if plan.key != self._key(group):
+                return False
+            plan.step += 1
+            try:
+                return self._options(group, plan) == options
+            finally:
+                plan.step -= 1
+
+        if live:
+            backend.capture.same.append(same)
         backend.run_step(plan.kernel, plan.arrays(), numbers, again if self._counted or live else None)
 
     def _key(self, group: dict[str, Any]) -> Any:
