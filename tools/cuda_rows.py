@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 import rushlight as torch  # noqa: E402 - from this tree
 from rushlight._engine.devices.cuda import draws, served as by_kernels  # noqa: E402
 from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
+    attention,
     device_math,
     lines,
     many,
@@ -29,7 +30,7 @@ from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
     reducing,
     writing,
 )
-from rushlight._engine.devices.cuda.served import drawing, indexing, products, rowwise, windows  # noqa: E402
+from rushlight._engine.devices.cuda.served import drawing, indexing, products, rowwise, solving, windows  # noqa: E402  # noqa: E402
 from rushlight._engine.dispatch.runners.formulas import Formula  # noqa: E402
 from rushlight._engine.dispatch.runners.pointwise import simple  # noqa: E402
 from rushlight._engine.kernels.emit.meaning import Meaning  # noqa: E402
@@ -42,9 +43,10 @@ PAGE, REGISTERS = ROOT / "docs" / "cuda.md", ROOT / "tests" / "cuda" / "register
 ARCHITECTURES = ("sm_80", "sm_90", "sm_120")
 MARK = "<!-- the rest is written by tools/cuda_rows.py -->\n"
 _DTYPES = ("float32", "int64", "bool", "complex64")
-KERNEL, BLAS, LIBRARY, DRAWN, VIEW, ROWS_OF = (
+KERNEL, BLAS, SOLVER, LIBRARY, DRAWN, VIEW, ROWS_OF = (
     "kernel",
     "cuBLAS",
+    "cuSOLVER",
     "library call",
     "kernel's numbers, drawn by the host",
     "view",
@@ -110,6 +112,8 @@ def served(row: Row) -> str:
     """How a row is served."""
     if row.name in products.ROWS or row.name.startswith("_convolution"):
         return BLAS
+    if row.name in solving.ROWS:
+        return SOLVER
     if row.name in by_kernels.names() | drawing.DRAWN or row.kind == "reduce":
         return KERNEL
     if row.name in draws.ROWS or row.name in draws.FACTORIES:
@@ -151,6 +155,8 @@ def table() -> str:
         "computes. Special cases that no kernel serves (some dtypes and layouts) are "
         "refused by name on a real device",
         BLAS: "cuBLASLt on a real device, the host's BLAS on a simulated one",
+        SOLVER: "cuSOLVER on a real device where it is installed (real matrices; seen over an imitation of "
+        "it alone), the host's LAPACK on a simulated one",
         LIBRARY: "only simulated, by the host's NumPy, BLAS and compiled loops over the device's memory; a "
         "real device refuses them by name, but for composites, which run by their rows there",
         DRAWN: "PyTorch's CUDA numbers (Philox), drawn by the host into the device's memory",
@@ -158,7 +164,7 @@ def table() -> str:
         ROWS_OF: "composites: by their rows",
     }
     parts = [f"{len(ROWS)} rows.", ""]
-    for way in (KERNEL, BLAS, LIBRARY, DRAWN, VIEW, ROWS_OF):
+    for way in (KERNEL, BLAS, SOLVER, LIBRARY, DRAWN, VIEW, ROWS_OF):
         names = by.get(way, [])
         parts += [f"**{way}** ({len(names)}): {told[way]}.", "", ", ".join(f"`{n}`" for n in names), ""]
     return "\n".join(parts)
@@ -207,6 +213,7 @@ def _families() -> Iterator[tuple[str, str]]:
     yield "ranks", lines.ranks("float32", False, 1, "nvptx")[0]
     yield "merge of runs", orders.merged("float32", False, "nvptx")[0]
     yield "sums of positions in order", orders.gathered_writes("add", "float32", "nvptx")[0]
+    yield "order of pivots", lines.orders_of_pivots(False, "nvptx")[0]
     yield "search", orders.searches("float32", False, "nvptx")[0]
     yield "running maximum", orders.extremes("max", "float32", 1, "nvptx")[0]
     yield "logcumsumexp", lines.scan("logaddexp", "float32", "float32", 1, "nvptx")[0]
@@ -216,6 +223,16 @@ def _families() -> Iterator[tuple[str, str]]:
         meaning = drawing._meaning(kind, kind == "keep", "int64" if kind == "integers" else "float32", False)
         values = frozenset(n for n, _ in meaning.inputs) - {"e"}
         yield f"Philox: {kind}", writing.pointwise(meaning, 1, 1, values, (("e", 0),))[0]
+    for kind in ("forward", "to_query", "to_keys"):
+        for of, width in (
+            ("bfloat16", 64),
+            ("bfloat16", 128),
+            ("float16", 64),
+            ("float16", 128),
+            ("float32", 64),
+        ):
+            text = attention.attention(kind, of, width, True, of != "float32", "nvptx")[0]
+            yield f"attention {kind}, {of} of {width}", text
     yield from _steps()
 
 
@@ -231,7 +248,11 @@ def _steps() -> Iterator[tuple[str, str]]:
     yield "AdamW step", writing.pointwise(meaning, 0, 4, frozenset(scalars))[0]
     yield (
         "AdamW step of 16 tensors",
-        many.updates(meaning, scalars, tuple(kernel.targets), 16, "nvptx")[0],
+        many.updates(meaning, scalars, tuple(kernel.targets), 16, False, "nvptx")[0],
+    )
+    yield (
+        "AdamW step of 16 tensors, captured",
+        many.updates(meaning, scalars, tuple(kernel.targets), 16, True, "nvptx")[0],
     )
 
 

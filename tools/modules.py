@@ -43,26 +43,26 @@ class Trial:
     """A sample on one side."""
 
     def __init__(self, package: ModuleType, name: str, file: bytes, of: torch.dtype, training: bool) -> None:
-        self.p, self.file, self.training = package, file, training
+        self.torch, self.file, self.training = package, file, training
         self.of = getattr(package, str(of)[6:])
         self.kind = getattr(package.nn, name.rpartition(".")[2])
 
     def module(self, seed: int = 1, **more: Any) -> Any:
         """The module, from a seed."""
-        args, kwargs = opened(self.p, self.file)[0]
-        self.p.manual_seed(seed)
+        args, kwargs = opened(self.torch, self.file)[0]
+        self.torch.manual_seed(seed)
         return self.kind(*args, **kwargs | more).train(self.training).to(self.of)
 
     def inputs(self, change: Callable[[Any], Any] = lambda x: x) -> tuple[Any, Any]:
         """(args, kwargs) of forward, fresh, with each tensor changed."""
-        return self.each(opened(self.p, self.file)[1], change)
+        return self.each(opened(self.torch, self.file)[1], change)
 
     def each(self, given: Any, change: Callable[[Any], Any]) -> Any:
         """Nested values with each tensor changed; the same tensor twice stays the same."""
         memo: dict[int, Any] = {}
 
         def one(x: Any) -> Any:
-            if isinstance(x, self.p.Tensor) and id(x) not in memo:
+            if isinstance(x, self.torch.Tensor) and id(x) not in memo:
                 memo[id(x)] = change(x)
             return memo.get(id(x), x)
 
@@ -70,7 +70,7 @@ class Trial:
 
     def call(self, module: Any, given: tuple[Any, Any]) -> Any:
         """Forward, from a seed."""
-        self.p.manual_seed(2)
+        self.torch.manual_seed(2)
         return module(*given[0], **given[1])
 
     def grads(self, module: Any, given: Any, found: Any, **more: Any) -> list[Any]:
@@ -79,17 +79,17 @@ class Trial:
         outs = self.tracked(found)
 
         def step(o: Any) -> Any:
-            return ((self.p.arange(o.numel(), device=o.device) % 7 - 3) / 4).to(o.dtype).reshape(o.shape)
+            return ((self.torch.arange(o.numel(), device=o.device) % 7 - 3) / 4).to(o.dtype).reshape(o.shape)
 
         return (
-            list(self.p.autograd.grad(outs, of, [*map(step, outs)], allow_unused=True, **more))
+            list(self.torch.autograd.grad(outs, of, [*map(step, outs)], allow_unused=True, **more))
             if outs and of
             else []
         )
 
     def tracked(self, given: Any) -> list[Any]:
         """Tensors that require grad."""
-        return [x for x in tree_leaves(given) if isinstance(x, self.p.Tensor) and x.requires_grad]
+        return [x for x in tree_leaves(given) if isinstance(x, self.torch.Tensor) and x.requires_grad]
 
     def whole(self, module: Any, given: Any) -> Any:
         """Result and gradients."""
@@ -144,10 +144,10 @@ def strided(t: Trial) -> Any:
 
 @way
 def channels_last(t: Trial) -> Any:
-    most = max((x.ndim for x in tree_leaves(t.inputs()) if isinstance(x, t.p.Tensor)), default=0)
+    most = max((x.ndim for x in tree_leaves(t.inputs()) if isinstance(x, t.torch.Tensor)), default=0)
     if most not in (4, 5):
         return None
-    form = t.p.channels_last if most == 4 else t.p.channels_last_3d
+    form = t.torch.channels_last if most == 4 else t.torch.channels_last_3d
 
     def turned(x: Any) -> Any:
         same = x.detach().contiguous(memory_format=form) if x.ndim == most else x.detach()
@@ -171,7 +171,7 @@ def meta(t: Trial) -> Any:
 
 @way
 def built_on_meta(t: Trial) -> Any:
-    with t.p.device("meta"):
+    with t.torch.device("meta"):
         m = t.module()
     state = m.state_dict()
     m.to_empty(device="cpu").load_state_dict(t.module().state_dict())
@@ -183,7 +183,7 @@ def copies(t: Trial) -> Any:
     m, given = t.module(), t.inputs()
     t.call(m, given)
     again = {"pickle": pickle.loads(pickle.dumps(m)), "deepcopy": copy.deepcopy(m), "copy": copy.copy(m)}
-    if t.p.nn.parameter.UninitializedParameter not in map(type, t.module().parameters()):
+    if t.torch.nn.parameter.UninitializedParameter not in map(type, t.module().parameters()):
         again["state"] = t.module(seed=5)
         keys = again["state"].load_state_dict(m.state_dict())
         again["assigned"] = t.module(seed=6)
@@ -196,14 +196,14 @@ def copies(t: Trial) -> Any:
 def functional(t: Trial) -> Any:
     m, given = t.module(), t.inputs()
     state = {k: (v * 0.5 if v.is_floating_point() else v) for k, v in m.state_dict().items()}
-    return {"result": t.p.func.functional_call(m, state, *given), "state": m.state_dict()}
+    return {"result": t.torch.func.functional_call(m, state, *given), "state": m.state_dict()}
 
 
 def over_tensors(t: Trial, m: Any, given: Any) -> tuple[Any, list[Any]]:
     """A function of the tensors of floats among the inputs, and these tensors."""
     t.call(m, given)  # lazy modules begin here: PyTorch's crash in a transform
     leaves, spec = tree_flatten(given)
-    at = [n for n, x in enumerate(leaves) if isinstance(x, t.p.Tensor) and x.is_floating_point()]
+    at = [n for n, x in enumerate(leaves) if isinstance(x, t.torch.Tensor) and x.is_floating_point()]
 
     def one(*tensors: Any) -> Any:
         mixed = [tensors[at.index(n)] if n in at else x for n, x in enumerate(leaves)]
@@ -216,18 +216,18 @@ def over_tensors(t: Trial, m: Any, given: Any) -> tuple[Any, list[Any]]:
 @way
 def vmap(t: Trial) -> Any:
     one, tensors = over_tensors(t, t.module().eval(), t.inputs())
-    return t.p.func.vmap(one, randomness="same")(*[t.p.stack([x, x * 0.5]) for x in tensors])
+    return t.torch.func.vmap(one, randomness="same")(*[t.torch.stack([x, x * 0.5]) for x in tensors])
 
 
 @way
 def jvp(t: Trial) -> Any:
     one, tensors = over_tensors(t, t.module().eval(), t.inputs())
-    return t.p.func.jvp(one, tuple(tensors), tuple(map(t.p.ones_like, tensors)))
+    return t.torch.func.jvp(one, tuple(tensors), tuple(map(t.torch.ones_like, tensors)))
 
 
 @way
 def empty(t: Trial) -> Any:
-    first = next((x for x in tree_leaves(t.inputs()) if isinstance(x, t.p.Tensor)), None)
+    first = next((x for x in tree_leaves(t.inputs()) if isinstance(x, t.torch.Tensor)), None)
 
     def none(x: Any) -> Any:
         same = first is not None and x.ndim and x.shape[0] == first.shape[0]
@@ -257,13 +257,13 @@ def trying(t: Trial, change: Callable[[Any], Any], convert: Callable[[Any], Any]
     def changed(x: Any) -> Any:
         return change(x.detach()).requires_grad_(x.requires_grad)
 
-    return run(t.p, lambda package: t.whole(convert(t.module()), t.inputs(changed)))[0]
+    return run(t.torch, lambda package: t.whole(convert(t.module()), t.inputs(changed)))[0]
 
 
 @way
 def other_dtypes(t: Trial) -> Any:
     return {
-        name: trying(t, lambda x: x.to(getattr(t.p, name)) if x.is_floating_point() else x)
+        name: trying(t, lambda x: x.to(getattr(t.torch, name)) if x.is_floating_point() else x)
         for name in ("bool", "uint8", "int64", "float16", "bfloat16", "float64", "complex64")
     }
 
@@ -273,7 +273,7 @@ def cast(t: Trial) -> Any:
     def to(dtype: Any) -> Any:
         return trying(t, lambda x: x.to(dtype) if x.is_floating_point() else x, lambda m: m.to(dtype))
 
-    return {name: to(getattr(t.p, name)) for name in ("float16", "bfloat16", "complex64")}
+    return {name: to(getattr(t.torch, name)) for name in ("float16", "bfloat16", "complex64")}
 
 
 @way
@@ -292,9 +292,9 @@ def other_shapes(t: Trial) -> Any:
 @way
 def autocast(t: Trial) -> Any:
     m, given = t.module(), t.inputs()
-    with t.p.autocast("cpu", dtype=t.p.bfloat16):
+    with t.torch.autocast("cpu", dtype=t.torch.bfloat16):
         found = t.call(m, given)
-    low = t.p.bfloat16  # in which most was computed, whatever the dtype is in the end
+    low = t.torch.bfloat16  # in which most was computed, whatever the dtype is in the end
     return {"result": found, "grads": t.each([t.grads(m, given, found)], lambda x: x.to(low))}
 
 
@@ -312,11 +312,11 @@ def hooks(t: Trial) -> Any:
 @way
 def inference(t: Trial) -> Any:
     m = t.module()
-    with t.p.inference_mode():
+    with t.torch.inference_mode():
         found = t.call(m, t.inputs())
-    with t.p.no_grad():
+    with t.torch.no_grad():
         return {
-            "inference": [x.is_inference() for x in tree_leaves(found) if isinstance(x, t.p.Tensor)],
+            "inference": [x.is_inference() for x in tree_leaves(found) if isinstance(x, t.torch.Tensor)],
             "result": found,
             "no_grad": t.call(m, t.inputs()),
         }
@@ -325,14 +325,14 @@ def inference(t: Trial) -> Any:
 @way
 def compiled(t: Trial) -> Any:
     m, given = t.module(), t.inputs()
-    return t.whole(m if t.p is torch else t.p.compile(m), given)
+    return t.whole(m if t.torch is torch else t.torch.compile(m), given)
 
 
 @way
 def scripted(t: Trial) -> Any:
     m = t.module()
     t.call(m, t.inputs())
-    return t.call(t.p.jit.script(m), t.inputs())
+    return t.call(t.torch.jit.script(m), t.inputs())
 
 
 # Where PyTorch refuses what it has not got, Rushlight may have it.

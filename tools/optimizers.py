@@ -51,7 +51,7 @@ class Trial:
     """An optimizer with options, parameters and gradients, on one side."""
 
     def __init__(self, package: ModuleType, info: Any, file: bytes) -> None:
-        self.p, self.info, self.file = package, info, file
+        self.torch, self.info, self.file = package, info, file
         self.kind = getattr(package.optim, info.name)
         self.options, self.params, self.gradients = opened(package, file)
         if self.options.get("differentiable"):
@@ -73,7 +73,7 @@ class Trial:
             p.grad = found if found is None else found.detach().clone()
 
         def closure() -> Any:
-            with self.p.enable_grad():
+            with self.torch.enable_grad():
                 loss = sum(
                     ((p - n) * (p - n).conj()).real.square().sum() * i for i, p in enumerate(self.params, 1)
                 )
@@ -102,14 +102,14 @@ def steps(t: Trial) -> Any:
 @way
 def missing(t: Trial) -> Any:
     """Gradients of None, of zeros, and parameters that have none from the beginning."""
-    t.params.append(t.p.zeros(3, 3, requires_grad=True))
-    t.params.insert(0, t.p.ones(0, 3, requires_grad=True))
+    t.params.append(t.torch.zeros(3, 3, requires_grad=True))
+    t.params.insert(0, t.torch.ones(0, 3, requires_grad=True))
     for each in t.gradients:
-        each.append(None), each.insert(0, t.p.zeros(0, 3))
+        each.append(None), each.insert(0, t.torch.zeros(0, 3))
     o = t.made()
     return {
         **t.steps(o, give=lambda g, i: None if i == 2 else g),
-        "zeros": t.steps(o, give=lambda g, i: g if g is None else t.p.zeros_like(g)),
+        "zeros": t.steps(o, give=lambda g, i: g if g is None else t.torch.zeros_like(g)),
     }
 
 
@@ -127,7 +127,7 @@ def sparse(t: Trial) -> Any:
 
 @way
 def tensor_rate(t: Trial) -> Any:
-    rate = t.p.tensor(0.01)
+    rate = t.torch.tensor(0.01)
     found = t.steps(t.made(lr=rate))
     return {"rate": rate, **found}
 
@@ -158,7 +158,7 @@ def resumed(t: Trial) -> Any:
     first = t.made()
     t.steps(first, range(3))
     file = io.BytesIO()
-    t.p.save(first.state_dict(), file)
+    t.torch.save(first.state_dict(), file)
     older = copy.deepcopy(first.state_dict())
     for group in older["param_groups"]:
         for name in t.info.not_og_supported_flags:
@@ -168,7 +168,7 @@ def resumed(t: Trial) -> Any:
             state["step"] = float(state["step"])
     values = [p.detach().clone() for p in t.params]
     found = {}
-    states = {"plain": first.state_dict(), "file": opened(t.p, file.getvalue()), "older": older}
+    states = {"plain": first.state_dict(), "file": opened(t.torch, file.getvalue()), "older": older}
     for name, state in states.items():
         t.params = [v.clone().requires_grad_() for v in values]
         o = t.kind(t.params, lr=0.5)
@@ -225,19 +225,19 @@ def learned(t: Trial) -> Any:
             p.grad = g.requires_grad_()
         o.step()
     loss = sum((p * p.conj()).real.sum() for p in t.params)
-    return t.p.autograd.grad(loss, [*start, *t.gradients[0]], allow_unused=True)
+    return t.torch.autograd.grad(loss, [*start, *t.gradients[0]], allow_unused=True)
 
 
 @way
 def bad_options(t: Trial) -> Any:
     bad: dict[str, list[Any]] = {
-        "lr": [-1.0, "x", t.p.ones(2)],
+        "lr": [-1.0, "x", t.torch.ones(2)],
         "betas": [(1.0, 0.9), (0.9, -1), 0.9, (0.9,)],
     }
     found = {}
     for name in inspect.signature(t.kind).parameters:
         for value in bad.get(name, [-1, -1.0, True, "x", None]) if name != "params" else []:
-            found[f"{name}={value}"] = run(t.p, lambda _: repr(t.made(**{name: value})))[0]
+            found[f"{name}={value}"] = run(t.torch, lambda _: repr(t.made(**{name: value})))[0]
     return found
 
 
@@ -261,7 +261,8 @@ def bad_states(t: Trial) -> Any:
         },
     }
     return {
-        name: run(t.p, lambda _: [o.load_state_dict(given), o.state_dict()])[0] for name, given in bad.items()
+        name: run(t.torch, lambda _: [o.load_state_dict(given), o.state_dict()])[0]
+        for name, given in bad.items()
     }
 
 
@@ -269,7 +270,7 @@ def scheduled(t: Trial, makers: list[Any]) -> Any:
     """Rates and parameters with some of the database's schedulers."""
 
     def rebound(f: Any) -> Any:
-        names = t.p.optim.lr_scheduler
+        names = t.torch.optim.lr_scheduler
         return types.FunctionType(f.__code__, {n: getattr(names, n, None) for n in f.__code__.co_names})
 
     o = t.made()

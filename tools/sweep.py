@@ -74,11 +74,11 @@ class Sweep:
     """One way to call samples, on both sides."""
 
     def __init__(self, h: Any, samples: int) -> None:
-        self.h, self.samples, self.mine = h, samples, h.Backend(rushlight)
+        self.harness, self.samples, self.mine = h, samples, h.Backend(rushlight)
 
     def call(self, backend: Any, target: Any) -> Callable[..., Any]:
         """The operator of one side."""
-        return backend.rebind(target.source or self.h.resolve(backend.package, target.path))
+        return backend.rebind(target.source or self.harness.resolve(backend.package, target.path))
 
     def drawn(self, op: Any, of: torch.dtype, grad: bool = False) -> list[Any]:
         """Samples of the operator."""
@@ -95,7 +95,7 @@ class Sweep:
     def both(self, target: Any, use: Callable[..., Any], sample: Any) -> tuple[Any, Any]:
         """What `use` (package, function, input, args, kwargs) gives on both sides, exceptions too."""
         found = []
-        for backend in (self.h.REFERENCE, self.mine):
+        for backend in (self.harness.REFERENCE, self.mine):
             parts = backend.adopt((sample.input, sample.args, sample.kwargs))
             try:
                 torch.manual_seed(0), rushlight.manual_seed(0)
@@ -165,7 +165,7 @@ class Sweep:
             if isinstance(theirs, Exception):
                 continue  # PyTorch refuses more than it need
             if text := differ(
-                theirs, mine, values=op.name not in self.h.UNINITIALISED, phases=op.name in PHASES
+                theirs, mine, values=op.name not in self.harness.UNINITIALISED, phases=op.name in PHASES
             ):
                 yield "vmap", f"[{n}] {text}"
 
@@ -189,7 +189,7 @@ class Sweep:
 
     def onnx(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """torch.onnx.export by Rushlight, run by onnxruntime, beside PyTorch's eager results."""
-        exact = op.name not in self.h.UNINITIALISED and not DRAWS.search(op.name)
+        exact = op.name not in self.harness.UNINITIALISED and not DRAWS.search(op.name)
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
             theirs, _ = self.both(target, lambda _, f, x, a, k: f(x, *a, **k), sample)
             if isinstance(theirs, Exception) or not exact:
@@ -219,7 +219,7 @@ class Sweep:
             theirs, mine = self.both(target, use, sample)
             if isinstance(theirs, Exception):
                 continue
-            exact = op.name not in self.h.UNINITIALISED
+            exact = op.name not in self.harness.UNINITIALISED
             if text := differ(theirs, mine, values=exact, phases=op.name in PHASES):
                 yield way, f"[{n}] {text}"
 
@@ -241,7 +241,7 @@ class Sweep:
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64), grad=grad)):
             theirs, mine = self.both(target, use, sample)
             if text := differ(
-                theirs, mine, values=op.name not in self.h.UNINITIALISED, phases=op.name in PHASES
+                theirs, mine, values=op.name not in self.harness.UNINITIALISED, phases=op.name in PHASES
             ):
                 yield "deterministic", f"[{n}] {text}"
 
@@ -314,7 +314,7 @@ class Sweep:
             theirs, mine = self.both(target, use, sample)
             if isinstance(theirs, Exception):
                 continue
-            exact = op.name not in self.h.UNINITIALISED and not DRAWS.search(op.name)
+            exact = op.name not in self.harness.UNINITIALISED and not DRAWS.search(op.name)
             here = None if isinstance(mine, Exception) or not exact else self.here(target, use, sample)
             text = differ(theirs, mine, phases=op.name in PHASES) if here is None else apart(here, mine)
             if text:
@@ -332,7 +332,7 @@ class Sweep:
     ) -> Iterator[tuple[str, str]]:
         """The operator on what `changed` makes of each sample: (which change, the sample)."""
         dtype = self.first(op, torch.float32, torch.int64, torch.bool)
-        exact = values and op.name not in self.h.UNINITIALISED
+        exact = values and op.name not in self.harness.UNINITIALISED
         for n, sample in enumerate(self.drawn(op, dtype)):
             for which, other in changed(sample):
                 try:
@@ -476,7 +476,7 @@ class Sweep:
                     theirs,
                     mine,
                     strides=True,
-                    values=op.name not in self.h.UNINITIALISED,
+                    values=op.name not in self.harness.UNINITIALISED,
                     phases=op.name in PHASES,
                 ):
                     yield how, f"[{n}] {text}"

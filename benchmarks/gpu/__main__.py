@@ -39,12 +39,12 @@ SECTIONS = (
     Section("bandwidth", 35, True),
     Section("products", 30, True),
     Section("steps", 45, True),
-    Section("compiled", 45, True),
+    Section("compiled", 70, True),
     Section("attention", 20, True),
     Section("copies", 15, True),
     Section("memory", 25, True),
     Section("errors", 15, False),
-    Section("cases", 110, False),
+    Section("cases", 100, False),
 )
 # Of a section's run: how many times it is begun again after the device's context was lost.
 AGAIN = 12

@@ -32,8 +32,9 @@ def run(bench: Any, first: int) -> int:
         except torch.AcceleratorError:
             bench.line(name, "error", error=traceback.format_exc(limit=-3))
             return 1  # nothing works in this process from now on
-        except Exception:
-            kind, told = "error", traceback.format_exc(limit=-3)
+        except Exception as error:
+            missing = "is not installed" in str(error)
+            kind, told = ("refused" if missing else "error"), traceback.format_exc(limit=-3)
         bench.line(name, kind, **({"error": told} if told else {}))
     return 0
 

@@ -49,6 +49,41 @@ class GPT(base):
         return F.cross_entropy(logits.view(-1, self.vocabulary), targets.view(-1))
 
 
+class Bottleneck(base):
+    """Three convolutions beside a path that skips them (arXiv:1512.03385)."""
+
+    def __init__(self, before: int, width: int, stride: int) -> None:
+        super().__init__()
+        after = 4 * width
+        self.one, self.two = (
+            nn.Conv2d(before, width, 1, bias=False),
+            nn.Conv2d(width, width, 3, stride, 1, bias=False),
+        )
+        self.three = nn.Conv2d(width, after, 1, bias=False)
+        self.norms = nn.ModuleList([nn.BatchNorm2d(n) for n in (width, width, after)])
+        self.skip = nn.Sequential()
+        if stride > 1 or before != after:
+            self.skip = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+
+    def forward(self, x: Any) -> Any:
+        """(n, before, h, w) to (n, 4 * width, h / stride, w / stride)."""
+        found = F.relu(self.norms[0](self.one(x)))
+        found = F.relu(self.norms[1](self.two(found)))
+        return F.relu(self.norms[2](self.three(found)) + self.skip(x))
+
+
+def resnet(width: int, depths: tuple[int, ...], classes: int) -> Any:
+    """A residual network of bottlenecks; ResNet-50 is (64, (3, 4, 6, 3), 1000)."""
+    layers: list[Any] = [nn.Conv2d(3, width, 7, 2, 3, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+    layers += [nn.MaxPool2d(3, 2, 1)]
+    before = width
+    for stage, depth in enumerate(depths):
+        for k in range(depth):
+            layers.append(Bottleneck(before, width << stage, 2 if stage and not k else 1))
+            before = 4 * width << stage
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes))
+
+
 def cnn(width: int) -> Any:
     """Three convolutions with norms and pools, and a classifier of ten."""
     layers, before = list[Any](), 3

@@ -168,6 +168,12 @@ def attention(b: Any) -> None:
 
         b.attempt(f"forward, {length}", "TFLOP/s", lambda work=work, f=forward: work / b.seconds(f, 5) / 1e12)
         b.attempt(f"both ways, {length}", "ms", lambda f=both: b.seconds(f, 5) * 1e3)
+    q, k, v = (
+        torch.randn(b.size(4, 1), b.size(16, 2), b.size(1024, 16), b.size(64, 8), device="cuda")
+        for _ in "qkv"
+    )
+    plain = F.scaled_dot_product_attention
+    b.attempt("forward, float32", "ms", lambda: b.seconds(lambda: plain(q, k, v, is_causal=True), 5) * 1e3)
 
 
 def _gpt(torch: Any, *sizes: int) -> Any:
@@ -277,6 +283,34 @@ def compiled(b: Any) -> None:
 
         return float(b.seconds(step, 5) * 1e3)
 
+    def trained(model: Any, call: Callable[[Any], Any]) -> float:
+        optimizer, run = torch.optim.AdamW(model.parameters(), 1e-4), torch.compile(call)
+
+        def step() -> None:
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", torch.bfloat16):
+                loss = run(model)
+            loss.backward()
+            optimizer.step()
+
+        return float(b.seconds(step, 5) * 1e3)
+
+    def large() -> float:
+        sizes = (50304, 1024, 768, 12, 12) if not b.fake else small[:5]
+        ids = torch.randint(0, sizes[0], (b.size(8, 2), sizes[1]), device="cuda")
+        return trained(_gpt(torch, *sizes).cuda(), lambda model: model(ids, ids))
+
+    def pictures() -> float:
+        from benchmarks.gpu import models
+
+        classes, size = b.size(1000, 3), b.size(224, 32)
+        model = models.resnet(b.size(64, 2), (3, 4, 6, 3) if not b.fake else (1, 1), classes).cuda()
+        x = torch.randn(b.size(64, 2), 3, size, size, device="cuda")
+        y = torch.randint(0, classes, (len(x),), device="cuda")
+        return trained(model, lambda model: torch.nn.functional.cross_entropy(model(x), y))
+
+    b.attempt("GPT of 124 M, bfloat16", "ms", large)
+    b.attempt("ResNet-50, bfloat16", "ms", pictures)
     for amp, name in ((False, ""), (True, ", autocast")):
         b.attempt(f"char_gpt, the model{name}", "ms", lambda amp=amp: forward(amp))
         if b.library == "rushlight":  # PyTorch compiles no step() of an optimizer that is not capturable so

@@ -32,7 +32,10 @@ class Bench:
 
     def _imitate(self) -> None:
         fake_driver = import_module("tests.cuda.fake_driver")
-        fake_driver.install(fake_driver.FakeDriver(devices=1, memory=4 << 30))
+        driver = fake_driver.FakeDriver(devices=1, memory=4 << 30)
+        fake_driver.install(driver)
+        solver = import_module("rushlight._engine.devices.cuda.driver.solver")
+        solver.Override.library = import_module("tests.cuda.fake_solver").FakeSolver(driver)
         import_module("rushlight._engine.core.settings").settings.cuda = "driver"
 
     def size(self, real: int, fake: int) -> int:

@@ -223,3 +223,8 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 assume_constant_result = allow_in_graph
+
+
+def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
+    """disable(), by the name that PyTorch's own optimizers, and those of others, use."""
+    return disable(fn, recursive)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from typing import Any
 
-from rushlight import Tensor, allclose
+import numpy as np
+
+from rushlight import Tensor, allclose, as_tensor
 from rushlight._dynamo import config
 from rushlight.nn import ParameterList
 
@@ -34,10 +39,24 @@ def same(
             and all(same(ref[key], res[key], tol=tol, equal_nan=equal_nan) for key in ref)
         )
     if isinstance(ref, Tensor):
+        if type(res) in (bool, int, float):
+            res = as_tensor(res).expand_as(ref)
         return isinstance(res, Tensor) and _same_tensors(ref, res, tol, equal_nan)
-    if isinstance(ref, float):
-        return ref == res or abs(ref - res) <= tol * max(abs(ref), 1.0) or (ref != ref and res != res)
+    if isinstance(ref, np.ndarray) or isinstance(res, np.ndarray):
+        return same(*map(_tensor_of, (ref, res)), tol=tol, equal_nan=equal_nan)
+    if is_dataclass(ref):
+        names = [field.name for field in fields(ref)]
+        return type(ref) is type(res) and all(
+            same(getattr(ref, name), getattr(res, name), tol=tol, equal_nan=equal_nan) for name in names
+        )
+    if isinstance(ref, (float, np.floating)):
+        return ref == res or abs(ref - res) <= tol * max(float(abs(ref)), 1.0) or (ref != ref and res != res)
     return type(ref) is type(res) and bool(ref == res)
+
+
+def _tensor_of(value: Any) -> Any:
+    """A NumPy array, or what one is made of, as a tensor; another value as it is."""
+    return as_tensor(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _same_tensors(ref: Tensor, res: Tensor, tol: float, equal_nan: bool) -> bool:
@@ -57,8 +76,8 @@ def clone_input(x: Tensor, *, dtype: Any = None) -> Tensor:
 
 
 def clone_inputs(example_inputs: dict[str, Any] | Iterable[Any]) -> Any:
-    """Copies of the tensors among a call's inputs, by name or in a list; other values as they are."""
-    if isinstance(example_inputs, dict):
+    """Copies of the tensors among a call's inputs, in a list, or in a dict under their names."""
+    if type(example_inputs) is dict:
         return {name: _cloned(value) for name, value in example_inputs.items()}
     return [_cloned(value) for value in example_inputs]
 
@@ -67,6 +86,16 @@ def _cloned(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(clone_inputs(value))
     return clone_input(value) if isinstance(value, Tensor) else value
+
+
+@contextmanager
+def disable_cache_limit() -> Iterator[None]:
+    """A context in which torch._dynamo.config.recompile_limit is as large as can be, as PyTorch's says."""
+    before, config.recompile_limit = config.recompile_limit, sys.maxsize
+    try:
+        yield
+    finally:
+        config.recompile_limit = before
 
 
 def is_parameter_freezing() -> bool:

@@ -77,6 +77,35 @@ def _left(values: Any, create_graph: bool, single: bool) -> Any:
     return found[0] if single else found
 
 
+# --- PyTorch's inner names, which packages that extend these functions import ----------------------
+
+
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, Tensors]:
+    """(whether a tuple was given, it or the one tensor as a tuple); TypeError for what holds no tensors."""
+    if arg_name is None and fn_name is None:
+        return isinstance(inp, tuple), inp if isinstance(inp, tuple) else (inp,)
+    return isinstance(inp, tuple), _tuple(inp, str(arg_name), str(fn_name))
+
+
+def _grad_preprocess(inputs: Any, create_graph: bool, need_graph: bool) -> Tensors:
+    """Tensors as inputs of a graph of their own, or as views of the caller's."""
+    return _entered(inputs, create_graph, need_graph)
+
+
+def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
+    """Results (also tuples of tuples) for the caller: outside the graph, unless that is wanted."""
+    return _left(inputs, create_graph, False)
+
+
+def _tuple_postprocess(res: Any, to_unpack: Any) -> Any:
+    """The one element of a tuple where `to_unpack` is False; two flags: of it, and of its elements."""
+    if isinstance(to_unpack, tuple):
+        outer, inner = to_unpack
+        res = res if inner else tuple(found[0] for found in res)
+        return res if outer else res[0]
+    return res if to_unpack else res[0]
+
+
 def _check_tracked(values: Sequence[Any], what: str, strict: bool) -> None:
     for i, t in enumerate(values) if strict else ():
         if t is None:

@@ -26,6 +26,7 @@ from rushlight.jit.program.ir import Function, walk
 from rushlight.jit.program.schema import REQUIRED, spell
 from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
 from rushlight.jit.reader import Archive
+from rushlight.jit.upgraders import since
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -60,7 +61,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         for extra, content in (_extra_files or {}).items():
             writer.write(f"extra/{extra}", content.encode() if isinstance(content, str) else content)
         writer.write("byteorder", sys.byteorder.encode())
-        writer.finish(".data/version", b"10\n")  # where div is true division, gelu has its `approximate`
+        writer.finish(".data/version", f"{code.version}\n".encode())
 
 
 def _module_of(function: Function) -> Any:
@@ -93,6 +94,7 @@ class _Code:
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
         self.constants: list[Any] = []
+        self.version = 3  # of the ops: the newest that one of them came to mean what it means now
         self._done: set[str] = set()
 
     def add(self, qualname: str, text: str) -> None:
@@ -126,6 +128,7 @@ class _Code:
         """What a program mentions."""
         self.signature(function)
         for node in walk(function.block):
+            self.version = max(self.version, since(node.kind))
             if node.kind == "prim::With":
                 raise RuntimeError(
                     f"Could not export '{function.name}': it has a `with`, which files cannot hold here; "

@@ -43,6 +43,10 @@ class UnsupportedNodeError(NotSupportedError):
         super().__init__(source, node, reason or f"{name} aren't supported")
 
 
+class NoForm(RuntimeError):
+    """An op takes no such arguments in TorchScript."""
+
+
 class Error(Exception):
     """What a TorchScript program raises."""
 

@@ -102,5 +102,11 @@ _SINCE: dict[str, tuple[int, type[_Older]]] = {
 
 def older(name: str, version: int) -> _Older | None:
     """What stands for torch.`name` in a file of a version; None where the op means what it means now."""
-    since, form = _SINCE.get(name, (0, _Older))
-    return form(f"aten::{name}") if version < since else None
+    first, form = _SINCE.get(name, (0, _Older))
+    return form(f"aten::{name}") if version < first else None
+
+
+def since(kind: str) -> int:
+    """The first version of files in which an op means what it means now."""
+    name = kind.removeprefix("aten::")
+    return 10 if name == "gelu" else _SINCE[name][0] if name in _SINCE else 0  # gelu got its `approximate`

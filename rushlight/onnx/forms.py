@@ -121,6 +121,10 @@ class Forms:
 
     def src_or(self, src: Any, value: Any, index: Ref) -> Ref:
         """What scatter() writes."""
+        if src is not None and list(src.shape) != list(index.shape):  # of which the rest is not read
+            ends, dims = known(index.shape), len(index.shape)
+            starts = self.onnx.shape([0] * dims)
+            src = self.onnx.Slice(src, starts, self.onnx.shape(ends), self.onnx.shape([*range(dims)]))
         if src is not None:
             return self.as_out(src)
         return self.onnx.Expand(self.as_out(value), self.onnx.Shape(index, to_dtype=dt.int64))
@@ -318,8 +322,8 @@ class Forms:
             v, self.onnx.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how
         )
 
-    def resized(self, v: Ref, mode: str, align: Any) -> Ref:
-        """Up- and downsampling."""
+    def resized(self, v: Ref, mode: str, align: Any, scales: Any = None) -> Ref:
+        """Up- and downsampling; `scales`, where places are told by these and not by the sizes."""
         how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
         where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
         by_mode: dict[str, dict[str, Any]] = {
@@ -327,6 +331,9 @@ class Forms:
             "cubic": {"cubic_coeff_a": -0.75},
         }
         more = by_mode.get(how, {})
+        if scales:
+            factors = self.onnx.constant(np.array([1, 1, *scales], np.float32))
+            return self.onnx.Resize(v, None, factors, mode=how, coordinate_transformation_mode=where, **more)
         return self.onnx.Resize(
             v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where, **more
         )

@@ -7,6 +7,7 @@ several forms share (forms.py). A form gives the op's result, or a list of resul
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rushlight.onnx.builder import Ref
@@ -193,15 +194,19 @@ def avg_pool(
     padding: Any,
     ceil_mode: bool,
     count_include_pad: bool,
+    divisor_override: Any,
 ) -> Ref:
-    return form.onnx.AveragePool(
+    if divisor_override and ceil_mode:
+        form.refuse()  # windows that end outside have a divisor of their own there
+    found = form.onnx.AveragePool(
         self,
         kernel_shape=kernel_size,
         strides=stride or kernel_size,
         pads=padding * 2,
         ceil_mode=int(ceil_mode),
-        count_include_pad=int(count_include_pad),
+        count_include_pad=int(count_include_pad or bool(divisor_override)),
     )
+    return form.onnx.Mul(found, math.prod(kernel_size) / divisor_override) if divisor_override else found
 
 
 @form_of("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
@@ -327,8 +332,9 @@ def gather(form: Forms, self: Ref, index: Ref, dim: int) -> Ref:
 
 
 @form_of("scatter")
-def scatter(form: Forms, self: Ref, index: Ref, src: Any, value: Any, dim: int) -> Ref:
-    return form.onnx.ScatterElements(self, index, form.src_or(src, value, index), axis=dim)
+def scatter(form: Forms, self: Ref, index: Ref, src: Any, value: Any, dim: int, reduce: Any) -> Ref:
+    how = {None: "none", "add": "add", "multiply": "mul"}[reduce]
+    return form.onnx.ScatterElements(self, index, form.src_or(src, value, index), axis=dim, reduction=how)
 
 
 @form_of("index")
@@ -600,23 +606,13 @@ def rnn_relu(
 
 
 @form_of("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def upsample_nearest(form: Forms, input: Ref) -> Ref:
-    return form.resized(input, "nearest", False)
+def upsample_nearest(form: Forms, input: Ref, scale_factors: Any) -> Ref:
+    return form.resized(input, "nearest", False, scale_factors)
 
 
-@form_of("upsample_linear1d")
+@form_of("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
 def upsample_linear(form: Forms, input: Ref, align_corners: Any) -> Ref:
     return form.resized(input, "linear", align_corners)
-
-
-@form_of("upsample_bilinear2d")
-def upsample_bilinear2d(form: Forms, input: Ref, align_corners: Any) -> Ref:
-    return form.resized(input, "bilinear", align_corners)
-
-
-@form_of("upsample_trilinear3d")
-def upsample_trilinear3d(form: Forms, input: Ref, align_corners: Any) -> Ref:
-    return form.resized(input, "trilinear", align_corners)
 
 
 @form_of("upsample_bicubic2d")

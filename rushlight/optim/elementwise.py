@@ -294,6 +294,19 @@ class Elementwise(Optimizer):
             plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
         numbers = advance()
         plan.step = before
+
+        def same() -> bool:
+            """Whether the next step is by the kernel that was captured."""
+            if plan.key != self._key(group):
+                return False
+            plan.step += 1
+            try:
+                return self._options(group, plan) == options
+            finally:
+                plan.step -= 1
+
+        if live:
+            backend.capture.same.append(same)
         backend.run_step(plan.kernel, plan.arrays(), numbers, again if self._counted or live else None)
 
     def _key(self, group: dict[str, Any]) -> Any:
@@ -437,12 +450,12 @@ def _group(o: Elementwise, group: dict[str, Any]) -> _Group | None:
 class _Group:
     """A group of an optimizer, and where its kernel finds the next step's numbers."""
 
-    def __init__(self, o: Elementwise, group: dict[str, Any], plan: Plan) -> None:
-        self.o, self.group, self.plan = o, group, plan
+    def __init__(self, optimizer: Elementwise, group: dict[str, Any], plan: Plan) -> None:
+        self.optimizer, self.group, self.plan = optimizer, group, plan
         self.gradients = [*map(_gradient, self.plan.params)]
         self.held = [*map(_memory, self.gradients)]
-        self.options = o._options(group, plan)
-        kernel = updates.kernel(o._formula, plan.names, self.options, plan.fused)
+        self.options = optimizer._options(group, plan)
+        kernel = updates.kernel(optimizer._formula, plan.names, self.options, plan.fused)
         self.names = kernel.scalars
         self.scalars: Any = np.zeros(len(self.names) + 1)
         self.count = np.zeros((), np.float32)
@@ -456,18 +469,18 @@ class _Group:
 
     def holds(self) -> bool:
         """Whether the next step is about the same objects, by the same formula."""
-        o, group, plan = self.o, self.group, self.plan
-        if o._key(group) != plan.key or not (
+        optimizer, group, plan = self.optimizer, self.group, self.plan
+        if optimizer._key(group) != plan.key or not (
             len(group["params"]) == len(plan.params)
             and all(map(is_, group["params"], plan.params))
             and all(map(is_, map(_gradient, plan.params), self.gradients))
             and all(map(is_, map(_memory, self.gradients), self.held))
-            and plan.fits(o.state)
+            and plan.fits(optimizer.state)
         ):
             return False
         before = plan.step
         plan.step = (int(plan.counters[0]) if plan.counters else before) + 1
-        same: bool = o._options(group, plan) == self.options
+        same: bool = optimizer._options(group, plan) == self.options
         plan.step -= 1
         return same
 
@@ -475,7 +488,8 @@ class _Group:
         """The step."""
         plan = self.plan
         plan.step += 1
-        self.pack(self.scalars, 0, *self.o._numbers(self.group, number(self.group["lr"]), plan, self.names))
+        lr = number(self.group["lr"])
+        self.pack(self.scalars, 0, *self.optimizer._numbers(self.group, lr, plan, self.names))
         self.count[()] = plan.step
         self.native()  # type: ignore[misc]
         for s in plan.storages:

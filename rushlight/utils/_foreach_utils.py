@@ -12,6 +12,9 @@ import rushlight as torch
 _Groups = dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]
 
 
+_foreach_supported_types: list[type] = [torch.Tensor, torch.nn.Parameter]
+
+
 def _get_foreach_kernels_supported_devices() -> list[str]:
     """The devices whose `_foreach_` functions are one kernel, in PyTorch."""
     return ["cuda", "xpu", "mtia"]

@@ -429,7 +429,9 @@ class FakeBlas:
         return 0 if ctypes.sizeof(value._obj) == size else 7
 
     cublasLtMatmulDescSetAttribute = cublasLtMatrixLayoutSetAttribute = _set
-    cublasLtMatmulPreferenceSetAttribute = _set
+
+    def cublasLtMatmulPreferenceSetAttribute(self, handle: int, attribute: int, value: Any, size: int) -> int:
+        return self._set(handle, attribute, value, size) if attribute in (0, 1, 2, 5, 6, 7, 8) else 7
 
     def cublasLtMatmulPreferenceDestroy(self, handle: int) -> int:
         return 0 if self.things.pop(handle, None) is not None else 7

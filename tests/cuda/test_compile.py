@@ -243,3 +243,100 @@ def test_fullgraph_says_why() -> None:
     f = torch.compile(lambda t: t * 2 if t.sum() > 0 else t, fullgraph=True)
     with pytest.raises(RuntimeError, match="cannot be compiled whole"):
         f(torch.ones(3, device="cuda"))
+
+
+def _launched(fake: FakeDriver, compiled: Any, *args: Any) -> int:
+    """How many kernels the last of four calls is made of."""
+    for _ in range(3):
+        compiled(*args)
+    before = len(fake.launched)
+    compiled(*args)
+    return len(fake.launched) - before
+
+
+CHAINS: dict[str, Any] = {
+    "a chain": lambda x, y: ((x * y + 1).sigmoid() - y).exp(),
+    "of two results": lambda x, y: (lambda z: (z * 2, z.tanh()))(x + y),
+    "in place": lambda x, y: (x + 1).mul_(y).add_(x).relu_(),
+    "of half precision": lambda x, y: ((x.half() + y.half()) * 3).float() + 1,
+    "of another dtype": lambda x, y: torch.where(x > y, x, y) * (x > 0),
+    "with broadcast operands": lambda x, y: (x + y[0]) * y[:, :1] - x.mean(),
+    "with a copy": lambda x, y: (x.t().contiguous() + 1) * 2,
+    "read again after it was written": lambda x, y: (lambda z: (z.t() + z.add_(1)[0], z))((x * y)[:, :5] + 0),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_pointwise_chains_are_fused(name: str, fake: FakeDriver | None) -> None:
+    function = CHAINS[name]
+    compiled = torch.compile(function)
+    for _ in range(5):
+        x, y = torch.randn(5, 6), torch.randn(5, 6)
+        want, found = function(x, y), compiled(x.cuda(), y.cuda())
+        for a, b in zip(*[t if isinstance(t, tuple) else (t,) for t in (want, found)], strict=True):
+            torch.testing.assert_close(b.cpu(), a, rtol=1e-5, atol=1e-5)
+    assert state(compiled) == (True, "")
+    if fake is not None and name in ("a chain", "of two results", "in place", "of half precision"):
+        assert _launched(fake, compiled, x.cuda(), y.cuda()) == 1
+
+
+def test_a_step_has_few_kernels(fake: FakeDriver | None) -> None:
+    if fake is None:
+        return
+    model = GPT().cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
+    ids = torch.randint(0, 11, (2, 6), device="cuda")
+
+    def step(ids: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad()
+        loss: torch.Tensor = model(ids)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step(ids)
+    before = len(fake.launched)
+    step(ids)
+    eager = len(fake.launched) - before
+    assert _launched(fake, torch.compile(step), ids) < 0.75 * eager
+
+
+CHANGES: dict[str, Any] = {
+    "weight decay": (torch.optim.AdamW, {"weight_decay": 0.1}, {"weight_decay": 0.3}),
+    "weight decay that begins": (torch.optim.Adam, {"weight_decay": 0.0}, {"weight_decay": 0.3}),
+    "betas": (torch.optim.AdamW, {}, {"betas": (0.5, 0.6)}),
+    "momentum": (torch.optim.SGD, {"momentum": 0.9}, {"momentum": 0.2}),
+    "nesterov": (torch.optim.SGD, {"momentum": 0.9}, {"nesterov": True}),
+    "maximize": (torch.optim.AdamW, {}, {"maximize": True}),
+    "alpha": (torch.optim.RMSprop, {}, {"alpha": 0.5, "eps": 1e-2}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_options_are_read_at_each_launch(name: str) -> None:
+    cls, options, change = CHANGES[name]
+
+    def step_of(model: Any) -> Any:
+        optimizer = cls(model.parameters(), 1e-2, **options)
+
+        def step(x: torch.Tensor) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss: torch.Tensor = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step, optimizer
+
+    here = nn.Linear(4, 3)
+    there = copy.deepcopy(here).cuda()
+    (eager, mine), (step, theirs) = step_of(here), step_of(there)
+    compiled = torch.compile(step)
+    for k in range(12):
+        if k == 6:
+            for optimizer in (mine, theirs):
+                optimizer.param_groups[0].update(change)
+        x = torch.randn(5, 4)
+        torch.testing.assert_close(compiled(x.cuda()).cpu(), eager(x), rtol=1e-5, atol=1e-5)
+        for p, q in zip(here.parameters(), there.parameters(), strict=True):
+            torch.testing.assert_close(q.cpu(), p, rtol=1e-5, atol=1e-5)

@@ -232,7 +232,7 @@ def test_a_kernel_that_the_driver_refuses(fake: FakeDriver, tmp_path: Any) -> No
 def test_what_no_kernel_serves_is_refused_by_name() -> None:
     x = torch.randn(4, 4).cuda()
     with pytest.raises(NotImplementedError, match=r"Could not run '.*' on cuda:0.*no kernel for it yet"):
-        torch.linalg.svd(x)
+        torch.linalg.eigvals(x)
 
 
 # --- no driver, and wrong ones ---------------------------------------------------------------------
@@ -469,3 +469,70 @@ def test_another_librarys_stream(fake: FakeDriver) -> None:
     with torch.cuda.stream(torch.cuda.ExternalStream(own.cuda_stream)) as _:
         assert torch.cuda.current_stream().cuda_stream == own.cuda_stream
         assert torch.ones(3, device="cuda").exp().sum().item() > 8
+
+
+# Calls that are made often: the fifth is a generated function (devices/cuda/driver/quick.py).
+OFTEN: dict[str, Any] = {
+    "add": lambda x, y: x + y,
+    "a number": lambda x, y: x * 2.5 - 1,
+    "gelu": lambda x, y: F.gelu(x),
+    "in place": lambda x, y: x.clone().add_(y).mul_(0.5),
+    "matmul": lambda x, y: x @ y.t(),
+    "linear": lambda x, y: F.linear(x, y, y[:, 0].clone()),
+    "sum": lambda x, y: x.sum(1) + y.mean(),
+    "softmax": lambda x, y: x.softmax(1),
+    "layer_norm": lambda x, y: F.layer_norm(x, (6,), y[0].clone(), y[1].clone()),
+    "embedding": lambda x, y: F.embedding(torch.arange(3, device=x.device), x),
+    "cat": lambda x, y: torch.cat((x, y), 1),
+    "views": lambda x, y: x.view(2, 15).t()[1:].unsqueeze(0) + y.transpose(0, 1).reshape(1, 30)[:, :2],
+    "made": lambda x, y: torch.full((3,), 2.0, device=x.device) + torch.zeros_like(x[0, :3]),
+}
+
+
+@pytest.mark.parametrize("name", OFTEN)
+def test_the_fifth_call_gives_what_the_first_gave(name: str) -> None:
+    function = OFTEN[name]
+    for _ in range(5):
+        x, y = torch.randn(5, 6), torch.randn(5, 6)
+        a, b = x.cuda(), y.cuda()
+        torch.testing.assert_close(function(a, b).cpu(), function(x, y), rtol=1e-5, atol=1e-5)
+    a, b = x.cuda(), y.cuda()
+    torch.testing.assert_close(function(a, a).cpu(), function(x, x), rtol=1e-5, atol=1e-5)  # one memory
+    wide = torch.zeros(31, device="cuda")
+    wide[1:] = a.flatten()
+    odd = wide[1:].view(5, 6)  # at an address that is a multiple of 4 alone
+    torch.testing.assert_close(function(odd, b).cpu(), function(x, y), rtol=1e-5, atol=1e-5)
+
+
+def test_calls_that_are_known_still_look_at_the_device(fake: FakeDriver) -> None:
+    x = torch.randn(4, 4)
+    a, b = x.cuda(), x.to("cuda:1")
+    for _ in range(5):
+        assert (a + a).device.index == 0 and (b + b).device.index == 1 and a.view(16).is_cuda
+    with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cuda:1"):
+        a + b
+    with torch.cuda.device(1):
+        assert torch.empty(3, device="cuda").device.index == 1
+    assert torch.empty(3, device="cuda").device.index == 0
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.testing.assert_close((a + a).cpu(), x + x)
+    fake.planted["cuLaunchKernel"] = [700]
+    with pytest.raises(torch.AcceleratorError, match="illegal memory access"):
+        a + a
+    with pytest.raises(torch.AcceleratorError, match="context of cuda:0 is lost"):
+        a + a
+
+
+def test_options_that_change_a_kind_of_call() -> None:
+    x = torch.randn(3, 3, device="cuda")
+    for allowed in (False, True, False):
+        torch.backends.cuda.matmul.allow_tf32 = allowed
+        for _ in range(5):
+            assert (x @ x.clone()).dtype is torch.float32
+    counts = torch.ones(3, dtype=torch.int64, device="cuda")
+    for of in (torch.float32, torch.float64, torch.float32):
+        torch.set_default_dtype(of)
+        for _ in range(5):
+            assert (counts / 2).dtype is of and torch.zeros(2, device="cuda").dtype is of
+    torch.set_default_dtype(torch.float32)

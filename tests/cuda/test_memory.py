@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import random
+from typing import Any
 
 import pytest
 
 import rushlight as torch
+from rushlight._engine.devices.cuda.allocator import Allocator
 
 MIB = 1 << 20
 
@@ -138,3 +141,39 @@ def test_ten_thousand_requests_leave_the_books_in_order() -> None:
     assert torch.cuda.memory_allocated() == 0
     torch.cuda.empty_cache()
     assert torch.cuda.memory_reserved() == 0
+
+
+class _Stream:
+    """What the allocator asks of a stream."""
+
+    kept, number = False, 0
+
+
+def _allocator() -> Allocator:
+    """An allocator whose driver always has more."""
+    addresses = itertools.count(1 << 30, 1 << 27)
+    return Allocator(1 << 44, lambda size: next(addresses), lambda address, size: None, lambda: None)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_frees_that_wait_change_nothing(seed: int) -> None:
+    """Blocks are given back when somebody asks for memory or figures; places and figures are as if at once."""
+    draw, one, two, stream = random.Random(seed), _allocator(), _allocator(), _Stream()
+    usual = (100, 512, 4096, 70_000, 2 * MIB, 5 * MIB, 12 * MIB)
+    sizes = [draw.choice(usual) for _ in range((2, 4, 30)[seed % 3])]
+    held: list[Any] = []
+
+    def refused(size: int) -> Exception:
+        return MemoryError(size)
+
+    for step in range(1500):
+        size = draw.randrange(1, 3 * MIB) if draw.random() < 0.1 else draw.choice(sizes)
+        pair = one.allocate(size, stream, refused), two.allocate(size, stream, refused)
+        assert pair[0].address == pair[1].address
+        held.append(pair)
+        while held and draw.random() < (0.5 if len(held) < 10 else 0.9):
+            pair = held.pop(draw.randrange(len(held)) if draw.random() < 0.3 else 0)
+            del pair
+            two.figure("segment")  # which frees it at once
+        if step % 97 == 0:
+            assert one.statistics() == two.statistics()

@@ -6,9 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import rushlight as torch
+from benchmarks.gpu.models import GPT
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "goldens"))
@@ -111,3 +116,74 @@ def test_ddp_with_nccl_reaches_the_losses_of_gloo(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr[-3000:]
         printed.append(sorted(line for line in done.stdout.splitlines() if line.startswith("loss")))
     assert printed[0] == printed[1] and len(printed[0]) == 4
+
+
+def _losses(model: Any, x: Any, y: Any, where: str) -> list[float]:
+    """The losses of five steps of a model on a device."""
+    model = model.to(where)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
+    found = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x.to(where)), y.to(where))
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+class Reader(torch.nn.Module):
+    """A classifier of sequences by an LSTM of two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.head = torch.nn.LSTM(6, 12, 2, batch_first=True), torch.nn.Linear(12, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        states: torch.Tensor = self.lstm(x)[0]
+        found: torch.Tensor = self.head(states[:, -1])
+        return found
+
+
+def _pictures() -> Any:
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Conv2d(2, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 4, 3), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["LSTM", "CNN"])
+def test_models_reach_the_cpus_losses(name: str) -> None:
+    make, shape = {"LSTM": (Reader, (4, 7, 6)), "CNN": (_pictures, (4, 2, 10, 10))}[name]
+    x, y, found = torch.randn(*shape), torch.tensor([0, 1, 2, 1]), []
+    for where in ("cpu", "cuda"):
+        torch.manual_seed(1)
+        found.append(_losses(make(), x, y, where))
+    assert found[1] == pytest.approx(found[0], abs=1e-5) and found[0][-1] < found[0][0]
+
+
+@pytest.mark.devices("simulated:4GB")
+def test_the_simulation_is_fast_enough_to_work_with() -> None:
+    """A step of a char_gpt takes at most 15 times the CPU's processor time; the least of a few rounds."""
+    steps, least = [], [float("inf")] * 2
+    for where in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        model = GPT(65, 32, 64, 2, 4).to(where)
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+        ids = (torch.arange(8 * 32).reshape(8, 32) % 65).to(where)
+
+        def step(model: Any = model, optimizer: Any = optimizer, ids: Any = ids) -> float:
+            optimizer.zero_grad()
+            loss = model(ids, ids)
+            loss.backward()
+            optimizer.step()
+            return float(loss.item())
+
+        steps.append(step)
+    for _ in range(6):
+        for k, step in enumerate(steps):
+            began = time.process_time()
+            step()
+            least[k] = min(least[k], time.process_time() - began)
+    assert least[1] < 15 * least[0]

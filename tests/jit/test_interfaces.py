@@ -230,3 +230,35 @@ def test_containers_by_name_and_place() -> None:
         f(torch.ones(2)) for f in (module, torch.jit.script(module))
     )
     assert torch.equal(a, b) and names == scripted_names and count == scripted_count == 2
+
+
+def test_functions_with_indices_and_packed_sequences() -> None:
+    def pools(x: Tensor):  # type: ignore[no-untyped-def]
+        y, places = nn.functional.max_pool2d(x, 2, return_indices=True)
+        z, _ = nn.functional.adaptive_max_pool2d(x, (2, 2), return_indices=True)
+        return y, places, nn.functional.max_unpool2d(y, places, kernel_size=2), z
+
+    def resized(x: Tensor):  # type: ignore[no-untyped-def]
+        return nn.functional.interpolate(x, scale_factor=0.5, mode="area"), nn.functional.upsample_bilinear(
+            x, size=[6, 6]
+        )
+
+    def packed(x: Tensor, lengths: Tensor):  # type: ignore[no-untyped-def]
+        sequence = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(sequence)
+
+    def stored(x: Tensor, i: Tensor):  # type: ignore[no-untyped-def]
+        x = x.clone()
+        x[:, :, i[0], i[1]] = torch.ones(2, 3)
+        return x
+
+    x = torch.randn(2, 3, 4, 4)
+    for function, args in (
+        (pools, (x,)),
+        (resized, (x,)),
+        (packed, (torch.randn(3, 2, 5), torch.tensor([2, 3]))),
+        (stored, (x, torch.tensor([0, 1]))),
+    ):
+        found, wanted = torch.jit.script(function)(*args), function(*args)
+        for a, b in zip(*((v,) if isinstance(v, Tensor) else v for v in (found, wanted)), strict=True):
+            assert torch.equal(a, b)

@@ -238,7 +238,8 @@ def test_sparse_tensors_of_traced_parts() -> None:
         lambda d: (d.to_sparse_csc() + d.to_sparse_csc()).to_dense(),
     ):
         traced = torch.jit.trace(function, x, check_trace=False)
-        assert torch.equal(traced(y), function(y)) and type(traced(y)) is torch.Tensor
+        found, wanted = (v if v.layout is torch.strided else v.to_dense() for v in (traced(y), function(y)))
+        assert torch.equal(found, wanted) and type(found) is torch.Tensor
 
 
 def test_ops_of_several_steps_and_of_no_form() -> None:
@@ -254,3 +255,21 @@ def test_ops_of_several_steps_and_of_no_form() -> None:
     ):
         traced = torch.jit.trace(function, given)
         assert torch.equal(traced(other), function(other))
+
+
+def test_parts_of_composite_ops_are_not_mistaken_for_public_ones() -> None:
+    x = torch.randn(3, 4)
+    traced = torch.jit.trace(lambda x: torch.svd_lowrank(x, q=2)[0], x, check_trace=False)
+    assert traced(x).shape == (3, 2)
+    one = torch.ones(3, 2, 2, 2)
+    for program in (
+        torch.jit.trace(lambda x: torch.nn.functional.dropout3d(x, 0.5, True), one, check_trace=False),
+        torch.jit.script(dropped),
+    ):
+        found = program(one).flatten(1)
+        assert all(row.unique().numel() == 1 for row in found)  # whole channels
+
+
+def dropped(x: torch.Tensor) -> torch.Tensor:
+    """An example without a batch."""
+    return torch.nn.functional.dropout3d(x, 0.5, True)

@@ -5,6 +5,7 @@ too.
 from __future__ import annotations
 
 import inspect
+import io
 import os
 
 import numpy as np
@@ -385,3 +386,24 @@ def test_a_form_is_of_its_ops_arguments(op):
 @pytest.mark.parametrize("swap", [torch.swapaxes, torch.swapdims, torch.transpose], ids=lambda f: f.__name__)
 def test_swapped_dims(swap):
     same(Of(lambda x: swap(x, 0, -1)), (torch.rand(2, 3, 4),))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.nn.functional.avg_pool2d(x, 3, 2, divisor_override=4),
+        lambda x: torch.nn.functional.interpolate(x, scale_factor=1.7, mode="nearest"),
+        lambda x: torch.scatter(x[0, 0], 0, torch.tensor([[0, 1, 2, 0]]), x[0, 0] * 2),
+        lambda x: torch.scatter(x[0, 0], 0, torch.tensor([[0, 1, 2, 0]]), x[0, 0] * 2, reduce="add"),
+    ],
+)
+def test_arguments_that_change_the_numbers(function):
+    x = torch.randn(1, 2, 7, 7)
+    file = io.BytesIO()
+    onnxruntime = pytest.importorskip("onnxruntime")
+    torch.onnx.export(
+        type("Calls", (torch.nn.Module,), {"forward": lambda self, x: function(x)})(), (x,), file
+    )
+    session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    assert torch.allclose(torch.from_numpy(found), function(x), atol=1e-5)

@@ -7,12 +7,14 @@ pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.device import CPU, META, Default, device
@@ -21,7 +23,7 @@ from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import arguments, interpreters, out_arguments, overrides
-from rushlight._engine.dispatch.generated_code import forget, keep, key
+from rushlight._engine.dispatch.generated_code import compile_function, forget, keep, key
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners.meta import as_meta
 from rushlight._engine.ops import signature
@@ -205,7 +207,72 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
         "learn": learn,
         **{f"_default_{p.name}": p.default for p in params},
     }
+
+    @cache
+    def elsewhere() -> Callable[..., Any]:
+        return _elsewhere(row, general, scope, sizes, own)
+
+    def other(*args: Any, **named: Any) -> Any:
+        """What is not plain on the CPU: on a device it may be."""
+        way = general if Interface.platform is None else elsewhere()
+        return way(*args, **named)
+
+    scope["general"] = other
     return overrides.compile_callable(text, row, scope, direct)
+
+
+def _elsewhere(
+    row: Row,
+    general: Callable[..., Any],
+    scope: dict[str, Any],
+    sizes: Sequence[signature.Param],
+    own: Sequence[signature.Param],
+) -> Callable[..., Any]:
+    """The way of tensors on a device that has made ones like them before; `general` for others."""
+    params = row.params
+    checks = ["extra", "MODES", *[_check(p, away=True) for p in params if p.name != "device"]]
+    checks += ["out is not None"] * row.out
+    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
+    again = f"return general({_again(params, row.out)}"
+    given = next((f"{p.name}._k.backend" for p in params if p.type == "Tensor"), "placed(DEFAULT.value)")
+    text = (
+        f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
+        f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
+        f"    backend = {given} if device is None else placed(device)\n"
+        f"    if backend is None or TAPE:\n        {again})\n"
+        f"{''.join(_sized(p, again) for p in sizes)}"
+        f"    _key = (backend, {', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
+        f"    make = PLANS.get(_key)\n"
+        f"    if make is None:\n"
+        f"        learn(_key, backend, body({values}))\n        {again})\n"
+        f"    made = wrap(make(), None)\n"
+        f"    return track(made) if requires_grad else made\n"
+    )
+    plans: dict[Any, Any] = {}
+    forget(plans)
+
+    def learn(key: Any, backend: Any, found: Any) -> None:
+        make = backend.ready_fill(found) if found.__class__ is Fill else None
+        if make is not None:
+            keep(plans, key, make)
+
+    own_scope = {
+        **scope,
+        "general": general,
+        "PLANS": plans,
+        "learn": learn,
+        "placed": _backend,
+        "TAPE": TAPE,
+        "MODES": interpreters.MODES,
+    }
+    return compile_function(text, row.name, own_scope, f"{row.name} on a device")
+
+
+def _backend(where: Any) -> Any:
+    """The device beside the CPU that a program names; None where it names none."""
+    if where.__class__ is str:
+        where = device(where) if where.startswith("cuda") else None
+    return available(where) if where.__class__ is device and where.type == "cuda" else None
 
 
 def _sized(p: signature.Param, again: str) -> str:
@@ -229,14 +296,15 @@ _ODD = {
 }
 
 
-def _check(p: signature.Param) -> str:
-    """The condition under which a parameter is not plain."""
+def _check(p: signature.Param, away: bool = False) -> str:
+    """The condition under which a parameter is not plain; away: where tensors lie on a device, too."""
     if p.name == "device":
         return "device not in HERE"
     if p.varargs:
         return f"not {p.name}"
     given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
-    return f"({given}({'True' if p.name in _GENERAL else _ODD.get(p.plain_type, 'True').format(p.name)}))"
+    odd = "True" if p.name in _GENERAL else _ODD.get(p.plain_type, "True").format(p.name)
+    return f"({given}({odd}{f' and {p.name}._k.backend is None' * (away and p.type == 'Tensor')}))"
 
 
 def _again(params: Sequence[signature.Param], out: bool) -> str:

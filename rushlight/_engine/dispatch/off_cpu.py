@@ -57,10 +57,11 @@ def as_tensors(found: Any) -> Any:
 class Launch:
     """A pointwise kernel on a device: what stands for the kernel's functions in an Entry."""
 
-    def __init__(self, backend: Any, kernel: Any, compute: partial[Any]) -> None:
+    def __init__(self, backend: Any, kernel: Any, compute: partial[Any], there: Sequence[bool]) -> None:
         self.backend, self.kernel, self.compute = backend, kernel, compute
         self.result = compute.args[1]  # its kind
         self.kernel_name = "pointwise"
+        self.there = there  # which of the operands lie on the device
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         return self.backend.run_pointwise(self, arrays, out)

@@ -221,7 +221,10 @@ def wrap(array: Any, of: Kind | None = None) -> Tensor:
     if array.__class__ is not np.ndarray:
         array = asarray(array)
         if of is None and is_away(array):
-            of = kind(from_numpy_dtype(array.dtype), array.device.where)
+            known = array.device.kinds
+            of = known.get(array.dtype)
+            if of is None:
+                of = known[array.dtype] = kind(from_numpy_dtype(array.dtype), array.device.where)
     t: Tensor = _new(Tensor)
     t._a = array
     t._k = CPU_KINDS[array.dtype] if of is None else of.plain

@@ -17,7 +17,7 @@ from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
 from rushlight.jit.compiler.indexing import Indexing
 from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Overloaded
-from rushlight.jit.frontend import FrontendError, NotSupportedError
+from rushlight.jit.frontend import FrontendError, NoForm, NotSupportedError
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
@@ -301,7 +301,7 @@ class Calls(Indexing):
         try:
             found, values, bound = schemas.match(kind, given, named, adapt)
         except TypeError as error:
-            raise self.error(node, str(error)) from None
+            raise NoForm(str(self.error(node, str(error)))) from None
         filled = [
             self.constant(node, p.default) if v is None else v
             for v, p in zip(values, found.parameters, strict=False)
@@ -553,13 +553,20 @@ def _is_true(value: Any) -> bool:
 def declaration(function: Function) -> str:
     """The signature of a function, as in errors: f(Tensor x, int n=2) -> Tensor."""
     parts = [
-        f"{t.cls.qualname if t.kind == 'Class' else t.short()} {name}"
+        f"{_spelled(t, function.repeated.get(name))} {name}"
         + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
         for name, t, d in function.arguments
     ]
     result = (function.returns or NONE).short()
     result = f"({result})" if result.startswith("(") else result
     return f"{function.name}({', '.join(parts)}) -> {result}"
+
+
+def _spelled(t: Type, count: int | None) -> str:
+    """A type in a signature; of a list for which one number may stand, how many it has."""
+    if t.kind == "Class":
+        return str(t.cls.qualname)
+    return t.short() if count is None else f"{t.args[0].short()}[{count}]"
 
 
 def _each(iterable: ast.expr) -> ast.ListComp:

@@ -7,7 +7,20 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight._engine.core.dtype import float16, float32, float64, int8, int16, int32, int64, uint8
+from rushlight._engine.core.dtype import (
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.values import Builtin, Items, Known, Method, Missing, Space
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
@@ -95,6 +108,10 @@ _DTYPES = {
     "short": int16,
     "char": int8,
     "byte": uint8,
+    "bfloat16": bfloat16,
+    "bool": bool_,
+    "cfloat": complex64,
+    "cdouble": complex128,
 }
 # A type that is found when the first value comes.
 OPEN = Type("open")

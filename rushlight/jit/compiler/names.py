@@ -25,7 +25,7 @@ from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack, interfaces
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
-from rushlight.jit.compiler.signatures import comment, is_any, numbers
+from rushlight.jit.compiler.signatures import comment, is_any, no_type, numbers
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Known, Overloaded
 from rushlight.jit.frontend import (
@@ -54,6 +54,7 @@ from rushlight.jit.program.types import (
     optional,
     qualified,
 )
+from rushlight.nn.utils.rnn import PackedSequence
 
 _SPECIAL_NAMES = (
     "annotate",
@@ -118,8 +119,9 @@ class Names:
 
     def functional(self, name: str) -> Any:
         """A function of torch.nn.functional: from the library, or the op of that name."""
-        if name in library():
-            return library_function(name)
+        found = library_function(name) if name in library() else overloaded("nn_functional", name)
+        if found is not None:
+            return found
         return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
 
     def special(self, found: Any) -> str | None:
@@ -162,7 +164,7 @@ class Names:
         try:
             return from_ast(node, find)
         except TypeError as error:
-            raise _no_type(str(error), node, compiler) from None
+            raise no_type(str(error), node, compiler) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
         """The type that a Python class or annotation means."""
@@ -171,7 +173,7 @@ class Names:
         try:
             return from_python(found, _class_type)
         except TypeError as error:
-            raise _no_type(str(error), node, compiler) from None
+            raise no_type(str(error), node, compiler) from None
 
     def compiled(self, found: Any, node: Any, compiler: Any) -> Any:
         """What a Python function is when compiled code calls it."""
@@ -281,14 +283,6 @@ class Names:
             ) from None
 
 
-def _no_type(message: str, node: Any, compiler: Any) -> Exception:
-    """The error for an annotation: PyTorch's is a ValueError where it is a Python object of no use."""
-    if message.startswith("Unknown type annotation"):
-        return ValueError(f"{message} at {compiler.source.show(node)}")
-    error: Exception = compiler.error(node, message)
-    return error
-
-
 class _Bound:
     """A property's function with its object."""
 
@@ -305,15 +299,18 @@ _PREFIXES = {f"rushlight.{space}": f"{space}_" for space in ("linalg", "fft", "s
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
     module, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
-    if module in _PREFIXES and schemas.named(f"aten::{_PREFIXES[module]}{name}"):
-        return Builtin(f"aten::{_PREFIXES[module]}{name}")
+    before = _PREFIXES.get(module, "")
+    if before and schemas.named(f"aten::{before}{name.removeprefix(before)}"):
+        return Builtin(f"aten::{before}{name.removeprefix(before)}")
     if python_function(name) is not None and getattr(torch, name, None) is found:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
         known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
-        return known(name) or (known(row.told) if row is not None else None)
+        return known(name) or (known(row.told) if row is not None and row.name[0] != "_" else None)
     if found is warnings.warn:
         return Builtin("aten::warn")
+    if module == "rushlight.nn.utils.rnn":
+        return overloaded("rnn_utils", name)
     if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
         return Builtin(f"aten::_sparse_{name}")
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
@@ -337,6 +334,7 @@ _LIBRARY_SCOPE = {
     "List": list,
     "Tuple": tuple,
     "Tensor": torch.Tensor,
+    "PackedSequence": PackedSequence,
 }
 
 
@@ -356,7 +354,13 @@ def _library_look(name: str) -> Any:
 @cache
 def python_function(name: str) -> Function | Overloaded | None:
     """A function of torch.functional, which PyTorch has in Python; None where there is none."""
-    keys = [key for key in library() if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
+    return overloaded("functional", name)
+
+
+@cache
+def overloaded(space: str, name: str) -> Function | Overloaded | None:
+    """The function of a class of the library, or the functions: those of one name are tried in order."""
+    keys = [key for key in library() if re.fullmatch(rf"{space}\.{re.escape(name)}(\.\d+)?", key)]
     found = [library_function(key) for key in keys]
     return found[0] if len(found) == 1 else Overloaded(found) if found else None
 
@@ -366,7 +370,8 @@ def library_function(name: str) -> Function:
     """A function of the library."""
     tree, source = library()[name]
     prefix = "" if name.startswith("functional.") else "nn.functional."
-    path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{prefix}{name}")
+    spelled = name.removeprefix("nn_functional.")
+    path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{prefix}{spelled}")
     return build(tree, source, _LibraryNames(_library_look), path, None, {})
 
 

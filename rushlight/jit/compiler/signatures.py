@@ -51,3 +51,11 @@ def comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast
             )
         return list(inner.elts)[-count:] if count else [], ast.parse(found[2].strip(), mode="eval").body
     return [], None
+
+
+def no_type(message: str, node: Any, compiler: Any) -> Exception:
+    """The error for an annotation: PyTorch's is a ValueError where it is a Python object of no use."""
+    if message.startswith("Unknown type annotation"):
+        return ValueError(f"{message} at {compiler.source.show(node)}")
+    error: Exception = compiler.error(node, message)
+    return error

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rushlight.jit.frontend import Source
 
-_FILES = ("functional", "pooling", "layers", "recurrent", "attention", "overloads")
+_FILES = ("functional", "pooling", "layers", "recurrent", "attention", "overloads", "sequences")
 
 
 class Definition(NamedTuple):

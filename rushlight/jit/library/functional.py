@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import rushlight as torch
 from rushlight import Tensor
+from rushlight.jit import annotate
 
 
 def _get_enum(reduction: str) -> int:
@@ -145,9 +148,13 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False):
-    return (
-        torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
+    batched = input if input.dim() == 5 else input.unsqueeze(0)
+    found = (
+        torch.feature_dropout_(batched, p, training)
+        if inplace
+        else torch.feature_dropout(batched, p, training)
     )
+    return found if input.dim() == 5 else found.squeeze(0)
 
 
 def batch_norm(
@@ -535,7 +542,39 @@ def interpolate(
         return torch.upsample_bicubic2d(input, size, corners, scale_factor)
     if mode == "trilinear":
         return torch.upsample_trilinear3d(input, size, corners, scale_factor)
+    if mode == "area":
+        space = input.dim() - 2
+        if size is not None:
+            sizes = size
+        else:
+            sizes = annotate(list[int], [])
+            if scale_factor is not None:
+                for i in range(space):
+                    sizes.append(math.floor(float(input.size(i + 2)) * scale_factor[i]))
+        if space == 1:
+            return torch.adaptive_avg_pool1d(input, sizes)
+        if space == 3:
+            return torch.adaptive_avg_pool3d(input, sizes)
+        return torch.adaptive_avg_pool2d(input, sizes)
     raise NotImplementedError(f"interpolate: mode {mode} is not supported in compiled code")
+
+
+def upsample(
+    input: Tensor,
+    size: list[int] | None = None,
+    scale_factor: list[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+):
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: list[int] | None = None, scale_factor: list[float] | None = None):
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: list[int] | None = None, scale_factor: list[float] | None = None):
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1):

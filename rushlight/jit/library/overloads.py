@@ -162,6 +162,18 @@ class functional:
     def norm(input: Tensor, p: int, dim: int, keepdim: bool = False, dtype: int | None = None):
         return torch.ops.aten.linalg_vector_norm(input, p, [dim], keepdim, dtype=dtype)
 
+    def cdist(
+        x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+    ):
+        mode = annotate(int | None, None)
+        if compute_mode == "use_mm_for_euclid_dist":
+            mode = 1
+        elif compute_mode == "donot_use_mm_for_euclid_dist":
+            mode = 2
+        elif compute_mode != "use_mm_for_euclid_dist_if_necessary":
+            raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+        return torch.ops.aten.cdist(x1, x2, p, mode)
+
     def lu(A: Tensor, pivot: bool = True):
         factors, pivots, info = torch.ops.aten.linalg_lu_factor_ex(A, pivot=pivot)
         return factors, pivots

@@ -170,6 +170,11 @@ class CodeWriter(Writer):
 
     at_awaitable = at_fork
 
+    def do_ModuleContainerIndex(self, node: Node) -> None:
+        """A module by a key that is not known: what it is said to be decides how it is called."""
+        container, index = map(self.ref, node.inputs)
+        self.line(f"{self.name(node.output)} : {node.output.type} = ({container})[{index}]")
+
     def at_awaitable_wait(self, node: Node) -> str:
         """awaitable_wait(x), awaitable_nowait(x)."""
         return f"{node.kind[6:]}({self.ref(node.inputs[0])})"

@@ -177,6 +177,14 @@ def indices(found: list[Any]) -> tuple[Any, ...]:
     return tuple(slice(None) if i is None else i for i in found)
 
 
+def put(x: Any, found: list[Any], values: Any, accumulate: bool) -> Any:
+    """Write into places of a tensor; None is a whole dim."""
+    if any(i is None for i in found):
+        aten: Any = torch.ops.aten
+        return aten.index_put_(x, found, values, accumulate)
+    return x.index_put_(tuple(found), values, accumulate)
+
+
 def narrowed(x: Any, parts: Any, dim: int) -> list[Any]:
     """Parts of a tensor that may be written to one by one, unlike the views of split."""
     starts = [sum(p.size(dim) for p in parts[:i]) for i in range(len(parts))]

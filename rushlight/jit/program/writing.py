@@ -87,6 +87,8 @@ class Writer:
         user, place = value.uses[0]
         if (value.hint and user.kind != "prim::Return") or node.kind == "prim::isinstance":
             return False
+        if hasattr(self, f"do_{node.kind[6:]}") and node.kind.startswith("prim::"):
+            return False
         return node.kind not in _STATEMENTS and not (user.kind == "prim::Loop" and place >= 1)
 
     # --- statements -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from rushlight import Tensor
 from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import of_tensors
 from rushlight.nn import functional as F
+from rushlight.nn.utils import rnn
 
 Scalar = int | float | bool
 
@@ -411,18 +412,15 @@ def upsample_bicubic_aa(
 
 @of_tensors("_pack_padded_sequence")
 def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> Any:
-    return torch._pack_padded_sequence(  # type: ignore[attr-defined] # not in the stubs
-        input, lengths, batch_first
-    )
+    return rnn._pack(input, lengths, batch_first)
 
 
 @of_tensors("_pad_packed_sequence")
 def pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
 ) -> Any:
-    return torch._pad_packed_sequence(  # type: ignore[attr-defined] # not in the stubs
-        data, batch_sizes, batch_first, padding_value, total_length
-    )
+    packed = rnn.PackedSequence(data, batch_sizes)
+    return rnn.pad_packed_sequence(packed, batch_first, padding_value, total_length)
 
 
 # Ops that are a function of this package on the same arguments.

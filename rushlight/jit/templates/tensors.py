@@ -313,7 +313,8 @@ def index(x: Tensor, indices: list[Tensor | None]) -> Tensor:
 
 @of_tensors("index_put_")
 def index_put_(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    return x.index_put_(rt.indices(indices), values, accumulate)
+    found: Tensor = rt.put(x, indices, values, accumulate)
+    return found
 
 
 @of_tensors("nonzero_numpy")

@@ -24,7 +24,7 @@ from rushlight.export import overloads
 from rushlight.jit.compiler.names import Names, named_builtin
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Items
-from rushlight.jit.frontend import Source
+from rushlight.jit.frontend import NoForm, Source
 from rushlight.jit.library import library
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.ir import Block, Example, Function, Value, read
@@ -131,6 +131,8 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             self.frames[-1].known[id(found)] = value
             value.example = example(found)
             return found
+        if isinstance(found, SparseTensor):
+            return self.held(found, value)
         if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
             traced = found.as_subclass(TracedTensor)
             traced._plain = found
@@ -203,13 +205,16 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         """A sparse tensor that an op made; what it holds are results, too."""
         values = [self.value(a) for a in args]
         named = {k: self.value(v) for k, v in kwargs.items()}
-        value = self.compiler.call_builtin(f"aten::{name}", values, named, _AT)
+        return self.held(found, self.compiler.call_builtin(f"aten::{name}", values, named, _AT))
+
+    def held(self, found: SparseTensor, value: Value) -> Any:
+        """A sparse tensor of the program, whose parts the program asks it for."""
         readers = PARTS[found.layout] if len(found.parts) == 3 else ("_indices", "_values")
         parts = tuple(
             self.results(part, self.compiler.call_builtin(f"aten::{reader}", [value], {}, _AT))
             for part, reader in zip(found.parts, readers, strict=True)
         )
-        made = make(parts, found.shape, found.coalesced, found.layout)
+        made = make(parts, found.shape, found.coalesced, found.layout).requires_grad_(found.requires_grad)
         self.values[id(made)] = value
         self.alive.append(made)
         return made
@@ -384,9 +389,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             return tuple(kwargs["out"])
         try:
             return self.as_written(row, call, args, kwargs)
-        except RuntimeError as error:
-            if not any(text in str(error) for text in _NO_FORM):
-                raise
+        except NoForm:
             return self.stays_python(row, call, args, kwargs)
 
     def stays_python(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -532,8 +535,6 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
 _AT: Any = ast.Constant(0, lineno=0, col_offset=0, end_lineno=0, end_col_offset=0)
 
 
-# How the compiler says that an op takes no such arguments.
-_NO_FORM = ("Arguments for call are not valid", "Expected a value of type", "has no form in TorchScript")
 # PyTorch does not record these by name, but the one op that all of them are: the dims that each slides over.
 _CONVOLUTIONS = {f"conv{kind}{n}d": n for kind in ("", "_transpose") for n in (1, 2, 3)}
 
@@ -655,9 +656,11 @@ def _called(func: Any, name: str) -> Any:
     if isinstance(func, Builtin):
         return func
     found = named_builtin(func)
-    for plain in (name, name.removeprefix("_"), name.removeprefix("_").removesuffix("_dim")):
+    short = name.removeprefix("_")
+    # torch.svd takes other arguments than torch.linalg.svd, whose row is _svd.
+    for plain in (name, f"linalg_{short}", short, short.removesuffix("_dim")):
         if found is None and schemas.named(f"aten::{plain}"):
             found = Builtin(f"aten::{plain}")
     if found is None:
-        raise RuntimeError(f"torch.jit.trace: {name} has no form in TorchScript")
+        raise NoForm(f"torch.jit.trace: {name} has no form in TorchScript")
     return found

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import rushlight as torch
 
-_Fields = namedtuple("_Fields", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
+
+class _Fields(NamedTuple):
+    data: torch.Tensor
+    batch_sizes: torch.Tensor
+    sorted_indices: torch.Tensor | None
+    unsorted_indices: torch.Tensor | None
 
 
 class PackedSequence(_Fields):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -88,7 +89,11 @@ class Handle:
         self.allocator, self.block, self.address, self.size = allocator, block, block.address, size
 
     def __del__(self) -> None:
-        self.allocator.free(self.block)
+        block, allocator = self.block, self.allocator
+        if block.streams or allocator.on_free is not None:
+            allocator.free(block)
+        else:
+            allocator.pending.append(block)
 
 
 # Where figures stand in the lists of `_Figures`.
@@ -104,6 +109,17 @@ class Handle:
     REQUESTED_BYTES,
 ) = range(len(COUNTED))
 Changes = tuple[tuple[int, int], ...]
+
+
+class Cycle:
+    """How often a block came back and went out again, and what each time leaves of it in the figures of free
+    parts: how many there were, their bytes.
+    """
+
+    __slots__ = ("bytes", "count", "parts")
+
+    def __init__(self, parts: int, size: int) -> None:
+        self.count, self.parts, self.bytes = 1, parts, size
 
 
 class _Figures:
@@ -169,6 +185,23 @@ class _Figures:
         freed[ACTIVE_BYTES] += whole
         freed[REQUESTED_BYTES] += size
 
+    def cycled(self, whole: int, size: int, cycle: Cycle) -> None:
+        """A block came back and went out again for the same size, `cycle.count` times."""
+        freed, count = self.freed, cycle.count
+        freed[ALLOCATION] += count
+        freed[ACTIVE] += count
+        freed[ALLOCATED_BYTES] += count * whole
+        freed[ACTIVE_BYTES] += count * whole
+        freed[REQUESTED_BYTES] += count * size
+        freed[INACTIVE_SPLIT] += count * cycle.parts
+        freed[INACTIVE_SPLIT_BYTES] += count * cycle.bytes
+
+    def free_for_a_moment(self, parts: int, size: int) -> None:
+        """So much more was free, and is no longer: peaks tell."""
+        now, peak = self.current, self.peak
+        peak[INACTIVE_SPLIT] = max(peak[INACTIVE_SPLIT], now[INACTIVE_SPLIT] + parts)
+        peak[INACTIVE_SPLIT_BYTES] = max(peak[INACTIVE_SPLIT_BYTES], now[INACTIVE_SPLIT_BYTES] + size)
+
     def split(self, sign: int, size: int) -> None:
         """A free part of a segment came, or went."""
         now, freed = self.current, self.freed
@@ -204,7 +237,7 @@ def _splits(pool: str, left: int) -> bool:
 
 def rounded(size: int) -> int:
     """A request's size, as it is handed out."""
-    return max(ROUND, -(-size // ROUND) * ROUND)
+    return (size + ROUND - 1) & -ROUND or ROUND
 
 
 def segment_size(size: int) -> int:
@@ -240,7 +273,11 @@ class Allocator:
         self._all = self.stats["all"]
         self.retries = self.ooms = self.driver_allocations = self.driver_frees = self.sync_all = 0
         self.waiting: list[tuple[Block, list[Any]]] = []
-        self.dropped: list[Block] = []  # freed while the lock was held
+        # Freed since the allocator last looked, in their order: whoever asks for memory or figures frees
+        # them.
+        self.pending: deque[Block] = deque()
+        # Blocks that came back and went out again, with nothing else between: see `_returns`.
+        self.cycles: dict[Block, Cycle] = {}
         # While memory history is recorded: the frames of a request, and what happened.
         self.frames: Callable[[], list[dict[str, Any]]] | None = None
         self.traces: list[dict[str, Any]] = []
@@ -255,15 +292,21 @@ class Allocator:
 
     def figure(self, name: str, kind: str = "current") -> int:
         """A figure of both pools."""
-        return int(getattr(self._all, kind)[COUNTED.index(name)])
+        with self.lock:
+            self._sweep()
+            return int(getattr(self._all, kind)[COUNTED.index(name)])
 
     def reset_peaks(self) -> None:
         """Peaks are what is now."""
+        with self.lock:
+            self._sweep()
         for figures in self.stats.values():
             figures.peak = list(figures.current)
 
     def reset_accumulated(self) -> None:
         """What was allocated and freed is nothing."""
+        with self.lock:
+            self._sweep()
         for figures in self.stats.values():
             figures.restart()
         self.retries = self.ooms = 0
@@ -273,16 +316,63 @@ class Allocator:
     def allocate(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Handle:
         """Memory of `size` bytes for work on a stream; refuse(bytes) makes the error where there is none."""
         with self.lock:
-            if self.dropped or self.waiting:
+            pending = self.pending
+            if pending or self.waiting or self.cycles:
+                if len(pending) == 1:
+                    block = pending[0]
+                    if block.requested == size and block.stream is stream and self._returns(block):
+                        pending.popleft()
+                        return Handle(self, block, size)
                 self._sweep()
-            block = self._find(rounded(size), stream, refuse)
-            block.allocated, block.requested = True, size
-            self._all.took(block.size, size)
-            self.stats[block.pool].took(block.size, size)
-            if self.frames is not None:
-                block.frames = self.frames()
-                self._trace("alloc", block)
-            return Handle(self, block, size)
+            found = self._find(rounded(size), stream)
+            if found is not None:
+                found.allocated, found.requested = True, size
+                self._all.took(found.size, size)
+                self.stats[found.pool].took(found.size, size)
+                if self.frames is not None:
+                    found.frames = self.frames()
+                    self._trace("alloc", found)
+                return Handle(self, found, size)
+        raise refuse(size)
+
+    def _returns(self, block: Block) -> bool:
+        """Whether a freed block would be handed out again for the same request, as it lies: then nothing
+        changes. Known once, it holds until other blocks are freed or handed out.
+        """
+        known = self.cycles.get(block)
+        if self.waiting or self.frames is not None:
+            return False
+        if known is not None:
+            known.count += 1
+            return True
+        before, after = block.previous, block.next
+        if block.streams or (before is not None and not (before.allocated or before.held)):
+            return False
+        joined = after is not None and not (after.allocated or after.held)
+        wanted, whole = rounded(block.requested), block.size + (after.size if joined and after else 0)
+        if _splits(block.pool, whole - wanted) != joined or (joined and block.size != wanted):
+            return False
+        free = self.free_blocks.get((block.pool, block.stream), ())
+        at = bisect_left(free, ((wanted, 0),))
+        if joined and at < len(free) and free[at][1] is after:
+            at += 1
+        if at < len(free) and free[at][0] < (whole, block.address):
+            return False  # which fits better
+        self.cycles[block] = self._first_cycle(block, after if joined else None)
+        return True
+
+    def _first_cycle(self, block: Block, after: Block | None) -> Cycle:
+        """What the figures hear of a block that comes back and goes out again; after: what it joins."""
+        if after is None:
+            part = block.previous is not None or block.next is not None
+            cycle, more = Cycle(int(part), block.size * part), (int(part), block.size * part)
+        elif block.previous is None and after.next is None:
+            cycle, more = Cycle(1, after.size), (0, 0)
+        else:
+            cycle, more = Cycle(2, 2 * after.size + block.size), (0, block.size)
+        for figures in (self._all, self.stats[block.pool]):
+            figures.free_for_a_moment(*more)
+        return cycle
 
     def _trace(self, action: str, block: Block) -> None:
         self.traces.append(
@@ -295,7 +385,7 @@ class Allocator:
             }
         )
 
-    def _find(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Block:
+    def _find(self, size: int, stream: Any) -> Block | None:
         pool = "small_pool" if size <= SMALL else "large_pool"
         free = self.free_blocks.get((pool, stream))
         if free and len(free) == 1 and free[0][1].size > size:
@@ -304,8 +394,8 @@ class Allocator:
                 return found
         block = self._cached(size, pool, stream)
         if block is None:
-            block = self._new(size, pool, stream, refuse)
-        return self._split(block, size)
+            block = self._new(size, pool, stream)
+        return None if block is None else self._split(block, size)
 
     def _cut(self, free: list[tuple[tuple[int, int], Block]], size: int) -> Block | None:
         """The front of the only free block, which is larger; None where it is not split."""
@@ -336,7 +426,7 @@ class Allocator:
         self._note_split(block, -1)
         return block
 
-    def _new(self, size: int, pool: str, stream: Any, refuse: Callable[[int], Exception]) -> Block:
+    def _new(self, size: int, pool: str, stream: Any) -> Block | None:
         want = segment_size(size)
         address = self._ask(want)
         if address is None:
@@ -352,14 +442,14 @@ class Allocator:
             address = self._ask(want)
         if address is None:
             self.ooms += 1
-            raise refuse(want)
+            return None
         block = Block(self, address, want, stream, pool, address)
         self.segments[address] = want, block
         self.count(pool, ((SEGMENT, 1), (RESERVED_BYTES, want)))
         return block
 
     def _ask(self, size: int) -> int | None:
-        if self.figure("reserved_bytes") + size > int(self.total * self.fraction):
+        if self._all.current[RESERVED_BYTES] + size > int(self.total * self.fraction):
             return None
         try:
             address = self.reserve(size)
@@ -393,12 +483,14 @@ class Allocator:
     # --- freeing --------------------------------------------------------------------------------
 
     def free(self, block: Block) -> None:
-        """The block's last user is gone; called at any time, also while the allocator is at work."""
+        """The block's last user is gone, and others hear of it at once; called at any time, also while the
+        allocator is at work.
+        """
+        self.pending.append(block)
         if not self.lock.acquire(blocking=False):
-            self.dropped.append(block)
             return
         try:
-            self._free(block)
+            self._sweep()
         finally:
             self.lock.release()
 
@@ -429,9 +521,15 @@ class Allocator:
         self._unused(block)
 
     def _sweep(self) -> None:
-        """Blocks that other streams are through with are free."""
-        while self.dropped:
-            self._free(self.dropped.pop())
+        """Blocks that were freed, and those that other streams are through with, are free."""
+        for block, cycle in self.cycles.items():
+            for figures in (self._all, self.stats[block.pool]):
+                figures.cycled(block.size, block.requested, cycle)
+        self.cycles.clear()
+        while self.pending:
+            self._free(self.pending.popleft())
+        if not self.waiting:
+            return
         still = []
         for block, marks in self.waiting:
             if all(mark.done() for mark in marks):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,38 +21,49 @@ if TYPE_CHECKING:  # a device makes its arrays
 
 _Mixin: Any = np.lib.mixins.NDArrayOperatorsMixin
 Ints = tuple[int, ...]
-
-
+BYTE = np.dtype(np.uint8)
 Array = np.ndarray[Any, Any]
 
 
-class Flags:
-    """What NumPy's `flags` tell, of a DeviceArray."""
+class Flags(NamedTuple):
+    """What NumPy's `flags` tell, of a DeviceArray: whether it lies row by row, column by column, and is no
+    view.
+    """
 
-    __slots__ = ("array",)
-
-    def __init__(self, array: DeviceArray) -> None:
-        self.array = array
-
-    @property
-    def c_contiguous(self) -> bool:
-        """Whether the elements lie row by row without gaps."""
-        a = self.array
-        return _dense(a.shape, a.strides, a.dtype.itemsize)
+    c_contiguous: bool
+    f_contiguous: bool
+    owndata: bool
+    writeable: bool = True
+    aligned: bool = True
 
     @property
-    def f_contiguous(self) -> bool:
-        """Whether they lie column by column."""
-        a = self.array
-        return _dense(a.shape[::-1], a.strides[::-1], a.dtype.itemsize)
+    def contiguous(self) -> bool:
+        """As c_contiguous."""
+        return self.c_contiguous
 
-    @property
-    def owndata(self) -> bool:
-        """Whether it is no view."""
-        return self.array.base is None
 
-    writeable = aligned = True
-    contiguous = c_contiguous
+class Form:
+    """A geometry; there is one object for each, so that plans are found by it."""
+
+    __slots__ = ("dtype", "own", "shape", "size", "strides", "view")
+
+    def __init__(self, shape: Ints, strides: Ints, dtype: Any) -> None:
+        self.shape, self.strides, self.dtype, self.size = shape, strides, dtype, math.prod(shape)
+        rows = _dense(shape, strides, dtype.itemsize)
+        columns = _dense(shape[::-1], strides[::-1], dtype.itemsize)
+        self.own, self.view = Flags(rows, columns, True), Flags(rows, columns, False)
+
+
+_forms: dict[tuple[Ints, Ints, Any], Form] = {}
+# The most geometries that are known at a time: what is forgotten has plans made anew.
+_MOST = 1 << 16
+
+
+def _form(key: tuple[Ints, Ints, Any]) -> Form:
+    """The Form of (shape, strides in bytes, NumPy's dtype)."""
+    if len(_forms) > _MOST:
+        _forms.clear()
+    return _forms.setdefault(key, Form(*key))
 
 
 def _dense(shape: Ints, strides: Ints, step: int) -> bool:
@@ -75,7 +86,18 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     None.
     """
 
-    __slots__ = ("device", "handle", "address", "shape", "strides", "dtype", "size", "base", "__weakref__")
+    __slots__ = (
+        "device",
+        "handle",
+        "address",
+        "form",
+        "shape",
+        "strides",
+        "dtype",
+        "size",
+        "base",
+        "__weakref__",
+    )
     shape: Ints
     strides: Ints
 
@@ -91,7 +113,9 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     ) -> None:
         self.device, self.handle, self.address = device, handle, address
         self.shape, self.strides, self.dtype, self.base = shape, strides, dtype, base
-        self.size: int = math.prod(shape)
+        key = shape, strides, dtype
+        self.form = form = _forms.get(key) or _form(key)
+        self.size: int = form.size
 
     @property
     def ndim(self) -> int:
@@ -111,7 +135,7 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     @property
     def flags(self) -> Flags:
         """Whether it is contiguous, and so on."""
-        return Flags(self)
+        return self.form.own if self.base is None else self.form.view
 
     @property
     def T(self) -> DeviceArray:

@@ -70,6 +70,8 @@ class Device:
     check: Any = None
     # Whether its kernels serve calls; whether what they do not serve is computed by the host.
     kernels = simulated = False
+    # Whether pointwise work is put off, to be fused (kernels/fusing.py).
+    fuses = False
 
     def __init__(self, platform: Any, index: int, card: Card, memory: Memory) -> None:
         self.platform, self.index, self.card, self.memory = platform, index, card, memory
@@ -77,12 +79,14 @@ class Device:
         self.allocator = Allocator(card.memory, memory.reserve, memory.release, self.synchronize)
         self.default = self.make_stream(0, 0)
         self.streams: list[Any] = [self.default]
-        self._current = _Current()
+        self.current = _Current()
         self.error: str | None = None
         self.philox = Philox(self)
         self.philox.manual_seed(platform.seed)
         # The graph that this device's work is captured into, if one is.
         self.capture: Any = None
+        # NumPy's dtypes -> the kinds of this device's tensors (wrap() in tensors/tensor.py).
+        self.kinds: dict[Any, Any] = {}
         # What calls of rows came to, by their kinds (prepared.py).
         self.prepared: dict[Any, Any] = {}
         # How pointwise kernels serve geometries that were met (kernels/launches.py).
@@ -176,22 +180,23 @@ class Device:
     @property
     def recording(self) -> Any:
         """What notes this thread's work, None if nothing does."""
-        return self._current.recording
+        return self.current.recording
 
     @recording.setter
     def recording(self, value: Any) -> None:
-        self._current.recording = value
+        self.current.recording = value
 
     # --- streams --------------------------------------------------------------------------------
 
     @property
     def stream(self) -> Any:
         """The stream that this thread's work goes to."""
-        return self._current.stream or self.default
+        return self.current.stream or self.default
 
     def use(self, stream: Any) -> None:
         """Let this thread's work go to a stream; None: to the default stream."""
-        self._current.stream = None if stream is self.default else stream
+        self.flush()
+        self.current.stream = None if stream is self.default else stream
 
     def new_stream(self, priority: int = 0) -> Any:
         """Another stream."""
@@ -230,7 +235,7 @@ class Device:
             return None
         stream = stream or (self.stream if self.capture is None else self.capture.pool_of(self.stream))
         return self.allocator.allocate(
-            size, stream, lambda want: OutOfMemoryError(words.out_of_memory(self, size))
+            size, stream, lambda _: OutOfMemoryError(words.out_of_memory(self, size))
         )
 
     def empty(
@@ -247,6 +252,9 @@ class Device:
             size = dtype.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
         handle = self.allocate(size)
         return DeviceArray(self, handle, handle.address if handle else 0, shape, strides, dtype)
+
+    def flush(self) -> None:
+        """Queue what was put off."""
 
     def brought(self, found: Array) -> DeviceArray:
         """A host's array copied to new memory of the device."""

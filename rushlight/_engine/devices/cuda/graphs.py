@@ -139,6 +139,11 @@ class Capture:
         # Numbers that each replay has of its own: (where they are, what gives them).
         self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
         self.spoilt = False
+        # Of a compiled call: pointwise work that is put off, to be fused with what follows
+        # (kernels/fusing.py).
+        self.fuses, self.groups = False, None
+        # Whether what the captured work takes for granted is so still.
+        self.same: list[Callable[[], bool]] = []
         self.live = False  # whether a compiled call is captured: each replay looks up options anew
         if not device.simulated:
             device.enter()
@@ -166,7 +171,10 @@ class Capture:
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
         device, handle, count = self.device, 0, len(self.works)
-        device.capture = None
+        try:
+            device.flush()
+        finally:
+            device.capture = None
         if not device.simulated:
             driver = device.driver
             device.enter()
@@ -266,6 +274,10 @@ class CUDAGraph:
                 each()
 
         device._submit(work, "a graph's replay")
+
+    def holds(self) -> bool:
+        """Whether a replay does what the captured call would do now."""
+        return self._done is not None and all([same() for same in self._done.same])
 
     def reset(self) -> None:
         """Forget the graph; its memory may be handed out again."""

@@ -18,6 +18,8 @@ from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
+from rushlight._engine.dispatch.off_cpu import as_tensors
+from rushlight._engine.dispatch.runners.meta import arrays_of
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import wrap
@@ -62,6 +64,28 @@ class Rows(Device):
             return draw(self, *values)
         return self.library_row(row, body, values)
 
+    def ready_row(self, row: Row, values: Sequence[Any]) -> Callable[..., Any] | None:
+        """What a row does with the arrays among such values, once a kernel has served some."""
+        return prepared.ready(self, row.name, values)
+
+    def run_composite(self, name: str, run: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """A composite by its rows, whose launches are kept together; NotImplemented on a simulated device."""
+        if self.simulated:
+            return NotImplemented
+
+        def rows(device: Any, *given: Any) -> Any:
+            return arrays_of([run(*values)])[0]
+
+        return as_tensors(prepared.call(self, ("composite", name), rows, arrays_of(values)))
+
+    def ready_composite(self, name: str, values: Sequence[Any]) -> Callable[..., Any] | None:
+        """What a composite does with the arrays among such values, once it was run."""
+        return prepared.ready(self, ("composite", name), arrays_of(values))
+
+    def ready_reduction(self, reducer: Any, a: DeviceArray, how: Any) -> Callable[..., Any] | None:
+        """A reduction of arrays like this one, once some were reduced."""
+        return prepared.ready(self, "reduce", (reducer, a, *how))
+
     def _here(self, value: Any) -> Any:
         """An operand with arrays of the host's, which rows make themselves, brought to the device."""
         if value.__class__ is np.ndarray:
@@ -89,6 +113,10 @@ class Rows(Device):
         self.write(_into, (compute, out, *arrays), targets=(out,), what=launch.kernel_name)
         return out
 
+    def launcher(self, launch: Any) -> Callable[..., Any]:
+        """What stands for a pointwise kernel's functions: launch(*arrays, out=None), or what is faster."""
+        return launch  # type: ignore[no-any-return]
+
     def unserved(self, what: str, error: Exception) -> None:
         """What follows where no kernel serves: on a simulated device, a library call."""
 
@@ -108,13 +136,12 @@ class Rows(Device):
             return draw(self, given)
         found = make(row, given)
         if found.__class__ is Fill:
-            step = np.dtype(found.np).itemsize
-            strides = None if found.strides is None else tuple(s * step for s in found.strides)
-            made = self.empty(tuple(found.sizes), found.np, strides, poison=found.value is None)
-            if found.value is not None:
-                made.fill(found.value)
-            return made
+            return prepared.call(self, "filled", _filled, _of_fill(found))
         return found if found.__class__ is DeviceArray else self.brought(np.asarray(found))
+
+    def ready_fill(self, found: Fill) -> Callable[[], DeviceArray] | None:
+        """What makes such an array, once some were made."""
+        return prepared.ready(self, "filled", _of_fill(found))
 
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
@@ -193,6 +220,21 @@ class Numbers(list[float]):
 
 def _wrap(array: Any, of: Any) -> Any:
     return wrap(array, of)
+
+
+def _of_fill(found: Fill) -> tuple[Any, ...]:
+    """(sizes, dtype, strides in elements, the number) of a Fill."""
+    strides = None if found.strides is None else tuple(found.strides)
+    return tuple(found.sizes), np.dtype(found.np), strides, found.value
+
+
+def _filled(device: Any, sizes: tuple[int, ...], of: Any, strides: Any, value: Any) -> DeviceArray:
+    """A new array that holds one number everywhere; any numbers for None."""
+    steps = None if strides is None else tuple([s * of.itemsize for s in strides])
+    made: DeviceArray = device.empty(sizes, of, steps, poison=value is None)
+    if value is not None:
+        made.fill(value)
+    return made
 
 
 def _reduced(device: Any, reducer: Any, a: DeviceArray, *how: Any) -> Any:

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.core.accelerator import is_away
+from rushlight._engine.core.accelerator import PRODUCTS, is_away
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, key, made
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.declared import Rules
-from rushlight._engine.dispatch.off_cpu import backend_of, backend_run
+from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of, backend_run
 from rushlight._engine.dispatch.runners.formulas import check_dtype
-from rushlight._engine.dispatch.runners.meta import meta_run, refuse_meta
+from rushlight._engine.dispatch.runners.meta import arrays_of, meta_run, refuse_meta
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import LENIENCE, Row
 from rushlight._engine.tensors.kind import CPU_KINDS
@@ -214,6 +214,8 @@ def by_keyword(row: Row, body: Run) -> Run:
 
 def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
     """The runner where an operand is on the meta device, or on another than the CPU."""
+    known: dict[Any, Any] = {}
+    forget(known)
 
     def run(*values: Any) -> Any:
         backend = backend_of(values)
@@ -224,7 +226,120 @@ def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
             rules.record(values, out)
         return out
 
-    return run
+    def learn(key: Any, values: Sequence[Any]) -> None:
+        backend = backend_of(values)
+        if backend is not None and all_there(values, backend):
+            made = backend.ready_row(row, arrays_of(values))
+            if made is not None:
+                keep(known, key, made)
+
+    if any(p.type == "Any" and _is_operand(p) for p in row.params):
+        return run
+    scope = {
+        "PLAIN": PLAIN,
+        "KNOWN": known,
+        "Tensor": Tensor,
+        "TAPE": TAPE,
+        "LOCAL": LOCAL,
+        "PRODUCTS": PRODUCTS,
+        "_as_tensors": as_tensors,
+        "_slow": run,
+        "_learn": learn,
+        "_record": None if rules is None else rules.record,
+        **{f"_default_{p.name}": p.default for p in row.params},
+    }
+    return _by_forms(row, rules is not None, scope)
+
+
+# Arrays at multiples of 256 bytes, none in another's memory, of geometries that are known: `learn` had
+# their like.
+_BY_FORMS = """
+def run({names}):
+    if TAPE:
+        return _slow({names})
+    try:
+        _apart = {addresses}
+        _key = ({forms}, PRODUCTS.fp32_precision)
+        _known = KNOWN.get(_key)
+    except (AttributeError, TypeError):
+        return _slow({names})
+    if _known is None or _apart & 255 or {together}:
+        _out = _slow({names})
+        if not _apart & 255 and not ({together}):
+            _learn(_key, ({names},))
+        return _out
+    _out = _as_tensors(_known({arrays}))
+{record}    return _out
+"""
+_RECORD = """    if LOCAL.enabled and ({tracked}):
+        _record(({names},), _out)
+"""
+
+
+def _by_forms(row: Row, recorded: bool, scope: dict[str, Any]) -> Run:
+    """The runner of a row on a device, by what calls like it came to."""
+    operands = [p for p in row.params if p.is_tensor or p.is_list]
+    each = [
+        f"*[t._a for t in {p.name}]"
+        if p.is_list
+        else f"{p.name}._a"
+        if p.type == "Tensor"
+        else f"*(() if {p.name}.__class__ not in PLAIN else ({p.name}._a,))"
+        for p in operands
+    ]
+    arrays = ", ".join(each)
+    plain = [f"{p.name}._a" for p in operands if p.type == "Tensor"]
+    simple = len(plain) == len(operands)
+    together = "False" if simple and len(plain) == 1 else f"{arrays and _shared(plain if simple else each)}"
+    addresses = (
+        " | ".join(f"{a}.address" for a in plain)
+        if simple
+        else f"0 | sum([a.address & 255 for a in ({arrays},)])"
+    )
+    forms = ", ".join([_form_key(p) for p in row.params])
+    names = ", ".join(p.name for p in row.params)
+    record = _RECORD.format(tracked=" or ".join(_any_of(p, "_g is not None") for p in operands), names=names)
+    text = _BY_FORMS.format(
+        names=names,
+        addresses=addresses or "0",
+        forms=forms,
+        together=together or "False",
+        arrays=arrays,
+        record=record * recorded,
+    )
+    return compile_function(text, "run", scope, f"{row.name} on a device")
+
+
+def _shared(arrays: list[str]) -> str:
+    """Code for whether two of the arrays lie in one memory."""
+    if len(arrays) == 2 and not any(a.startswith("*") for a in arrays):
+        return f"{arrays[0]}.handle is {arrays[1]}.handle"
+    given = f"({', '.join(arrays)},)"
+    return f"len({{id(a.handle) for a in {given}}}) != len({given})"
+
+
+def _form_key(p: Param) -> str:
+    """Code for what tells arguments apart, arrays by their forms."""
+    n = p.name
+    if p.is_list:
+        return f"tuple([(t._k, t._a.form) for t in {n}])"
+    if p.type == "Tensor":
+        return f"{n}._k, {n}._a.form"
+    if p.is_tensor:
+        return f"({n}._k, {n}._a.form) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
+    return key(p, n)
+
+
+def all_there(values: Sequence[Any], backend: Any) -> bool:
+    """Whether all tensors lie on the device."""
+    return all(
+        [
+            v._k.backend is backend
+            if isinstance(v, Tensor)
+            else v.__class__ not in (list, tuple) or all_there(v, backend)
+            for v in values
+        ]
+    )
 
 
 def tracked(values: Sequence[Any]) -> bool:

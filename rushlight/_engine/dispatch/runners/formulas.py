@@ -77,7 +77,14 @@ class Entry:
     __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans", "copied")
 
     def __init__(
-        self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any, copied: Sequence[int]
+        self,
+        kernel: Any,
+        result: Kind,
+        scalar_np: Any,
+        complex_: bool,
+        node: Any,
+        copied: Sequence[int],
+        there: Sequence[bool],
     ) -> None:
         self.kernel = kernel
         self.copied = copied  # the places of operands that PyTorch converts first
@@ -92,7 +99,7 @@ class Entry:
         self.complex_ = complex_
         if result.backend is not None:
             run = partial(computed, kernel, result, tuple(copied))
-            self.fn = self.large = Launch(result.backend, kernel, run)
+            self.fn = self.large = result.backend.launcher(Launch(result.backend, kernel, run, there))
         else:
             kernel.on_ready(self._ready)
 
@@ -212,8 +219,15 @@ class Formula:
         nodes = names.variant(
             self.nodes, self.label, {**self.fixed, **dict(zip(self.operands, values, strict=True))}
         )
+        there = [isinstance(v, Tensor) and v._k.backend is not None for v in values]
         return Entry(
-            kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None, copied
+            kernel,
+            out,
+            dt.opmath(compute).np,
+            complex_,
+            nodes[complex_] if self.smooth else None,
+            copied,
+            there,
         )
 
     def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:

@@ -15,18 +15,21 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, made
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.dispatch.node_names import keeps_constants, rename
-from rushlight._engine.dispatch.runners.array_bodies import tracked
+from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of
+from rushlight._engine.dispatch.runners.array_bodies import all_there, tracked
 from rushlight._engine.dispatch.runners.formulas import BIG, Formula
 from rushlight._engine.dispatch.runners.reductions import Reducer
 from rushlight._engine.dispatch.runners.views import see
@@ -213,10 +216,14 @@ def planner(row: Row, run: Run) -> Run:
     takes_tracked = row.kind == "composite" and row.vjp is None
 
     def learn(key: Any, *values: Any) -> Any:
+        if Interface.platform is not None and row.kind == "composite":
+            backend = backend_of(values)
+            if backend is not None:
+                return away(backend, key, values)
         if tried.get(key) or TAPE:
             return NotImplemented
         keep(tried, key, key in tried)
-        if not tried.get(key) or not all(map(_plain, row.params, values)):
+        if not tried.get(key) or not all(map(_plain, row.params, values, repeat(row.kind == "view"))):
             return NotImplemented
         found, plan, waiting = _recorded(row, run, list(values), takes_tracked and tracked(values))
         if plan is not None:
@@ -224,6 +231,15 @@ def planner(row: Row, run: Run) -> Run:
             for kernel in waiting:
                 kernel.on_ready(lambda _: renew(key))
         return found
+
+    def away(backend: Any, key: Any, values: Sequence[Any]) -> Any:
+        if row.vjp is not None or TAPE or MODES or not all_there(values, backend) or tracked(values):
+            return NotImplemented
+        made = backend.run_composite(row.name, run, values)
+        ready = None if made is NotImplemented else backend.ready_composite(row.name, values)
+        if ready is not None:
+            keep(plans, key, _Away(row, run, values, ready))
+        return made
 
     def renew(key: Any) -> None:
         plans.pop(key, None)
@@ -234,10 +250,45 @@ def planner(row: Row, run: Run) -> Run:
     return planned
 
 
-def _plain(p: Param, value: Any) -> bool:
-    """Whether a plan may hold for all arguments that look like this one."""
+class _Away:
+    """The plan of a composite on a device: `ready` for arrays that begin at multiples of 256 bytes, each in
+    memory of its own; the body for others.
+    """
+
+    def __init__(self, row: Row, run: Run, values: Sequence[Any], ready: Run) -> None:
+        self.run, self.ready = run, ready
+        self.given = [
+            None if p.is_tensor or p.is_list else v for p, v in zip(row.params, values, strict=True)
+        ]
+        self.places = [i for i, p in enumerate(row.params) if p.is_tensor or p.is_list]
+
+    def __call__(self, *operands: Any) -> Any:
+        if TAPE:
+            return self._slowly(operands)
+        arrays = []
+        for t in operands:
+            if t.__class__ in (list, tuple):
+                arrays += [one._a for one in t]
+            elif isinstance(t, Tensor):
+                arrays.append(t._a)
+        apart = 0
+        for a in arrays:
+            apart |= a.address
+        if apart & 255 or (len(arrays) > 1 and len({id(a.handle) for a in arrays}) != len(arrays)):
+            return self._slowly(operands)
+        return as_tensors(self.ready(*arrays))
+
+    def _slowly(self, operands: Sequence[Any]) -> Any:
+        values = list(self.given)
+        for place, t in zip(self.places, operands, strict=True):
+            values[place] = t
+        return self.run(*values)
+
+
+def _plain(p: Param, value: Any, views: bool) -> bool:
+    """Whether a plan may hold for all arguments that look like this one; views: of a row that makes views."""
     if isinstance(value, Tensor):
-        return p.is_tensor and not value._k.special
+        return p.is_tensor and (not value._k.special or (views and value._k.backend is not None))
     if p.is_list:
         return all(isinstance(t, Tensor) and not t._k.special for t in value)
     return (

@@ -34,14 +34,11 @@ _new, _reference = object.__new__, weakref.ref
 _ARRAY: Any = np.ndarray
 
 
-class Seen:
-    """NumPy's way to a view, for arrays of a device."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def __call__(self, a: Any, *args: Any) -> Any:
-        return a.seen(self.function, *args)
+def _laid(t: Tensor, seen: Any) -> tuple[Any, ...]:
+    """The way to a view of a device's array that NumPy saw so, which holds for all arrays of its layout."""
+    a: Any = t._m
+    made = t._k.backend.view(a, seen)
+    return _relaid, made.shape, made.strides, made.address - a.address, made.dtype
 
 
 def _relaid(a: Any, *how: Any) -> Any:
@@ -83,7 +80,7 @@ _transposed: Callable[[Tensor], Tensor] = getattr(Geometry.T, "fget")
 def _matrix_turned(self: Tensor) -> Tensor:
     """The dims reversed; meant for matrices."""
     if self._l.ndim == 2 and self._g is None and self.__class__ in PLAIN and not MODES:
-        step = _turned.get(self._k)
+        step = _turned.get(self._k) if self._k.backend is None else None
         if step is not None:
             return see(step, self)
         found = TENSOR_ROWS["permute"].call(self, 1, 0)
@@ -117,7 +114,7 @@ def view_runner(row: Row) -> Run:
             else native(memory if backend is None else memory.outline(), *rest)
         )
         if backend is not None and way is not NotImplemented:
-            way = (Seen(way[0]), *way[1:])
+            way = _laid(t, way[0](memory.outline(), *way[1:]))
         *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
         of = from_numpy_dtype(way[0](t._m, *way[1]).dtype)  # of complex numbers' parts it is another
         out = see((t._k.plain if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.errors import LinAlgError
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.results import named
@@ -100,7 +101,7 @@ def blame(
         return
     while getattr(info, "_many", False):  # inside vmap, an info stands for those of all examples
         info = info.value
-    found = getattr(info, "_a", info)
+    found = host(getattr(info, "_a", info))
     if not np.count_nonzero(found):
         return
     at = int(np.flatnonzero(found)[0])

@@ -61,7 +61,9 @@ def scaled_dot_product_attention(
     theirs. RuntimeError for other shapes.
     """
     _check(query, key, value, attn_mask, is_causal)
-    if query.dtype.is_floating_point and query.dtype.itemsize == 2:  # rounded once
+    plain = attn_mask is None and not dropout_p
+    half = query.dtype.is_floating_point and query.dtype.itemsize == 2
+    if half and not (plain and _has_cores(query, key, value)):  # rounded once
         mask = attn_mask.float() if attn_mask is not None and attn_mask.is_floating_point() else attn_mask
         found = scaled_dot_product_attention(
             query.float(),
@@ -81,8 +83,7 @@ def scaled_dot_product_attention(
         if key.shape[-3] != heads or value.shape[-3] != heads:
             raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
     if (
-        attn_mask is None
-        and not dropout_p
+        plain
         and query.dtype.is_floating_point
         and query._l.size
         and query._l.shape[:-2] == key._l.shape[:-2] == value._l.shape[:-2]
@@ -99,6 +100,18 @@ def scaled_dot_product_attention(
     if dropout_p:
         weights = ROWS["dropout"](weights, dropout_p, True)
     return weights.matmul(value)
+
+
+def _has_cores(query: Any, key: Any, value: Any) -> bool:
+    """Whether a device's own kernel takes half precision, whose sums it keeps in float32."""
+    backend, width = query._k.backend, query._l.shape[-1]
+    return bool(
+        backend is not None
+        and backend.kernels
+        and width == key._l.shape[-1] == value._l.shape[-1]
+        and 0 < width <= 128
+        and width % 16 == 0
+    )
 
 
 def causal_mask(query: Any, key: Any) -> Any:

@@ -147,7 +147,7 @@ class DeviceProgram:
         tape = Tape(True)
         try:
             with graph(self.graph), recording(cast(Any, tape)):
-                device.capture.live = True
+                device.capture.live = device.capture.fuses = True
                 self.output = self.function(*self.call[0], **self.call[1])
             why = tape.why or self._backward()
         except (RuntimeError, NotImplementedError) as error:
@@ -178,6 +178,7 @@ class DeviceProgram:
         ]
         self.backward = backward = CUDAGraph()
         with graph(backward, pool=self.graph.pool()):
+            self.device.capture.fuses = True
             self.grads = grad(self.tracked, self.reached, self.seeds, retain_graph=True, allow_unused=True)
         return ""
 
@@ -185,7 +186,7 @@ class DeviceProgram:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs."""
-        if not self._held_as_before():
+        if not self._held_as_before() or not self.graph.holds():
             return self._otherwise(tensors)
         for own, t in zip(self.inputs, tensors, strict=True):
             self.device.duplicate(own._a, t._a)
@@ -210,7 +211,9 @@ class DeviceProgram:
         return True
 
     def _otherwise(self, tensors: Sequence[Tensor]) -> Any:
-        """A call that finds gradients held in another way: captured again, or run as it is."""
+        """A call that finds gradients held in another way, or an optimizer's switches changed: captured
+        again, or run as it is.
+        """
         args, kwargs = self._called(tensors)
         if not self.refusal and self.captures < MOST_CAPTURES:
             self.refusal = self.capture(tensors, args, kwargs)

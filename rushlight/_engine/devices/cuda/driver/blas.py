@@ -41,7 +41,7 @@ _SCALARS: dict[int, Any] = {
 # Attributes: of a product, of a matrix, of a search.
 _TRANSA, _TRANSB, _EPILOGUE, _BIAS = 3, 4, 7, 8
 _BATCHES, _BATCH_STRIDE = 5, 6
-_WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)
+_MOST_WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)
 _PLAIN, _WITH_BIAS = 1, 4
 # Bytes that a product may work in, for each stream: as PyTorch's are on Hopper, and on other cards.
 _WORKSPACE, _WORKSPACE_HOPPER = 8519680, 32 << 20
@@ -239,6 +239,7 @@ class Products:
         recording = self.device.recording
         if recording is not None:
             recording.product(partial(self._queue, plan), given)
+        self.device.flush_before([*given[:2], *given[3:]], [made])
         self._queue(plan, [a.address for a in given])
         return made
 
@@ -284,7 +285,7 @@ class Products:
             self._set("MatmulDesc", product, _BIAS, ctypes.c_uint64(bias.address))
         layouts = self._layout(right, kind), self._layout(left, kind), self._layout(result, kind)
         search = self._made("cublasLtMatmulPreferenceCreate")
-        self._set("MatmulPreference", search, _WORKSPACE, ctypes.c_uint64(self.size))
+        self._set("MatmulPreference", search, _MOST_WORKSPACE, ctypes.c_uint64(self.size))
         # Without these cuBLASLt takes addresses for multiples of 256, which those of views are not.
         for attribute, size in zip(_ALIGNMENTS, aligned, strict=True):
             self._set("MatmulPreference", search, attribute, ctypes.c_uint32(size))

@@ -20,6 +20,7 @@ class Event:
         self.driver: Driver = driver
         self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
         device = queue.device
+        device.flush()
         weakref.finalize(self, _destroyed, device, "cuEventDestroy_v2", self.handle).atexit = False
         driver("cuEventRecord", self.handle, queue.handle)
 
@@ -61,6 +62,7 @@ class Queue:
         """What is queued from now on runs after what another stream has queued up to a mark."""
         if mark.stream is not self:
             self.device.enter()
+            self.device.flush()
             self.device.driver("cuStreamWaitEvent", self.handle, mark.event.handle, 0)
 
     def knows(self, stream: Any, place: Any) -> bool:

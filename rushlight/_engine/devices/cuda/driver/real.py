@@ -17,6 +17,7 @@ from rushlight._engine.devices.cuda import prepared
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
+from rushlight._engine.devices.cuda.driver import quick
 from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, driver as the_driver
 from rushlight._engine.devices.cuda.driver.modules import Modules
 from rushlight._engine.devices.cuda.driver.queues import Queue
@@ -121,13 +122,15 @@ class Real(Rows):
     def __init__(self, platform: Any, index: int, card: Card) -> None:
         self.driver = the_driver()
         self.context = self.driver.handle("cuDevicePrimaryCtxRetain", index)
+        self.entered = _entered
         self.enter()
         super().__init__(platform, index, card, Memory(self, card.memory))
         self.modules = Modules(self.driver, card.capability)
         # What kernels write to that met a wrong index, in page-locked memory that both sides see.
-        self._failed = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
-        self._failed.value = 0
+        self.failures = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
+        self.failures.value = 0
         self._blas: Any = None
+        self._solver: Any = None
         # Host's memory that copies still read.
         self._flying: list[tuple[Any, Array]] = []
 
@@ -162,7 +165,7 @@ class Real(Rows):
         self.alive()
 
     def alive(self) -> None:
-        if self.error is None and getattr(self, "_failed", None) is not None and self._failed.value:
+        if self.error is None and getattr(self, "failures", None) is not None and self.failures.value:
             self.fail(IndexError("index out of bounds"), "an index kernel", "")
         super().alive()
         if self.driver.dead is not None:
@@ -173,7 +176,7 @@ class Real(Rows):
     @property
     def failed(self) -> int:
         """The address that kernels write to that meet a wrong index."""
-        return ctypes.addressof(self._failed)
+        return ctypes.addressof(self.failures)
 
     # --- work -----------------------------------------------------------------------------------
 
@@ -181,16 +184,33 @@ class Real(Rows):
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, poison: bool = True
     ) -> DeviceArray:
         made = super().empty(shape, dtype, strides)
-        recording = self._current.recording
+        recording = self.current.recording
         if recording is not None and made.handle is not None:
             recording.workspace(made.handle)
         return made
 
     def unkept(self) -> None:
         """What is being done depends on more than geometry: no call like it is prepared."""
-        recording = self._current.recording
+        recording = self.current.recording
         if recording is not None:
             recording.spoil()
+
+    @property
+    def fuses(self) -> bool:  # type: ignore[override]
+        """Whether pointwise work is put off: a call of compile()'s is captured."""
+        capture = self.capture
+        return capture is not None and capture.fuses
+
+    def flush(self) -> None:
+        capture = self.capture
+        if capture is not None and capture.groups is not None:
+            capture.groups.all()
+
+    def flush_before(self, read: Sequence[DeviceArray], written: Sequence[DeviceArray]) -> None:
+        """Queue what was put off, if other work that reads and writes these arrays must come after it."""
+        capture = self.capture
+        if capture is not None and capture.groups is not None:
+            capture.groups.before(read, written)
 
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work, which a grid's threads stride over."""
@@ -212,11 +232,15 @@ class Real(Rows):
     ) -> None:
         self.alive()
         self.enter()
+        if written or not results:
+            self.flush()
+        else:
+            self.flush_before(operands, results)
         function = self.modules.loaded.get(source)
         if function is None:
             with self.uncaptured():
                 function = self.modules.function(source)
-        current = self._current
+        current = self.current
         if current.recording is not None:
             current.recording.launch(function, grid, (*operands, *results), numbers)
         addresses = [a.address for a in (*operands, *results)]
@@ -224,6 +248,9 @@ class Real(Rows):
         if self.platform.blocking:
             self.stream.run()
             self.alive()
+
+    def launcher(self, launch: Any) -> Callable[..., Any]:
+        return launch if self.platform.blocking else quick.launcher(self, launch)
 
     def call(
         self,
@@ -305,6 +332,7 @@ class Real(Rows):
         elif target.size:
             self.alive()
             self.enter()
+            self.flush()
             self.driver(
                 "cuMemcpyDtoDAsync_v2", target.address, source.address, target.nbytes, self.stream.handle
             )
@@ -315,6 +343,7 @@ class Real(Rows):
             raise self.capture.refused("a read by the host")
         given = launches.contiguous(self, source)
         self.enter()
+        self.flush()
         if source.size:
             place = target.ctypes.data
             self.driver("cuMemcpyDtoHAsync_v2", place, given.address, target.nbytes, self.stream.handle)
@@ -332,6 +361,7 @@ class Real(Rows):
             return
         given = np.ascontiguousarray(np.broadcast_to(source, target.shape))
         self.enter()
+        self.flush()
         self.driver(
             "cuMemcpyHtoDAsync_v2", target.address, given.ctypes.data, given.nbytes, self.stream.handle
         )
@@ -377,6 +407,8 @@ class Real(Rows):
         """From one device to another: the streams of both wait for each other."""
         there: Any = source.device  # another real one
         given = launches.contiguous(there, source)
+        there.flush()
+        self.flush()
         buffer = target if target.flags.c_contiguous else self.empty(target.shape, target.dtype)
         self.stream.wait_for(there.stream.mark())
         self.enter()
@@ -411,6 +443,7 @@ class Real(Rows):
     def brought(self, found: Array) -> DeviceArray:
         self.unkept()
         made = self.empty(found.shape, found.dtype)
+        self.flush()
         if self.capture is None or not found.size:
             return super().brought(found) if found.size else made
         with self.uncaptured():
@@ -439,6 +472,16 @@ class Real(Rows):
             self.enter()
             self._blas = Products(self)
         return self._blas
+
+    @property
+    def solver(self) -> Any:
+        """The device's linear algebra. RuntimeError where cuSOLVER is not installed."""
+        if self._solver is None:
+            from rushlight._engine.devices.cuda.driver.solver import Solver  # few programs need it
+
+            self.enter()
+            self._solver = Solver(self)
+        return self._solver
 
 
 def _freed(device: Real, address: int) -> None:

@@ -74,12 +74,21 @@ def pointwise(
         backend.plans[key] = plan
     made = backend.empty(plan.shape, result, plan.strides, poison=False) if out is None else out
     if made.size:
+        if backend.fuses and _put_off(backend, getattr(of, "meaning", of), arrays, (made,)):
+            return made
         there, numbers = arrays, plan.numbers
         if any([a.__class__ is not DeviceArray for a in arrays]):
             there = [a for a in arrays if a.__class__ is DeviceArray]
             numbers = numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
         backend.launch(plan.source, plan.grid, there, (made,), numbers, what)
     return made
+
+
+def known(backend: Any, of: Any, arrays: Sequence[Any], out: Any) -> Plan | None:
+    """The plan of a pointwise kernel for operands like those, where one like them was served."""
+    key = id(of), None if out is None else _geometry(out), *[_geometry(a) for a in arrays]
+    found: Plan | None = backend.plans.get(key)
+    return found
 
 
 def _by_parts(
@@ -101,6 +110,13 @@ def _by_parts(
     return made
 
 
+def _put_off(backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray]) -> bool:
+    """Whether the work waits to be fused with what follows."""
+    from rushlight._engine.devices.cuda.kernels import fusing  # which launches by this file
+
+    return fusing.put_off(backend, meaning, arrays, results)
+
+
 # How many geometries a device keeps plans for.
 _KEPT = 1 << 14
 
@@ -108,7 +124,7 @@ _KEPT = 1 << 14
 def _geometry(a: Any) -> Any:
     """What decides about a kernel, of an operand: None of a number, which is handed over by its bits."""
     if a.__class__ is DeviceArray:
-        return a.shape, a.strides, a.address % writing.ACCESS
+        return a.form, a.address % writing.ACCESS
     if a.ndim:
         raise NotServed("operands of the host")
     return None
@@ -153,7 +169,7 @@ def into(
     backend: Device, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
 ) -> None:
     """Compute into arrays of one shape, which operands broadcast to; host's operands are numbers."""
-    if 0 in results[0].shape:
+    if 0 in results[0].shape or (backend.fuses and _put_off(backend, meaning, arrays, results)):
         return
     there = [a for a in arrays if a.__class__ is DeviceArray]
     key = id(meaning), *[_geometry(a) for a in (*arrays, *results)]

@@ -155,3 +155,34 @@ def ranks(of: str, descending: bool, rank: int, target: str) -> tuple[str, int]:
     f.emit("ret void")
     f.finish()
     return module.text(), f.barriers
+
+
+@lru_cache(maxsize=8)
+def orders_of_pivots(inverse: bool, target: str) -> tuple[str, int]:
+    """(LLVM IR of @kernel, its barriers): the permutations of rows that swaps make, one after the other.
+
+    Pointers: pivots (int32, counted from 1), the orders (int64), whose lines lie without gaps. Numbers:
+    lines, swaps of a line, rows. inverse: where each row goes, in the place of the row that comes to each
+    place.
+    """
+    module = Module(fma=True)
+    f: Thread = TARGETS[target](module, "kernel", ["p0", "p1"], ["lines", "swaps", "rows"])
+    f.begin()
+    first, step = f.place()
+    f.mark_early()
+    with strided(f, first, step, "%lines") as line:
+        pivots = f.at("%p0", f.i64("mul", line, f.i64("mul", "%swaps", 4)))
+        order = f.at("%p1", f.i64("mul", line, f.i64("mul", "%rows", 8)))
+        with strided(f, "0", "1", "%rows") as k:
+            f.store("i64", k, order, f.i64("mul", k, 8))
+        with strided(f, "0", "1", "%swaps") as k:
+            # The inverse of swaps one after the other is the same swaps from the last to the first.
+            at = f.i64("sub", f.i64("sub", "%swaps", 1), k) if inverse else k
+            other = f.op(f"sext i32 {f.load('i32', pivots, f.i64('mul', at, 4))} to i64")
+            one, two = (f.i64("mul", x, 8) for x in (at, f.i64("sub", other, 1)))
+            here, there = f.load("i64", order, one), f.load("i64", order, two)
+            f.store("i64", there, order, one)
+            f.store("i64", here, order, two)
+    f.emit("ret void")
+    f.finish()
+    return module.text(), f.barriers

@@ -16,19 +16,26 @@ CHUNK = 4096
 
 @lru_cache(maxsize=256)
 def updates(
-    meaning: Meaning, scalars: tuple[str, ...], targets: tuple[int, ...], tensors: int, target: str
+    meaning: Meaning,
+    scalars: tuple[str, ...],
+    targets: tuple[int, ...],
+    tensors: int,
+    kept: bool,
+    target: str,
 ) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers) of a meaning over `tensors` lists of arrays, each of one dense
     layout.
 
-    scalars: the inputs that are numbers, handed over by their bits.  targets: which inputs outputs overwrite.
+    scalars: the inputs that are numbers, handed over by their bits; kept: they lie in an array of the
+    device's, the last pointer, which each replay of a graph fills.  targets: which inputs outputs overwrite.
     Pointers: the arrays of each tensor. Numbers: blocks in all, for each tensor its elements and its first
     block, the bits. A grid's blocks stride over them.
     """
     inputs = [(name, d) for name, d in meaning.inputs if name not in scalars]
     pointers = [f"p{t}_{k}" for t in range(tensors) for k in range(len(inputs))]
     numbers = ["blocks", *[f"{name}{t}" for t in range(tensors) for name in ("n", "b")]]
-    numbers += [f"x_{name}" for name in scalars]
+    pointers += ["x"] * kept
+    numbers += [f"x_{name}" for name in scalars if not kept]
     module, types = Module(fma=True), meaning.types()
     f: Thread = TARGETS[target](module, "kernel", pointers, numbers)
     f.begin()
@@ -38,7 +45,9 @@ def updates(
     body = ThreadBody(f, meaning, types)
     for name, d in meaning.inputs:
         if name in scalars and name in nodes:
-            body.give(nodes[name], from_bits(f, f"%x_{name}", d), True)
+            at = scalars.index(name)
+            value = load(f, f.at("%x", 8 * at), d) if kept else from_bits(f, f"%x_{name}", d)
+            body.give(nodes[name], value, True)
     f.mark_early()
     with strided(f, own, step, "%blocks") as block:
         bases, begin, end = _chunk(f, block, tensors, len(inputs))

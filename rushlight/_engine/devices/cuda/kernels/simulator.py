@@ -22,7 +22,7 @@ from typing import Any
 
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import device_math
-from rushlight._engine.devices.cuda.kernels.targets import SLOTS, WARP
+from rushlight._engine.devices.cuda.kernels.targets import EXCHANGED, SLOTS, WARP
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.target import Unsupported
 
@@ -111,7 +111,8 @@ class Kernel:
                 raise ValueError(
                     f"a block of threads that wait for each other has whole warps, not {threads}"
                 )
-            sizes = (threads * _SLOTS, threads * _CONTEXT, threads * _STACK, threads * 8, _SHARED, _CONTEXT)
+            own = [threads * size for size in (_SLOTS, _CONTEXT, _STACK, EXCHANGED)]
+            sizes = (*own, _SHARED, _CONTEXT)
             buffers = tuple(ctypes.create_string_buffer(size + 64) for size in sizes)
         places = [-(-ctypes.addressof(r) // 64) * 64 for r in buffers]
         torn = self._run(ctypes.addressof(arguments), blocks, threads, int(turned), *places)

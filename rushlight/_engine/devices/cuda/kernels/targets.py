@@ -12,6 +12,8 @@ from typing import Any
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
 from rushlight._engine.kernels.emit.target import Unsupported
 
+# Bytes that a thread shows to the others of its warp, in the simulator.
+EXCHANGED = 32
 # Threads that run in step and can exchange values.
 WARP = 32
 
@@ -48,6 +50,15 @@ class Thread(Function):
 
     def shuffle(self, kind: str, value: str, distance: int) -> str:
         """The value of the thread of this warp whose number differs in the bits of `distance`."""
+        raise NotImplementedError
+
+    def mma(self, dtype: str, left: Sequence[str], right: Sequence[str], totals: Sequence[str]) -> list[str]:
+        """A warp's product of 16x16 by 16x8 matrices of float16 or bfloat16, added to floats.
+
+        With g = lane / 4 and t = lane % 4 a thread holds, as words of two neighbours: of the left operand
+        rows g and g + 8 at columns 2t, then these rows at columns 2t + 8; of the right one column g at rows
+        2t, and at 2t + 8; of the totals row g at columns 2t and 2t + 1, then row g + 8 there.
+        """
         raise NotImplementedError
 
     def place(self) -> tuple[str, str]:
@@ -123,6 +134,19 @@ class Nvptx(Thread):
             return self.op(f"bitcast i16 {self.op(f'trunc i32 {word} to i16')} to half")
         return word if kind == whole else self.op(f"trunc i32 {word} to {kind}")
 
+    def mma(self, dtype: str, left: Sequence[str], right: Sequence[str], totals: Sequence[str]) -> list[str]:
+        kind, name = "i32", "@llvm.nvvm.mma.m16n8k16.row.col.bf16"
+        words = [*left, *right]
+        if dtype == "float16":
+            kind, name = "<2 x half>", "@llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
+            words = [self.op(f"bitcast i32 {w} to <2 x half>") for w in words]
+        result = "{float, float, float, float}"
+        kinds = ", ".join([kind] * 6 + ["float"] * 4)
+        self.module.declare(name, f"declare {result} {name}({kinds}) convergent")
+        given = ", ".join([*[f"{kind} {w}" for w in words], *[f"float {t}" for t in totals]])
+        made = self.op(f"call {result} {name}({given})")
+        return [self.op(f"extractvalue {result} {made}, {i}") for i in range(4)]
+
 
 # What the simulator tells a thread, in slots of eight bytes behind `%thread`.
 SLOTS = {
@@ -160,5 +184,77 @@ class Simulated(Thread):
         self.barrier()
         return self.op(f"trunc i8 {found} to i1") if kind == "i1" else found
 
+    def mma(self, dtype: str, left: Sequence[str], right: Sequence[str], totals: Sequence[str]) -> list[str]:
+        name = f"@mma_{dtype}"
+        self.module.declare(name, _MMA.format(name=name, number=_HALVES[dtype]))
+        lanes, me = self.load("ptr", "%thread", SLOTS["lanes"]), self.special("tid")
+        own = self.i64("mul", me, EXCHANGED)
+        for k, word in enumerate([*left, *right]):
+            self.store("i32", word, lanes, self.i64("add", own, 4 * k))
+        self.barrier()
+        warp = self.at(lanes, self.i64("mul", self.i64("and", me, -WARP), EXCHANGED))
+        found = []
+        for k, total in enumerate(totals):
+            given = f"ptr {warp}, i64 {self.i64('and', me, WARP - 1)}, i64 {k}, float {total}"
+            found.append(self.op(f"call float {name}({given})"))
+        self.barrier()
+        return found
+
+
+# A number of a product that the threads of a warp hold: the thread's number `which` of four.
+_MMA = """define internal float {name}(ptr %warp, i64 %lane, i64 %which, float %start) {{
+entry:
+  %g = lshr i64 %lane, 2
+  %t = and i64 %lane, 3
+  %below = lshr i64 %which, 1
+  %odd = and i64 %which, 1
+  %t2 = shl i64 %t, 1
+  %column = add i64 %t2, %odd
+  %below4 = shl i64 %below, 2
+  br label %loop
+loop:
+  %k = phi i64 [0, %entry], [%next, %loop]
+  %sum = phi float [%start, %entry], [%more, %loop]
+  %high = lshr i64 %k, 3
+  %inner = and i64 %k, 7
+  %holder = lshr i64 %inner, 1
+  %place = and i64 %k, 1
+  %byte = shl i64 %place, 1
+  %g4 = shl i64 %g, 2
+  %la = add i64 %g4, %holder
+  %la32 = shl i64 %la, 5
+  %high8 = shl i64 %high, 3
+  %a1 = add i64 %la32, %high8
+  %a2 = add i64 %a1, %below4
+  %a3 = add i64 %a2, %byte
+  %pa = getelementptr i8, ptr %warp, i64 %a3
+  %c4 = shl i64 %column, 2
+  %lb = add i64 %c4, %holder
+  %lb32 = shl i64 %lb, 5
+  %high4 = shl i64 %high, 2
+  %b1 = add i64 %lb32, %high4
+  %b2 = add i64 %b1, 16
+  %b3 = add i64 %b2, %byte
+  %pb = getelementptr i8, ptr %warp, i64 %b3
+  %ra = load i16, ptr %pa, align 2
+  %rb = load i16, ptr %pb, align 2
+{number}
+  %product = fmul float %fa, %fb
+  %more = fadd float %sum, %product
+  %next = add i64 %k, 1
+  %done = icmp eq i64 %next, 16
+  br i1 %done, label %end, label %loop
+end:
+  ret float %more
+}}"""
+_HALVES = {
+    "bfloat16": "\n".join(
+        f"  %w{x} = zext i16 %r{x} to i32\n  %s{x} = shl i32 %w{x}, 16\n  %f{x} = bitcast i32 %s{x} to float"
+        for x in "ab"
+    ),
+    "float16": "\n".join(
+        f"  %h{x} = bitcast i16 %r{x} to half\n  %f{x} = fpext half %h{x} to float" for x in "ab"
+    ),
+}
 
 TARGETS: dict[str, Any] = {"nvptx": Nvptx, "simulated": Simulated}

@@ -29,6 +29,8 @@ _MODULES = (
     "windows",
     "selecting",
     "fourier",
+    "attention",
+    "solving",
 )
 _rows: dict[str, Callable[..., Any]] = {}
 

@@ -138,6 +138,7 @@ def _reduced(how: str) -> Callable[..., Any]:
 
 
 _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np.any, "all": np.all}
+_NUMPY["mul"] = np.prod
 
 
 def _count_nonzero(backend: Device, a: DeviceArray, axis: Any = None, keepdims: bool = False) -> DeviceArray:
@@ -229,6 +230,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.full_like: _full_like,
     **{function: _reduced(how) for how, function in _NUMPY.items()},
     np.add.reduce: _reduced("add"),
+    np.multiply.reduce: _reduced("mul"),
     np.maximum.reduce: _reduced("max"),
     np.minimum.reduce: _reduced("min"),
     np.logical_or.reduce: _reduced("any"),

@@ -33,10 +33,11 @@ def step(
     if not isinstance(kernel, MultiTensorUpdate):
         raise NotServed("a step of this kind")
     scalars: list[Any] = [np.asarray(n, np.float64) for n in numbers]
-    if again is not None:
+    memory = None
+    if again is not None and numbers:
         memory = backend.capture.numbers(len(numbers), again)
         scalars = [memory[k] for k in range(len(numbers))]
-    if again is None and _in_batches(backend, kernel, arrays, scalars):
+    if _in_batches(backend, kernel, arrays, scalars, memory):
         return
     for each in arrays:
         if len({a.dtype for a in each}) != 1 or len({a.shape for a in each}) != 1:
@@ -53,14 +54,18 @@ def _in_batches(
     kernel: MultiTensorUpdate,
     arrays: Sequence[Sequence[DeviceArray]],
     scalars: Sequence[Any],
+    memory: Any,
 ) -> bool:
-    """Update tensors by launches for MOST of them; whether their layouts allow it."""
+    """Update tensors by launches for MOST of them; whether their layouts allow it.
+
+    memory: the device's array that holds the scalars, None where they are the host's.
+    """
     if len(arrays) < 2 or not all(map(_alike, arrays)) or len({each[0].dtype for each in arrays}) != 1:
         return False
     of = kernel.kernel(arrays[0][0].dtype)
     given = [each for each in arrays if each[0].size]
     for first in range(0, len(given), MOST):
-        _batch(backend, of, given[first : first + MOST], scalars)
+        _batch(backend, of, given[first : first + MOST], scalars, memory)
     return True
 
 
@@ -74,7 +79,9 @@ def _alike(each: Sequence[DeviceArray]) -> bool:
     )
 
 
-def _batch(backend: Device, of: Any, arrays: Sequence[Sequence[DeviceArray]], scalars: Sequence[Any]) -> None:
+def _batch(
+    backend: Device, of: Any, arrays: Sequence[Sequence[DeviceArray]], scalars: Sequence[Any], memory: Any
+) -> None:
     count = 1 << (len(arrays) - 1).bit_length()  # few kernels for all numbers of tensors
     every = [*arrays, *[arrays[-1]] * (count - len(arrays))]
     blocks, numbers = 0, list[int]()
@@ -82,9 +89,9 @@ def _batch(backend: Device, of: Any, arrays: Sequence[Sequence[DeviceArray]], sc
         numbers += [each[0].size, blocks]
         blocks += -(-each[0].size // many.CHUNK)
     numbers += [0, blocks] * (count - len(arrays))
-    numbers = [blocks, *numbers, *[launches.bits(s) for s in scalars]]
-    pointers = [a for each in every for a in each]
-    arguments = (_meaning(of), tuple(of.scalars), tuple(of.targets), count)
+    numbers = [blocks, *numbers, *([launches.bits(s) for s in scalars] if memory is None else ())]
+    pointers = [*[a for each in every for a in each], *(() if memory is None else (memory,))]
+    arguments = (_meaning(of), tuple(of.scalars), tuple(of.targets), count, memory is not None)
     source = Source(many.updates, arguments, len(pointers), len(numbers))
     written = {each[k].address for each in arrays for k in of.targets}
     # All arrays are handed over in their places; which of them are written to is the strict mode's to know.

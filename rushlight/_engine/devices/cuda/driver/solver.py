@@ -1,0 +1,125 @@
+"""Linear algebra by cuSOLVER: its functions of dense matrices (cusolverDn), one matrix of a batch after the
+other.
+
+Matrices lie column by column, as cuSOLVER and PyTorch's results have them. What a function found is in
+`info`, on the device, as LAPACK tells it: 0, or where a pivot is missing, or how many values did not
+converge.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from functools import cache
+from glob import glob
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.devices.cuda.array import DeviceArray
+
+_INT, _PTR = ctypes.c_int, ctypes.c_void_p
+_VERSIONS = ("12", "11")
+# Arguments of the functions, "?" for the letter of the dtype, in LAPACK's order; _PTR: a handle, an
+# address, or where a size is filled in.
+_TYPES: dict[str, tuple[Any, ...]] = {
+    "?potrf_bufferSize": (_PTR, _INT, _INT, _PTR, _INT, _PTR),
+    "?potrf": (_PTR, _INT, _INT, _PTR, _INT, _PTR, _INT, _PTR),
+    "?getrf_bufferSize": (_PTR, _INT, _INT, _PTR, _INT, _PTR),
+    "?getrf": (_PTR, _INT, _INT, _PTR, _INT, _PTR, _PTR, _PTR),
+    "?getrs": (_PTR, _INT, _INT, _INT, _PTR, _INT, _PTR, _PTR, _INT, _PTR),
+    "?geqrf_bufferSize": (_PTR, _INT, _INT, _PTR, _INT, _PTR),
+    "?geqrf": (_PTR, _INT, _INT, _PTR, _INT, _PTR, _PTR, _INT, _PTR),
+    "?orgqr_bufferSize": (_PTR, _INT, _INT, _INT, _PTR, _INT, _PTR, _PTR),
+    "?orgqr": (_PTR, _INT, _INT, _INT, _PTR, _INT, _PTR, _PTR, _INT, _PTR),
+    "?syevd_bufferSize": (_PTR, _INT, _INT, _INT, _PTR, _INT, _PTR, _PTR),
+    "?syevd": (_PTR, _INT, _INT, _INT, _PTR, _INT, _PTR, _PTR, _INT, _PTR),
+    "?gesvd_bufferSize": (_PTR, _INT, _INT, _PTR),
+    "?gesvd": (
+        _PTR, ctypes.c_byte, ctypes.c_byte, _INT, _INT, _PTR, _INT, _PTR, _PTR, _INT, _PTR, _INT, _PTR,
+        _INT, _PTR, _PTR,
+    ),
+}  # fmt: skip
+_LETTERS = {"float32": "S", "float64": "D"}
+_STATUS = {
+    1: "NOT_INITIALIZED",
+    2: "ALLOC_FAILED",
+    3: "INVALID_VALUE",
+    4: "ARCH_MISMATCH",
+    6: "EXECUTION_FAILED",
+}
+_STATUS |= {7: "INTERNAL_ERROR", 8: "MATRIX_TYPE_NOT_SUPPORTED", 9: "NOT_SUPPORTED"}
+LOWER, UPPER = 0, 1
+PLAIN, TRANSPOSED = 0, 1
+
+
+class Override:
+    """Which library is used, cuSOLVER if None: tests put an imitation here."""
+
+    library: Any = None
+
+
+def _places() -> list[str]:
+    """Where cuSOLVER may be: in the package nvidia-cusolver-cu12, then where the system says."""
+    found = []
+    for version in _VERSIONS:
+        name = f"cusolver64_{version}.dll" if sys.platform == "win32" else f"libcusolver.so.{version}"
+        for root in sys.path:
+            found += sorted(glob(os.path.join(root, "nvidia", "*", "*", name)))
+        found.append(name)
+    return found
+
+
+@cache
+def _installed() -> Any:
+    told = ""
+    for place in _places():
+        try:
+            library = ctypes.CDLL(place)
+        except OSError as error:
+            told = told or str(error)
+            continue
+        known = {"Create": (_PTR,), "SetStream": (_PTR, _PTR)}
+        for stem, types in _TYPES.items():
+            known.update({stem.replace("?", letter): types for letter in _LETTERS.values()})
+        for stem, types in known.items():
+            function = getattr(library, f"cusolverDn{stem}")
+            function.argtypes, function.restype = types, _INT
+        return library
+    raise RuntimeError(
+        "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
+        f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({told})"
+    )
+
+
+class Solver:
+    """A device's cuSOLVER. RuntimeError where it is not installed."""
+
+    def __init__(self, device: Any) -> None:
+        self.device, self.library = device, _installed() if Override.library is None else Override.library
+        handle = _PTR()
+        self._checked("Create", ctypes.byref(handle))
+        self.handle = handle.value
+
+    def _checked(self, name: str, *args: Any) -> None:
+        code = getattr(self.library, f"cusolverDn{name}")(*args)
+        if code:
+            told = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"cusolver error: CUSOLVER_STATUS_{told}, when calling `cusolverDn{name}`")
+
+    def call(self, stem: str, of: Any, *args: Any) -> None:
+        """A function that works in no memory, on the current stream; of: NumPy's dtype."""
+        device = self.device
+        device.alive()
+        device.enter()
+        device.flush()
+        self._checked("SetStream", self.handle, device.stream.handle)
+        self._checked(f"{_LETTERS[of.name]}{stem}", self.handle, *args)
+
+    def room(self, stem: str, of: Any, *args: Any) -> tuple[DeviceArray, int]:
+        """(memory that a function works in, its elements)."""
+        size = ctypes.c_int()
+        self.device.enter()
+        self._checked(f"{_LETTERS[of.name]}{stem}_bufferSize", self.handle, *args, ctypes.byref(size))
+        return self.device.empty((max(size.value, 1),), np.dtype(of), poison=False), size.value

@@ -1,0 +1,129 @@
+"""Linear algebra by cuSOLVER, over an imitation of it: results, gradients, layouts and errors of the CPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight._engine.devices.cuda.driver import solver
+from tests.cuda.conftest import use
+from tests.cuda.fake_driver import FakeDriver, install
+from tests.cuda.fake_solver import FakeSolver
+
+pytest.importorskip("llvmlite")
+L = torch.linalg
+
+
+@pytest.fixture(autouse=True)
+def library(devices: None) -> Iterator[FakeSolver]:
+    """A device whose driver and cuSOLVER are imitations."""
+    driver = FakeDriver(1)
+    made = solver.Override.library = FakeSolver(driver)
+    install(driver)
+    use("driver")
+    torch.manual_seed(0)
+    yield made
+    solver.Override.library = None
+    install(None)
+    use("")
+
+
+def _definite(*shape: int) -> torch.Tensor:
+    a = torch.randn(*shape)
+    return a @ a.mT + torch.eye(shape[-1])
+
+
+CASES: dict[str, tuple[Any, Any]] = {
+    "cholesky": (lambda a: L.cholesky(a), lambda: (_definite(3, 4, 4),)),
+    "cholesky, upper": (lambda a: L.cholesky(a, upper=True), lambda: (_definite(4, 4).mT,)),
+    "lu_factor": (lambda a: L.lu_factor(a), lambda: (torch.randn(2, 4, 4),)),
+    "lu of a tall one": (lambda a: L.lu_factor(a)[0], lambda: (torch.randn(5, 3),)),
+    "solve": (lambda a, b: L.solve(a, b), lambda: (torch.randn(2, 4, 4), torch.randn(4, 3))),
+    "solve, a vector": (lambda a, b: L.solve(a, b), lambda: (torch.randn(4, 4), torch.randn(4))),
+    "inverse": (lambda a: L.inv(a), lambda: (torch.randn(3, 4, 4),)),
+    "det": (lambda a: L.det(a), lambda: (torch.randn(3, 4, 4),)),
+    "slogdet": (lambda a: L.slogdet(a), lambda: (torch.randn(3, 4, 4),)),
+    "triangle above": (
+        lambda a, b: L.solve_triangular(a, b, upper=True),
+        lambda: (_definite(2, 4, 4), torch.randn(2, 4, 3)),
+    ),
+    "triangle below": (
+        lambda a, b: L.solve_triangular(a, b, upper=False),
+        lambda: (_definite(4, 4), torch.randn(2, 4, 3)),
+    ),
+    "triangle of ones": (
+        lambda a, b: L.solve_triangular(a, b, upper=False, unitriangular=True, left=False),
+        lambda: (torch.randn(4, 4), torch.randn(3, 4)),
+    ),
+    "qr": (lambda a: L.qr(a), lambda: (torch.randn(2, 5, 3),)),
+    "qr of a wide one": (lambda a: L.qr(a), lambda: (torch.randn(3, 5),)),
+    "qr, complete": (lambda a: [t.detach() for t in L.qr(a, "complete")], lambda: (torch.randn(5, 3),)),
+    "eigvalsh": (lambda a: L.eigvalsh(a), lambda: (_definite(2, 4, 4),)),
+    "eigh": (lambda a: [t.abs() for t in L.eigh(a, "U")], lambda: (_definite(4, 4),)),
+    "svdvals": (lambda a: L.svdvals(a), lambda: (torch.randn(2, 3, 5),)),
+    "svd": (lambda a: [t.abs() for t in L.svd(a, full_matrices=False)], lambda: (torch.randn(5, 3),)),
+    "svd of a wide one": (
+        lambda a: [t.abs() for t in L.svd(a, full_matrices=False)],
+        lambda: (torch.randn(2, 3, 5),),
+    ),
+    "svd, full": (lambda a: [t.detach().abs() for t in L.svd(a)], lambda: (torch.randn(4, 3),)),
+    "a determinant of a transpose": (lambda a: L.det(a.mT), lambda: (torch.randn(4, 4),)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_what_the_cpu_gives(name: str, dtype: torch.dtype) -> None:
+    function, make = CASES[name]
+    given = make()
+    here = [t.to(dtype).detach().clone().requires_grad_() for t in given]
+    there = [t.to(dtype).cuda().requires_grad_() for t in given]
+    ends = []
+    for operands in (here, there):
+        found = function(*operands)
+        ends.append([found] if isinstance(found, torch.Tensor) else list(found))
+    for a, b in zip(*ends, strict=True):
+        assert b.is_cuda and b.dtype is a.dtype and b.stride() == a.stride()
+        torch.testing.assert_close(b.cpu(), a, rtol=2e-4, atol=2e-4)
+    tracked = [k for k, t in enumerate(ends[0]) if t.requires_grad]
+    if tracked:
+        for end in ends:
+            torch.autograd.backward([end[k].sum() for k in tracked])
+        for a, b in zip(here, there, strict=True):
+            if a.grad is not None and b.grad is not None:
+                torch.testing.assert_close(b.grad.cpu(), a.grad, rtol=2e-3, atol=2e-3)
+
+
+def test_what_cannot_be_done() -> None:
+    singular = torch.zeros(3, 3, device="cuda")
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        L.inv(singular)
+    with pytest.raises(torch.linalg.LinAlgError, match="not positive-definite"):
+        L.cholesky(-torch.eye(3, device="cuda"))
+    assert int(L.inv_ex(singular).info.cpu()) == 1
+    with pytest.raises(NotImplementedError, match="no kernel for it yet"):
+        L.svd(torch.randn(3, 3, dtype=torch.complex64).cuda())
+
+
+def test_errors_of_the_library(library: FakeSolver) -> None:
+    x = torch.randn(3, 3, device="cuda")
+    library.refuses["gesvd"] = 7
+    with pytest.raises(RuntimeError, match="CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnSgesvd`"):
+        L.svdvals(x)
+    library.refuses.clear()
+    L.svdvals(x)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        L.svdvals(x)
+    assert library.stream == stream.cuda_stream and library.calls["gesvd"] == 3
+
+
+def test_it_says_what_to_install(monkeypatch: Any) -> None:
+    monkeypatch.setattr(solver.Override, "library", None)
+    monkeypatch.setattr(solver, "_places", lambda: ["libcusolver.so.none"])
+    solver._installed.cache_clear()
+    with pytest.raises(RuntimeError, match=r"pip install 'rushlight\[cusolver\]' brings it"):
+        L.cholesky(torch.eye(3, device="cuda"))
