@@ -11,7 +11,7 @@ import ast
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -64,9 +64,6 @@ class Frame:
     def holds(self, path: str) -> bool:
         """Whether something is at or below it."""
         return not self.path or path == self.path or path.startswith(f"{self.path}.")
-
-
-_T = TypeVar("_T")
 
 
 @dataclass
@@ -124,7 +121,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             for name, child in module.named_modules(remove_duplicate=False):
                 self.modules.setdefault(id(child), name)
 
-    def know(self, found: _T, value: Value) -> _T:
+    def know(self, found: Any, value: Value) -> Any:
         """Note which value of the program an object is; a tensor becomes a traced one."""
         held = id(found) in self.places
         if held:  # what an op that writes to a parameter or buffer gives
@@ -152,7 +149,9 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
     def number(self, kind: str, found: int, *args: Any) -> TracedInt:
         """A traced number."""
         value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
-        return self.know(TracedInt(found), value)
+        made = TracedInt(found)
+        self.know(made, value)
+        return made
 
     def value(self, found: Any) -> Value:
         """The program's value for an argument."""
@@ -207,7 +206,7 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
         named = {k: self.value(v) for k, v in kwargs.items()}
         return self.held(found, self.compiler.call_builtin(f"aten::{name}", values, named, _AT))
 
-    def held(self, found: SparseTensor, value: Value) -> Any:
+    def held(self, found: SparseTensor, value: Value) -> SparseTensor:
         """A sparse tensor of the program, whose parts the program asks it for."""
         readers = PARTS[found.layout] if len(found.parts) == 3 else ("_indices", "_values")
         parts = tuple(
