@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._dynamo import config as config, exc as exc
+from rushlight._dynamo import config as config, exc as exc, utils as utils
 from rushlight._dynamo.api import (
     allow_in_graph as allow_in_graph,
     assume_constant_result as assume_constant_result,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -84,6 +86,16 @@ def _cloned(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(clone_inputs(value))
     return clone_input(value) if isinstance(value, Tensor) else value
+
+
+@contextmanager
+def disable_cache_limit() -> Iterator[None]:
+    """A context in which torch._dynamo.config.recompile_limit is as large as can be, as PyTorch's says."""
+    before, config.recompile_limit = config.recompile_limit, sys.maxsize
+    try:
+        yield
+    finally:
+        config.recompile_limit = before
 
 
 def is_parameter_freezing() -> bool:

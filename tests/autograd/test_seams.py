@@ -101,3 +101,17 @@ def test_saved_tensor_hooks_by_their_inner_names():
     finally:
         inner._saved_tensors_hooks_enable()
     assert inner._saved_tensors_hooks_is_enabled()
+
+
+def test_inner_names_of_the_profiler_and_of_functional():
+    assert not torch.autograd._profiler_enabled()
+    with torch.profiler.profile():
+        assert torch.autograd._profiler_enabled()
+    assert not torch.autograd._profiler_enabled()
+    inner, x = torch.autograd.functional, torch.ones(2, requires_grad=True)
+    assert inner._as_tuple(x, "inputs", "f") == (False, (x,))
+    assert inner._tuple_postprocess(((x,),), (False, False)) is x
+    assert not inner._grad_postprocess((x * 2,), False)[0].requires_grad
+    assert inner._grad_preprocess((x,), True, True)[0].grad_fn is not None
+    with pytest.raises(TypeError, match="Tensor or a tuple of Tensors"):
+        inner._as_tuple(3, "inputs", "f")

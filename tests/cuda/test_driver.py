@@ -471,7 +471,7 @@ def test_another_librarys_stream(fake: FakeDriver) -> None:
         assert torch.ones(3, device="cuda").exp().sum().item() > 8
 
 
-# Calls that are made often: the fifth is a generated function (devices/cuda/quick.py).
+# Calls that are made often: the fifth is a generated function (devices/cuda/driver/quick.py).
 OFTEN: dict[str, Any] = {
     "add": lambda x, y: x + y,
     "a number": lambda x, y: x * 2.5 - 1,

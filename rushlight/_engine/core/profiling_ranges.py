@@ -32,6 +32,11 @@ class Log:
 SPANS: list[Log] = []
 
 
+def _profiler_enabled() -> bool:
+    """torch.autograd._profiler_enabled: whether a profiler is at work."""
+    return bool(SPANS)
+
+
 def note(place: Any, start: float) -> None:
     """Leave a record of what began at `start` and ends now."""
     end = perf_counter()

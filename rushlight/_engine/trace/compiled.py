@@ -88,6 +88,8 @@ class Compiled:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Plan] = {}
+        # What Python did beside, for which kinds of arguments were refused.
+        self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
         self.trace = matching.Trace()
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
@@ -131,6 +133,8 @@ class Compiled:
                 plan.refuse("an argument can be neither compared nor hashed")
             elif any(t._k.lazy for t in tensors):
                 plan.refuse("an argument is conjugated or negated when it is read: resolve_conj() it first")
+            elif len(self.effects) > 1 and not self.fullgraph:
+                plan.refuse(self.effects[0])
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
@@ -211,6 +215,8 @@ class Compiled:
             why = traced.recorder.refusal
         if why:
             plan.refuse(why)
+            if why == unseen:
+                self.effects.append(why)
         elif not first and plan.program is None:
 
             def build(share: float = self.share()) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,7 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
-from rushlight._engine.trace.region_recorder import RegionRecorder
+from rushlight._engine.trace.region_recorder import Away, RegionRecorder
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
 from rushlight._engine.trace.trace import PLAINLY, SEQUENCES, Node, Step, Unit, bump, inserted, told, tracked
 from rushlight._engine.trace.writes import Writes, filled
@@ -245,31 +245,15 @@ class Region(Learning, Writes):
         self.events += 1
         self.unwatch()
         self.settle()
-        with self._away():
+        with Away(self):
             return call(*args, **kwargs)
 
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
         self.events += 1
         self.unwatch()
-        with self._away():
+        with Away(self):
             return call(*args)
-
-    @contextmanager
-    def _away(self) -> Iterator[None]:
-        modes = STACK.modes
-        at = modes.index(self) if self in modes else -1
-        if at >= 0:
-            del modes[at]
-        TAPE.remove(self.recorder)
-        MODES.remove(self)
-        try:
-            yield
-        finally:
-            TAPE.append(self.recorder)
-            MODES.append(self)
-            if at >= 0:
-                modes.insert(at, self)
 
     # --- operands --------------------------------------------------------------------------------------
 
@@ -608,10 +592,13 @@ class Region(Learning, Writes):
         alive, self.alive = self.alive, []
         self.met()
         shells: dict[int, tuple[Tensor, int]] = {}
+        count = node.count
         for ref in alive:
             t = ref()
-            if t is not None and not filled(t) and t._hidden.place < node.count:
-                shells[id(t)] = t, t._hidden.place
+            if t is not None and not filled(t):
+                place = t._hidden.place
+                if place < count:
+                    shells[id(t)] = t, place
         found = list(shells.values())
         try:
             if shells or node.effects:
@@ -645,7 +632,7 @@ class Region(Learning, Writes):
             program = node.programs[order] = self.program(node, Path(node), order)
         if node.effects or not live:
             return
-        with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
@@ -660,11 +647,13 @@ class Region(Learning, Writes):
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-        with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in shells:
-            spec = program.path.specs[place]
-            a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else found[place]
+            a = found[place]
+            if self.real:
+                spec = program.path.specs[place]
+                a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else a
             t._a = a
             del t._hidden
 

@@ -148,7 +148,7 @@ class Recorder:
         first = operands[0] if isinstance(operands[0], np.ndarray) else operands[-1]
         if id(root(first)) in self.inputs:
             self.inputs_written = True
-            self.escape("an argument is written to")
+            self.escape("an argument is written to", breaks=False)
         self._add(Entry("write", function, operands))
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -11,12 +11,35 @@ from typing import Any
 
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.dispatch.interpreters import STACK
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array
+
+
+class Away:
+    """While what runs is run as if a region were not there."""
+
+    def __init__(self, region: Any) -> None:
+        self.region, self.at = region, -1
+
+    def __enter__(self) -> None:
+        region, modes = self.region, STACK.modes
+        if region in modes:
+            self.at = modes.index(region)
+            del modes[self.at]
+        TAPE.remove(region.recorder)
+        MODES.remove(region)
+
+    def __exit__(self, *error: object) -> None:
+        region = self.region
+        TAPE.append(region.recorder)
+        MODES.append(region)
+        if self.at >= 0:
+            STACK.modes.insert(self.at, region)
 
 
 class RegionRecorder:

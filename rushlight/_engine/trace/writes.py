@@ -14,21 +14,18 @@ from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.lazy_views import Pending, empty
-from rushlight._engine.tensors.tensor import ARRAY, Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array
+from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import Step, bump
 
-_slot, _base = ARRAY.__get__, Tensor.__dict__["_b"].__get__
+_peek, _base = makers().peek, Tensor.__dict__["_b"].__get__
 _new = object.__new__
 
 
 def filled(t: Tensor) -> bool:
     """Whether a tensor has an array."""
-    try:
-        _slot(t)
-    except AttributeError:
-        return False
-    return True
+    return _peek(t) is not None
 
 
 def free(region: Any, t: Tensor) -> bool:

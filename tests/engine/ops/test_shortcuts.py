@@ -157,3 +157,19 @@ def test_alignments_of_tensors_and_arrays_agree() -> None:
     ours = torch.nn.functional.ctc_loss(logs, words, steps, lengths, reduction="none")
     tracked = torch.nn.functional.ctc_loss(logs.requires_grad_(), words, steps, lengths, reduction="none")
     assert torch.allclose(ours, tracked.detach(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+@pytest.mark.parametrize("extent", [2, 3, 7, 15])
+def test_very_short_rows_have_the_bits_of_the_row_kernel(extent, dtype, monkeypatch):
+    torch.manual_seed(0)
+    scale = torch.tensor(10.0) ** torch.randint(-6, 7, (6000, extent))
+    x = (torch.randn(6000, extent) * scale).to(dtype)
+    if dtype.is_floating_point:
+        x[5], x[6, 0], x[7, 1], x[8] = -0.0, float("nan"), float("inf"), -float("inf")
+    calls = [torch.sum, torch.amax, torch.amin, *([torch.mean] if dtype.is_floating_point else [])]
+    found = [f(x, -1) for f in calls]
+    monkeypatch.setattr("rushlight._engine.dispatch.runners.reductions._SHORT", 0)
+    wanted = [f(x.view(2, 3000, extent), -1).view(-1) for f in calls]  # of other sizes: planned anew
+    for a, b in zip(found, wanted, strict=True):
+        assert a.numpy().tobytes() == b.numpy().tobytes()

@@ -167,3 +167,15 @@ def test_verbose_prints_graph_breaks(capsys):
     finally:
         torch._dynamo.config.verbose = False
     assert "Graph break" in capsys.readouterr().err and torch._dynamo.config.verbose is False
+
+
+@pytest.mark.parametrize("mode", [None, "max-autotune-no-cudagraphs"])
+def test_a_whole_graph_may_write_to_its_arguments(mode):
+    @torch.compile(fullgraph=True, mode=mode)
+    def update(p, grad):
+        p.add_(grad, alpha=-0.5)
+
+    p = torch.ones(3)
+    for n in range(5):
+        update(p, torch.ones(3))
+        assert p.tolist() == [1 - 0.5 * (n + 1)] * 3

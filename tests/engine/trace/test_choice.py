@@ -98,3 +98,20 @@ def test_what_does_something_new_at_each_call_is_given_up():
         new += kind._new > before
     assert kind._given_up and not kind.matches
     assert new <= 2 * choice._NEW + 2
+
+
+def test_what_has_effects_at_two_sizes_is_not_recorded_at_others():
+    class Counting(torch.nn.Module):
+        calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return x * 2
+
+    model = torch.compile(Counting())
+    for size in range(1, 6):
+        for _ in range(3):
+            assert model(torch.ones(size)).tolist() == [2.0] * size
+    plans = list(model._runner.plans.values())
+    assert model.calls == 15 and len(plans) == 5 and all("is stored" in p.refusal for p in plans)
+    assert [p.seconds > 0 for p in plans] == [True, True, False, False, False]

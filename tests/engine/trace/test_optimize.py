@@ -107,3 +107,10 @@ def test_export_of_a_function():
     graph_module, guards = dynamo.export(f, torch.ones(2), torch.ones(2), aten_graph=True)
     assert not guards
     assert graph_module(torch.zeros(2), torch.ones(2))["sum"].tolist() == [1.0, 1.0]
+
+
+def test_limits_can_be_lifted_for_a_while():
+    before = torch._dynamo.config.recompile_limit
+    with torch._dynamo.utils.disable_cache_limit():
+        assert torch._dynamo.config.recompile_limit > before
+    assert torch._dynamo.config.recompile_limit == before

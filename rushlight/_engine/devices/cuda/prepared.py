@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.accelerator import PRODUCTS
-from rushlight._engine.devices.cuda import quick
 from rushlight._engine.devices.cuda.array import BYTE, DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.driver import quick
 
 # What an address is known to be a multiple of, at most: as cuBLASLt asks.
 _ALIGNED = 255

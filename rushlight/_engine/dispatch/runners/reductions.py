@@ -244,6 +244,15 @@ def _machine_plan(
     if lead and ordered == tuple(range(lead, n)) and (whole or lead == n - 1):
         each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
         seen = (*a.shape[:lead], prod(a.shape[lead:]))
+        lanes = each.own_lanes()
+        if (
+            whole
+            and mapped is X
+            and kind in _BY_COLUMN
+            and given in ("float32", "float64")
+            and 1 < seen[-1] < min(lanes, _SHORT)
+        ):
+            return _by_column(kind, (prod(seen[:-1]), seen[-1]), lanes, shape)
         # Few rows are summed before other threads are awake.
         run = each.large if a.size >= PARALLEL else each
         return lambda a: run(a.reshape(seen)).reshape(shape)
@@ -257,6 +266,39 @@ def _machine_plan(
             columns.columns((mapped,), (("input", given, "matrix"),), (work,)), order, a, shape
         )
     return None
+
+
+_BY_COLUMN = {"max": np.maximum, "min": np.minimum, "add": np.add}
+# Elements of a row from which on it takes less than its columns one after the other.
+_SHORT = 16
+
+
+def _by_column(kind: str, matrix: tuple[int, int], lanes: int, shape: tuple[int, ...]) -> ArrayFunction:
+    """Reductions of very short rows, column by column: with the bits of the row kernel, whose lanes hold an
+    element each and are added pairwise in double precision.
+    """
+    combine, n = _BY_COLUMN[kind], matrix[1]
+
+    def extreme(a: Array) -> Array:
+        rows = a.reshape(matrix)
+        found = combine(rows[:, 0], rows[:, 1])
+        for k in range(2, n):
+            combine(found, rows[:, k], out=found)
+        return found.reshape(shape)
+
+    def total(a: Array) -> Array:
+        rows = a.reshape(matrix)
+        parts = [rows[:, k].astype(np.float64) for k in range(n)]
+        half = lanes // 2
+        while half:
+            for k in range(half, len(parts)):
+                parts[k - half] += parts[k]
+            del parts[half:]
+            half //= 2
+        parts[0] += 0.0  # as lanes begin with 0, which -0 does not survive
+        return parts[0].astype(a.dtype).reshape(shape)
+
+    return total if kind == "add" else extreme
 
 
 # Elements up to which short rows are put together.

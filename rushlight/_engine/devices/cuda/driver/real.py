@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.devices.cuda import prepared, quick
+from rushlight._engine.devices.cuda import prepared
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
+from rushlight._engine.devices.cuda.driver import quick
 from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, driver as the_driver
 from rushlight._engine.devices.cuda.driver.modules import Modules
 from rushlight._engine.devices.cuda.driver.queues import Queue
