@@ -55,6 +55,7 @@ from rushlight.sparse.unchecked import _convert_indices_from_coo_to_csr as _conv
 from rushlight.sparse.unchecked import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from rushlight.toplevel.functions import _convolution as _convolution
 from rushlight.distributions.families.implicit import _dirichlet_grad as _dirichlet_grad
+from rushlight._dynamo.api import _disable_dynamo as _disable_dynamo
 from rushlight import _dynamo as _dynamo
 from rushlight.toplevel.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch

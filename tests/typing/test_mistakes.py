@@ -39,6 +39,9 @@ parts: tuple[Tensor, ...] = x.split(1)
 loss: Tensor = F.cross_entropy(layer(x), torch.tensor([0, 1]))
 number: float = loss.item() if isinstance(loss.item(), float) else 0.0
 shape: torch.Size = x.shape
+rows: int = x.shape[0]
+longer: torch.Size = x.shape[1:] + (2,)
+mean: Tensor = torch.distributions.Normal(0.0, 1.0).mean
 kind: torch.dtype = x.dtype
 where: torch.device = x.device
 names: list[str] = [word for batch in DataLoader(Words(), batch_size=2) for word in batch]
@@ -71,6 +74,8 @@ torch.optim.Adam(layer.parameters(), learning_rate=1e-3)
 torch.optim.Addam(layer.parameters())
 nn.Conv2d(3)
 size: str = x.shape
+columns: str = x.shape[1]
+sampled: str = torch.distributions.Normal(0.0, 1.0).rsample()
 x.view("3")
 torch.max(x, dim="0")
 x.sum(dim="0")
