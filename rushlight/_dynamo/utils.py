@@ -50,7 +50,7 @@ def same(
             same(getattr(ref, name), getattr(res, name), tol=tol, equal_nan=equal_nan) for name in names
         )
     if isinstance(ref, (float, np.floating)):
-        return ref == res or abs(ref - res) <= tol * max(float(abs(ref)), 1.0) or (ref != ref and res != res)
+        return ref == res or abs(ref - res) <= tol * max(abs(float(ref)), 1.0) or (ref != ref and res != res)
     return type(ref) is type(res) and bool(ref == res)
 
 
