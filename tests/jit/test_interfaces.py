@@ -236,7 +236,8 @@ def test_functions_with_indices_and_packed_sequences() -> None:
     def pools(x: Tensor):  # type: ignore[no-untyped-def]
         y, places = nn.functional.max_pool2d(x, 2, return_indices=True)
         z, _ = nn.functional.adaptive_max_pool2d(x, (2, 2), return_indices=True)
-        return y, places, nn.functional.max_unpool2d(y, places, kernel_size=2), z
+        one, _ = nn.functional.adaptive_max_pool1d(x[0, 0], 3, return_indices=True)
+        return y, places, nn.functional.max_unpool2d(y, places, kernel_size=2), z, one
 
     def resized(x: Tensor):  # type: ignore[no-untyped-def]
         return nn.functional.interpolate(x, scale_factor=0.5, mode="area"), nn.functional.upsample_bilinear(

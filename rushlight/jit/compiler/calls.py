@@ -266,7 +266,8 @@ class Calls(Indexing):
         inner = t.args[0] if t.kind == "Optional" else t
         if value.type not in (INT, FLOAT) or inner.kind != "List":
             return value
-        digit = function.name[-2:-1] if function.name.endswith("d") else ""
+        name = function.name.partition("__")[0]  # overloads are numbered
+        digit = name[-2:-1] if name.endswith("d") else ""
         if digit.isdigit() or "fold" in function.name:
             return self.list_value([value] * (int(digit) if digit.isdigit() else 2), node, None)
         dims = self.call_builtin(

@@ -388,7 +388,9 @@ class Tracer(KeepsFunctions, TorchFunctionMode):
             return tuple(kwargs["out"])
         try:
             return self.as_written(row, call, args, kwargs)
-        except NoForm:
+        except RuntimeError as error:
+            if not isinstance(error, NoForm) and "Expected a value of type" not in str(error):
+                raise
             return self.stays_python(row, call, args, kwargs)
 
     def stays_python(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
