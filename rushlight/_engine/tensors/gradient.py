@@ -13,7 +13,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.lazy_views import place, shared
-from rushlight._engine.tensors.storages.storage import Storage, storage
+from rushlight._engine.tensors.storages.storage import SHARED, Storage, storage
 
 if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.autograd.node import Node
@@ -191,8 +191,9 @@ class Gradient(_Tensor):
             )
         place(self, value._m, value._k)
         own, theirs = 0 if self._s is None else self._s.version, value._s
-        if theirs is not None and not theirs.inference:
-            theirs = theirs.apart(own)  # writes through the other tensor do not count here
+        # Writes through the other tensor do not count here; a file that processes share has one storage.
+        if theirs is not None and theirs is not self._s and not theirs.inference and theirs not in SHARED:
+            theirs = theirs.apart(own)
         self._s = Storage(own) if theirs is None and own else theirs
         post = self.__dict__.get("_post")
         if post:
