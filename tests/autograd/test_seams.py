@@ -79,6 +79,9 @@ def test_empty_channels_and_batches():
     assert norm(torch.rand(3, 0, 4), p, p, p, p, training=True).shape == (3, 0, 4)
     assert torch.nn.functional.pixel_unshuffle(torch.rand(0, 1, 6, 6), 3).shape == (0, 1, 6, 6)
     assert torch.cholesky(torch.rand(0, 5)).shape == (0, 5)
+    x = torch.zeros(2, 0, 0, requires_grad=True)
+    torch.cholesky(x).sum().backward()
+    assert x.grad is not None and x.grad.shape == (2, 0, 0)
 
 
 def test_a_sparse_tensors_data_has_a_version_of_its_own():

@@ -318,7 +318,7 @@ def cholesky_(input, *, upper: bool = False):
 def cholesky(input, upper: bool = False):
     """linalg.cholesky in its older spelling."""
     if not input.numel():
-        return ROWS["empty_like"](input)
+        return ROWS["clone"](input)
     check_square("cholesky", input._a)
     found, info = _cholesky(input, upper)
     blame("cholesky", info, _INDEFINITE)
