@@ -6,12 +6,9 @@ cuBLASLt's matrices lie column by column; a row-major C = A @ B is its C' = B' @
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 import weakref
 from collections.abc import Sequence
 from functools import cache, partial
-from glob import glob
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +17,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import PRODUCTS
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.driver import nvidia_libraries
 from rushlight._engine.devices.cuda.kernels import launches
 
 # dtype -> (cudaDataType of the matrices, of the scale, cublasComputeType).
@@ -95,36 +93,19 @@ class Override:
 
 
 def _places() -> list[str]:
-    """Where cuBLASLt may be: in the wheels nvidia-cublas and nvidia-cublas-cu12, then where the system
-    says.
-    """
-    found = []
-    for version in _VERSIONS:
-        name = f"cublasLt64_{version}.dll" if sys.platform == "win32" else f"libcublasLt.so.{version}"
-        for root in sys.path:
-            found += sorted(glob(os.path.join(root, "nvidia", "*", "lib", name)))
-            found += sorted(glob(os.path.join(root, "nvidia", "*", "bin", name)))
-        found.append(name)
-    return found
+    """Where cuBLASLt may be."""
+    return nvidia_libraries.places("cublasLt", _VERSIONS)
 
 
 @cache
 def _installed() -> Any:
-    told = ""
-    for place in _places():
-        try:
-            library = ctypes.CDLL(place)
-        except OSError as error:
-            told = told or str(error)
-            continue
-        for name, types in _FUNCTIONS.items():
-            function = getattr(library, name)
-            function.argtypes, function.restype = types, ctypes.c_int
-        return library
-    raise RuntimeError(
-        "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
-        f"'rushlight[cuda]' brings it ({told})"
-    )
+    library, told = nvidia_libraries.loaded(_places(), _FUNCTIONS)
+    if library is None:
+        raise RuntimeError(
+            "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
+            f"'rushlight[cuda]' brings it ({told})"
+        )
+    return library
 
 
 class Plan(NamedTuple):

@@ -9,15 +9,13 @@ converge.
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 from functools import cache
-from glob import glob
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.driver import nvidia_libraries
 
 _INT, _PTR = ctypes.c_int, ctypes.c_void_p
 _VERSIONS = ("12", "11")
@@ -61,36 +59,23 @@ class Override:
 
 
 def _places() -> list[str]:
-    """Where cuSOLVER may be: in the package nvidia-cusolver-cu12, then where the system says."""
-    found = []
-    for version in _VERSIONS:
-        name = f"cusolver64_{version}.dll" if sys.platform == "win32" else f"libcusolver.so.{version}"
-        for root in sys.path:
-            found += sorted(glob(os.path.join(root, "nvidia", "*", "*", name)))
-        found.append(name)
-    return found
+    """Where cuSOLVER may be."""
+    return nvidia_libraries.places("cusolver", _VERSIONS)
 
 
 @cache
 def _installed() -> Any:
-    told = ""
-    for place in _places():
-        try:
-            library = ctypes.CDLL(place)
-        except OSError as error:
-            told = told or str(error)
-            continue
-        known = {"Create": (_PTR,), "SetStream": (_PTR, _PTR)}
-        for stem, types in _TYPES.items():
-            known.update({stem.replace("?", letter): types for letter in _LETTERS.values()})
-        for stem, types in known.items():
-            function = getattr(library, f"cusolverDn{stem}")
-            function.argtypes, function.restype = types, _INT
-        return library
-    raise RuntimeError(
-        "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
-        f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({told})"
-    )
+    known: dict[str, tuple[Any, ...]] = {"Create": (_PTR,), "SetStream": (_PTR, _PTR)}
+    for stem, types in _TYPES.items():
+        known.update({stem.replace("?", letter): types for letter in _LETTERS.values()})
+    functions = {f"cusolverDn{stem}": types for stem, types in known.items()}
+    library, told = nvidia_libraries.loaded(_places(), functions)
+    if library is None:
+        raise RuntimeError(
+            "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
+            f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({told})"
+        )
+    return library
 
 
 class Solver:

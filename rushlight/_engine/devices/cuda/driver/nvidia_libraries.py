@@ -1,0 +1,38 @@
+"""NVIDIA's libraries by ctypes: where they may lie, and their functions with the types of their arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from glob import glob
+from typing import Any
+
+
+def places(stem: str, versions: Sequence[str]) -> list[str]:
+    """Where a library may be, such as "cublasLt": in NVIDIA's wheels, then where the system says."""
+    found = []
+    for version in versions:
+        name = f"{stem}64_{version}.dll" if sys.platform == "win32" else f"lib{stem}.so.{version}"
+        for root in sys.path:
+            for folder in ("lib", "bin"):
+                found += sorted(glob(os.path.join(root, "nvidia", "*", folder, name)))
+        found.append(name)
+    return found
+
+
+def loaded(where: Sequence[str], functions: Mapping[str, tuple[Any, ...]]) -> tuple[Any, str]:
+    """(the first library that loads, its functions giving an int; None where none does, what was told)."""
+    told = ""
+    for place in where:
+        try:
+            library = ctypes.CDLL(place)
+        except OSError as error:
+            told = told or str(error)
+            continue
+        for name, types in functions.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = types, ctypes.c_int
+        return library, told
+    return None, told
