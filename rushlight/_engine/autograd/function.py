@@ -404,11 +404,11 @@ class KeepsFunctions:
 
     def recording(self) -> bool:
         """Whether it records what runs now."""
-        raise NotImplementedError
+        raise NotImplementedError("abstract: a recorder, such as torch.jit.trace's, defines it")
 
     def applied(self, of: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The results of `of.apply(*args, **kwargs)`, recorded."""
-        raise NotImplementedError
+        raise NotImplementedError("abstract: a recorder, such as torch.jit.trace's, defines it")
 
 
 class AsRow:

@@ -151,6 +151,54 @@ def max_unpool3d(
     return torch.max_unpool3d(input, indices, size, step, padding)
 
 
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: list[int],
+    output_size: list[int] | None = None,
+    output_ratio: list[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+):
+    if output_size is not None:
+        size = output_size
+    elif output_ratio is not None:
+        size = [int(input.size(-2) * output_ratio[0]), int(input.size(-1) * output_ratio[1])]
+    else:
+        raise ValueError("fractional_max_pool2d requires specifying either an output_size or an output_ratio")
+    if _random_samples is None:
+        count = 1 if input.dim() == 3 else input.size(0)
+        samples = torch.rand([count, input.size(-3), 2], dtype=input.dtype, device=input.device)
+    else:
+        samples = _random_samples
+    return torch.fractional_max_pool2d(input, kernel_size, size, samples)
+
+
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: list[int],
+    output_size: list[int] | None = None,
+    output_ratio: list[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+):
+    if output_size is not None:
+        size = output_size
+    elif output_ratio is not None:
+        size = [
+            int(input.size(-3) * output_ratio[0]),
+            int(input.size(-2) * output_ratio[1]),
+            int(input.size(-1) * output_ratio[2]),
+        ]
+    else:
+        raise ValueError("fractional_max_pool3d requires specifying either an output_size or an output_ratio")
+    if _random_samples is None:
+        count = 1 if input.dim() == 4 else input.size(0)
+        samples = torch.rand([count, input.size(-4), 3], dtype=input.dtype, device=input.device)
+    else:
+        samples = _random_samples
+    return torch.fractional_max_pool3d(input, kernel_size, size, samples)
+
+
 class nn_functional:
     def max_pool1d(
         input: Tensor,
@@ -250,20 +298,9 @@ class nn_functional:
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ):
-        if output_size is not None:
-            size = output_size
-        elif output_ratio is not None:
-            size = [int(input.size(-2) * output_ratio[0]), int(input.size(-1) * output_ratio[1])]
-        else:
-            raise ValueError(
-                "fractional_max_pool2d requires specifying either an output_size or an output_ratio"
-            )
-        if _random_samples is None:
-            count = 1 if input.dim() == 3 else input.size(0)
-            samples = torch.rand([count, input.size(-3), 2], dtype=input.dtype, device=input.device)
-        else:
-            samples = _random_samples
-        return torch.fractional_max_pool2d(input, kernel_size, size, samples)[0]
+        return torch.nn.functional.fractional_max_pool2d_with_indices(
+            input, kernel_size, output_size, output_ratio, True, _random_samples
+        )[0]
 
     def fractional_max_pool2d(
         input: Tensor,
@@ -273,20 +310,9 @@ class nn_functional:
         return_indices: bool = True,
         _random_samples: Tensor | None = None,
     ):
-        if output_size is not None:
-            size = output_size
-        elif output_ratio is not None:
-            size = [int(input.size(-2) * output_ratio[0]), int(input.size(-1) * output_ratio[1])]
-        else:
-            raise ValueError(
-                "fractional_max_pool2d requires specifying either an output_size or an output_ratio"
-            )
-        if _random_samples is None:
-            count = 1 if input.dim() == 3 else input.size(0)
-            samples = torch.rand([count, input.size(-3), 2], dtype=input.dtype, device=input.device)
-        else:
-            samples = _random_samples
-        return torch.fractional_max_pool2d(input, kernel_size, size, samples)
+        return torch.nn.functional.fractional_max_pool2d_with_indices(
+            input, kernel_size, output_size, output_ratio, True, _random_samples
+        )
 
     def fractional_max_pool3d(
         input: Tensor,
@@ -296,24 +322,9 @@ class nn_functional:
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ):
-        if output_size is not None:
-            size = output_size
-        elif output_ratio is not None:
-            size = [
-                int(input.size(-3) * output_ratio[0]),
-                int(input.size(-2) * output_ratio[1]),
-                int(input.size(-1) * output_ratio[2]),
-            ]
-        else:
-            raise ValueError(
-                "fractional_max_pool3d requires specifying either an output_size or an output_ratio"
-            )
-        if _random_samples is None:
-            count = 1 if input.dim() == 4 else input.size(0)
-            samples = torch.rand([count, input.size(-4), 3], dtype=input.dtype, device=input.device)
-        else:
-            samples = _random_samples
-        return torch.fractional_max_pool3d(input, kernel_size, size, samples)[0]
+        return torch.nn.functional.fractional_max_pool3d_with_indices(
+            input, kernel_size, output_size, output_ratio, True, _random_samples
+        )[0]
 
     def fractional_max_pool3d(
         input: Tensor,
@@ -323,21 +334,6 @@ class nn_functional:
         return_indices: bool = True,
         _random_samples: Tensor | None = None,
     ):
-        if output_size is not None:
-            size = output_size
-        elif output_ratio is not None:
-            size = [
-                int(input.size(-3) * output_ratio[0]),
-                int(input.size(-2) * output_ratio[1]),
-                int(input.size(-1) * output_ratio[2]),
-            ]
-        else:
-            raise ValueError(
-                "fractional_max_pool3d requires specifying either an output_size or an output_ratio"
-            )
-        if _random_samples is None:
-            count = 1 if input.dim() == 4 else input.size(0)
-            samples = torch.rand([count, input.size(-4), 3], dtype=input.dtype, device=input.device)
-        else:
-            samples = _random_samples
-        return torch.fractional_max_pool3d(input, kernel_size, size, samples)
+        return torch.nn.functional.fractional_max_pool3d_with_indices(
+            input, kernel_size, output_size, output_ratio, True, _random_samples
+        )

@@ -141,7 +141,7 @@ class Rules:
             "next_seq": next_seq,
             "saved": saved,
             "kept": kept,
-            "KeptList": VersionedList,
+            "VersionedList": VersionedList,
             "result_alias": result_alias,
             "nodes": self.nodes,
             "rules": self,
@@ -153,7 +153,7 @@ class Rules:
         """Code of an item of Saved's values; empty for a tensor that the rule does not read."""
         n, held = p.name, f"kept({p.name})" if p.name in self.keeps else "None"
         if p.is_list:
-            found = f"{{{n!r}: KeptList([kept(_t) if isinstance(_t, Tensor) else _t for _t in {n}])}}"
+            found = f"{{{n!r}: VersionedList([kept(_t) if isinstance(_t, Tensor) else _t for _t in {n}])}}"
             found = found if n in self.keeps else "{}"
             return f"**({found} if {n} and isinstance({n}[0], Tensor) else {{{n!r}: {n}}})"
         if not p.is_tensor:
