@@ -295,16 +295,16 @@ from rushlight import xpu as xpu
 class Tensor(metaclass=_TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
-    _a: np.ndarray[Any, Any]
-    _k: Kind
-    _g: Any
-    _i: _int
-    _s: _Storage | None
-    _b: Any
+    _array: np.ndarray[Any, Any]
+    _kind: Kind
+    _grad_node: Any
+    _output_nr: _int
+    _storage: _Storage | None
+    _view_of: Any
     _grad: Any
     _hidden: Any
-    _m: np.ndarray[Any, Any]
-    _l: np.ndarray[Any, Any]
+    _memory: np.ndarray[Any, Any]
+    _geometry: np.ndarray[Any, Any]
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
@@ -347,7 +347,6 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def _base(self) -> Tensor | None: ...
     def _is_view(self) -> _bool: ...
-    def _storage(self) -> _Storage: ...
     @property
     def _version(self) -> _int: ...
     def as_subclass(self, cls: _type) -> Any:
