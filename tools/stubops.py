@@ -326,9 +326,9 @@ def _by_forms(
 
 
 def _listed(typed: list[tuple[Param, str]]) -> list[tuple[Param, str]]:
-    """A first parameter that takes tensors in a sequence, with lists and tuples said by themselves: pyright takes
-    a list that is written out, with an item that it knows nothing of, only where a list is asked for; and a list
-    of Parameters is no list[Tensor].
+    """A first parameter that takes tensors in a sequence, with lists and tuples said by themselves: pyright
+    takes a list that is written out, with an item that it knows nothing of, only where a list is asked for;
+    and a list of Parameters is no list[Tensor].
     """
     (first, kind), *rest = typed
     if kind != "Sequence[Tensor]":
