@@ -266,6 +266,11 @@ class Device:
     def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
         """A host's array on the device, which is copied there once for its key."""
         found = self._kept.get(key)
+        if self.capture is not None:
+            if found is None:  # it is there when the graph has run, so others must not find it
+                self.unkept()
+                return self.brought(make())
+            self.capture.kept.append(found)
         if found is None:
             if len(self._kept) > MOST_KEPT:
                 self._kept.clear()
