@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -25,6 +26,7 @@ from rushlight._engine.devices.cuda.driver import blas
 from rushlight._engine.devices.cuda.driver.blas import Override
 from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, FUNCTIONS, Library
 from rushlight._engine.devices.cuda.driver.modules import ENTRIES
+from rushlight._engine.devices.cuda.driver.real import THREADS
 from rushlight._engine.devices.cuda.kernels import simulator
 from rushlight._engine.devices.cuda.memory import Memory
 
@@ -33,8 +35,8 @@ INVALID_VALUE, INVALID_CONTEXT, INVALID_HANDLE, CAPTURING = 1, 201, 400, 900
 SPOILT, CAPTURED_EVENT = 901, 907
 # A device's handle is its number and this.
 DEVICE = 70
-# Of a kernel: bytes of parameters, blocks, threads of a block.
-MOST_PARAMETERS, MOST_BLOCKS, MOST_THREADS = 4096, (1 << 31) - 1, 1024
+# Of a kernel: bytes of parameters, blocks, threads of a block (of which any kernel's registers are there).
+MOST_PARAMETERS, MOST_BLOCKS, MOST_THREADS = 4096, (1 << 31) - 1, THREADS
 # Not allowed while any stream is captured, unless the thread has said that it knows (relaxed mode).
 UNSAFE = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuModuleLoadData"}
 RELAXED = 2
@@ -503,6 +505,15 @@ class FakeDriver:
         return 0 if self.live.pop(graph, ("",))[0] == "graph" else INVALID_HANDLE
 
 
+def _nothing(*_: Any) -> bool:
+    return False
+
+
+def _typed(types: Any, body: Callable[..., int], *args: Any) -> int:
+    taken(types, args)
+    return body(*args)
+
+
 class FakeBlas:
     """cuBLASLt over a FakeDriver's memory: products by NumPy. `calls` counts; `products` has their sizes."""
 
@@ -511,8 +522,15 @@ class FakeBlas:
     def __init__(self, driver: FakeDriver) -> None:
         self.driver, self.calls = driver, Counter[str]()
         self.products: list[tuple[int, int, int, int]] = []
+        # Which products it has no algorithm for: a function of the description and of the least alignment.
+        self.refuses: Callable[[dict[int, Any], int], bool] = _nothing
         self.things: dict[int, dict[int, Any]] = {}
         self._handles = itertools.count(1 << 20)
+
+        for name, types in blas._FUNCTIONS.items():  # arguments go through ctypes
+            body = getattr(self, name, None)
+            if body is not None:
+                setattr(self, name, partial(_typed, types, body))
 
     def _new(self, place: Any, **what: Any) -> int:
         handle = next(self._handles)
@@ -546,8 +564,15 @@ class FakeBlas:
     def cublasLtMatmulPreferenceDestroy(self, handle: int) -> int:
         return 0 if self.things.pop(handle, None) is not None else 7
 
-    def cublasLtMatmulAlgoGetHeuristic(self, *args: Any) -> int:
-        _put(args[-1], 1)
+    def cublasLtMatmulAlgoGetHeuristic(
+        self, handle: int, desc: int, a: int, b: int, c: int, d: int, search: int, most: int, found: Any, count: Any
+    ) -> int:  # fmt: skip
+        how, given = self.things[desc], self.things[search]
+        alignments = how["aligned"] = [given.get(k, 256) for k in (5, 6, 7, 8)]
+        how["most"] = given.get(1, 0)
+        if self.things[d]["kind"] in (4, 5) and how.get(7, 1) != 1:
+            return 15  # complex numbers have no epilogues
+        _put(count, int(not self.refuses(how, min(alignments))))
         return 0
 
     def _matrix(self, address: int, layout: int) -> Any:
@@ -568,6 +593,11 @@ class FakeBlas:
         self.calls["cublasLtMatmul"] += 1
         how = self.things[desc]
         bias = how.get(8) if how.get(7) == 4 else None
+        if any(at % size for at, size in zip((a, b, c, d), how["aligned"], strict=True)) or room % 256:
+            return 7
+        if size > how["most"] or (how.get(7) == 4 and not bias):
+            return 7
+        self.driver.place(room, size)
 
         def work() -> None:
             one, two, out = self._matrix(a, la), self._matrix(b, lb), self._matrix(d, ld)
@@ -604,7 +634,7 @@ for _cls in (FakeDriver, FakeBlas):
     for _function in vars(_cls).values():
         if hasattr(_function, "__code__"):
             _function.__code__ = _renamed(_function.__code__)
-for _function in (_put, taken):
+for _function in (_put, taken, _typed, _nothing):
     _function.__code__ = _renamed(_function.__code__)
 
 

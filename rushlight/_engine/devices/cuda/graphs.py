@@ -136,6 +136,8 @@ class Capture:
         self.kept: list[Any] = []  # what the work reads of the host's
         # Numbers that each replay has of its own: (where they are, what gives them).
         self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
+        # What libraries work in, by streams: the pool's again when the capture ends.
+        self.workspaces: dict[Any, Any] = {}
         self.spoilt = False
         # Of a compiled call: pointwise work that is put off, to be fused with what follows
         # (kernels/fusing.py).
@@ -169,6 +171,7 @@ class Capture:
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
         device, handle, count = self.device, 0, len(self.works)
+        self.workspaces.clear()
         try:
             device.flush()
         finally:

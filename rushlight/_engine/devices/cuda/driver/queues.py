@@ -79,8 +79,8 @@ class Mark:
 
     def done(self) -> bool:
         """Whether nobody works on what came before it; not asked, and not said to be, while a graph is
-        captured, which the question would spoil. A mark in a graph is none of a stream's: once the capture has
-        ended, whoever has the graph's memory comes after the graph.
+        captured, which the question would spoil. A mark in a graph is none of a stream's: once the capture
+        has ended, whoever has the graph's memory comes after the graph.
         """
         if self.stream.device.capture is not None:
             return False
