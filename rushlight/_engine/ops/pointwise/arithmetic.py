@@ -348,7 +348,7 @@ def where(condition, input: Tensor | Number | None = None, other: Tensor | Numbe
             f"where expected condition to be a boolean tensor, but got a tensor with "
             f"dtype {condition.dtype.legacy}"
         )
-    if not hasattr(input, "_a") and not hasattr(other, "_a"):
+    if not hasattr(input, "_array") and not hasattr(other, "_array"):
         input = condition.new_tensor(input, dtype=promotion.of_number(input))
         other = condition.new_tensor(other, dtype=promotion.of_number(other))
     return _where(condition.bool(), input, other)
