@@ -334,7 +334,7 @@ class Formula:
             TAPE[-1].write(self.write, (entry, target._kind, arrays, out), (*values, target))
 
     def directly(self, values: Sequence[Any], out: Tensor) -> bool:
-        """`into` for a tensor that is like the result, in a program that nobody listens to; whether it was."""
+        """`into` for a tensor that is like the result, while nobody listens; whether it was."""
         if WRAPPED or TAPE:
             return False
         entry, to = self.entry(values), out._a
