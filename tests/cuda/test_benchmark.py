@@ -18,7 +18,11 @@ def test_a_rehearsal(tmp_path: Path) -> None:
     pytest.importorskip("llvmlite")
     command = [sys.executable, "-m", "benchmarks.gpu", "--fake", "--out", str(tmp_path)]
     done = subprocess.run(
-        [*command, "--only", "machine,rules,numbers,ops,errors"], capture_output=True, text=True, timeout=300, cwd=ROOT
+        [*command, "--only", "machine,rules,numbers,ops,errors"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
