@@ -106,7 +106,7 @@ def compile(
     budget_s: seconds that compiling may take for one kind of arguments; then it runs kernel by kernel.
     background: no call waits for the compiler. Calls run eagerly while it works beside them, but for two that
     are recorded, and replays begin when all is ready; their bits are those of eager calls.
-    options: {"memory_budget": torch._functorch.config.activation_memory_budget's}; those of PyTorch's compiler
+    options: {"memory_budget": torch._functorch.config.activation_memory_budget's}; PyTorch's compiler's
     ("guard_filter_fn", torch._inductor.config's) are accepted and change nothing.
     Errors: RuntimeError for an unknown mode or option, or mode with options; InvalidBackend.
     """
