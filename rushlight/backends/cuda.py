@@ -1,6 +1,6 @@
 """torch.backends.cuda: switches of attention and of libraries, which are kept for programs that ask for them.
 
-On the CPU one kernel of ours computes attention; on a device cuBLAS and cuSOLVER are used where they are found.
+On the CPU a kernel of ours computes attention; a device uses cuBLAS and cuSOLVER where they are found.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
-    """The switches of attention for the length of a `with`; torch.nn.attention.sdpa_kernel is its successor."""
+    """The switches of attention for a `with`'s length; torch.nn.attention.sdpa_kernel is its successor."""
     before = dict(_kept)
     enable_flash_sdp(enable_flash)
     enable_math_sdp(enable_math)
@@ -72,7 +72,7 @@ class SDPAParams:
 
 
 def is_flash_attention_available() -> bool:
-    """False: FlashAttention's own kernels are not part of Rushlight, whose kernel reads keys in blocks, too."""
+    """False: FlashAttention's own kernels are not part of Rushlight."""
     return False
 
 
@@ -176,7 +176,7 @@ def preferred_blas_library(backend: str | _BlasBackend | None = None) -> _BlasBa
 
 
 def preferred_rocm_fa_library(backend: str | _ROCmFABackend | None = None) -> _ROCmFABackend:
-    """Which library attention would prefer on AMD's devices; kept and told. RuntimeError for another name."""
+    """Which library attention would prefer on AMD's devices; kept. RuntimeError for another name."""
     return _prefer(_ROCmFABackend, _ROCM, backend)
 
 
