@@ -5,7 +5,6 @@ Each line of a plane is widened into scratch memory, which caches hold; the resu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -80,11 +79,14 @@ class _Blend(Writer):
                 self._line(scratch, y, f.at(out, f.i64("mul", y, line)))
         close(f)
 
-    def _pair(self, table: str, count: str, i: str, kind: str) -> Sequence[str]:
+    def _pair(self, table: str, count: str, i: str, kind: str) -> tuple[str, str]:
         """Entry i of both halves of a table."""
         f = self.function
         size = SLOT if kind == "i64" else self.size
-        return [f.load(kind, f.at(table, f.i64("mul", k, size))) for k in (i, f.i64("add", count, i))]
+        first, second = [
+            f.load(kind, f.at(table, f.i64("mul", k, size))) for k in (i, f.i64("add", count, i))
+        ]
+        return first, second
 
     def _sum(self, first: str, second: str, low: str, high: str, kind: str) -> str:
         f = self.function

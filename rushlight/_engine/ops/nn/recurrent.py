@@ -90,8 +90,9 @@ def _recurrence_kernel(
     if not is_low_precision(gates):
         return NotImplemented
     of, steps = gates.dtype, kernels.spans(sizes, reverse)
-    wide: Any = [*map(_wide, given)]
-    *results, kept = kernels.Forward(mode, *wide[:3], tuple(wide[3:]), steps, narrow=w).run()
+    x, h, c, *weights = map(_wide, given)
+    made: Any = kernels.Forward(mode, x, h, c, tuple(weights), steps, narrow=w)  # type: ignore[arg-type]
+    *results, kept = made.run()
     return *[_as(of, a) for a in results], kept  # what backward needs stays as it is
 
 
