@@ -64,7 +64,7 @@ class Segment:
             found = self.compiled(*given)
         finally:
             LOCAL.enabled = before
-        return [t._a for t in found]
+        return [t._array for t in found]
 
 
 def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
