@@ -9,7 +9,10 @@ from kan.spline import coef2curve, curve2coef
 folder = tempfile.mkdtemp()
 model = KAN(width=[2, 5, 1], grid=3, k=3, seed=42, device="cpu", auto_save=False, ckpt_path=folder)
 data = create_dataset(
-    lambda x: torch.exp(torch.sin(torch.pi * x[:, [0]]) + x[:, [1]] ** 2), n_var=2, train_num=200, test_num=100
+    lambda x: torch.exp(torch.sin(torch.pi * x[:, [0]]) + x[:, [1]] ** 2),
+    n_var=2,
+    train_num=200,
+    test_num=100,
 )
 print({name: value.sum() for name, value in data.items()})
 print(model(data["train_input"])[:5])

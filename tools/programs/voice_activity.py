@@ -20,4 +20,3 @@ with torch.no_grad():
 detector.reset_states()
 print(get_speech_timestamps(sound, detector, sampling_rate=rate, threshold=0.3))
 print(get_speech_timestamps(sound[::2], detector, sampling_rate=8000, return_seconds=True))
-
