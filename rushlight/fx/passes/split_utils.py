@@ -184,7 +184,8 @@ def split_by_tags(
 def move_non_tensor_nodes_on_boundary(subgraphs: list[Any]) -> None:
     """Move what makes no tensor, and is read in another subgraph, there, if all that reads it can follow.
 
-    subgraphs: objects with `nodes` (a list) and `is_acc`, of a graph that ShapeProp has seen; their lists are changed. Only nodes of subgraphs with is_acc are moved.
+    subgraphs: objects with `nodes` (a list) and `is_acc`, of a graph that ShapeProp has seen; their lists are
+    changed. Only nodes of subgraphs with is_acc are moved.
     """
     place = {node: i for i, subgraph in enumerate(subgraphs) for node in subgraph.nodes}
 

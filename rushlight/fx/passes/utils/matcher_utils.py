@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 class InternalMatch:
     """A part that fits.
 
-    anchors: nodes of the pattern from which it was found; nodes_map: {node of the pattern: node of the
-    graph}; placeholder_nodes, returning_nodes: what stands for the pattern's inputs and results, in their order.
+    anchors: nodes of the pattern from which it was found; nodes_map: {node of the pattern: of the graph};
+    placeholder_nodes, returning_nodes: what stands for the pattern's inputs and results, in their order.
     """
 
     anchors: list[Node]

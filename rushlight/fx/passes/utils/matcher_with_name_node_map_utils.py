@@ -11,8 +11,9 @@ __all__ = ["SubgraphMatcherWithNameNodeMap"]
 
 
 class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
-    """Matches a pattern that returns (what it returns, ..., {name: node}), the last being no part of
-    what is sought: matches say in `name_node_map` which nodes of the graph those are. Other arguments: SubgraphMatcher's.
+    """Matches a pattern that returns (what it returns, ..., {name: node}), the last being no part of it.
+
+    Matches say in `name_node_map` which nodes of the graph those are. Other arguments: SubgraphMatcher's.
     """
 
     def __init__(
