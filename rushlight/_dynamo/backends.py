@@ -34,8 +34,7 @@ class Handed:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = choice.call(self.trace, self.function, args, kwargs)
-        if self.trace.ends:
-            why, where = self.trace.ends[0]
+        for why, where in [(why, where) for why, where, breaks in self.trace.ends or () if breaks]:
             raise Unsupported(f"fullgraph=True, but the graph ends early: {why}, at {where}")
         return found
 
@@ -53,18 +52,27 @@ class Segment:
 
     def run(self, arrays: dict[int, Any], region: Any) -> list[Any]:
         """The arrays at the wanted places; `arrays`: what lies at the places that came in."""
-        given = [wrap(arrays[p]) for p in self.inputs]
+        compiled = self.prepare(arrays)
         before, LOCAL.enabled = LOCAL.enabled, False
         try:
-            if self.compiled is None:
-                try:
-                    self.compiled = self.backend(self.module, given)
-                except Exception as error:
-                    raise BackendCompilerFailed(self.backend, error) from error
-            found = self.compiled(*given)
+            found = compiled(*[wrap(arrays[p]) for p in self.inputs])
         finally:
             LOCAL.enabled = before
         return [t._a for t in found]
+
+    def prepare(self, arrays: dict[int, Any]) -> Callable[..., Any]:
+        """What the backend makes of the graph, which it is given once, with these inputs as examples."""
+        if self.compiled is not None:
+            return self.compiled
+        given = [wrap(arrays[p]) for p in self.inputs]
+        before, LOCAL.enabled = LOCAL.enabled, False
+        try:
+            self.compiled = self.backend(self.module, given)
+        except Exception as error:
+            raise BackendCompilerFailed(self.backend, error) from error
+        finally:
+            LOCAL.enabled = before
+        return self.compiled
 
 
 def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:

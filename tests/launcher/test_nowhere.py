@@ -97,3 +97,16 @@ def test_who_asks_by_hasattr_is_told_no():
     assert not hasattr(torch.nested, "nested_tensor")
     assert torch.nested.nested_tensor is nested_tensor is getattr(torch.nested, "nested_tensor", None)
     assert hasattr(torch, "compile")
+
+
+def test_objects_at_the_top_of_a_module(tmp_path):
+    (tmp_path / "mentions.py").write_text(
+        "from torch.ao.quantization import FakeQuantize, QConfig\n"
+        "made = QConfig(activation=FakeQuantize.with_args(qscheme=None), weight=None)\n"
+    )
+    told = run(
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import mentions\n"
+        "try: mentions.made()\n"
+        "except NotImplementedError as error: print(str(error)[:29])"
+    )
+    assert told == "torch.ao.quantization.QConfig\n"
