@@ -58,7 +58,7 @@ class Segment:
             found = compiled(*[wrap(arrays[p]) for p in self.inputs])
         finally:
             LOCAL.enabled = before
-        return [t._a for t in found]
+        return [t._array for t in found]
 
     def prepare(self, arrays: dict[int, Any]) -> Callable[..., Any]:
         """What the backend makes of the graph, which it is given once, with these inputs as examples."""

@@ -137,7 +137,7 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    nodes = [t._g for t in tensors]
+    nodes = [t._grad_node for t in tensors]
     if None in nodes:
         raise AssertionError("Expected gradient function to be set: all tensors must require grad")
     found: WeakKeyDictionary[Any, tuple[list[Any], list[int]]] = WeakKeyDictionary()

@@ -127,9 +127,9 @@ class Reducer:
     def listen(self) -> None:
         """Hook the parameters' nodes; again those of parameters that were frozen meanwhile."""
         for number, p in enumerate(self.params):
-            if p.requires_grad and p._g is not self.nodes[number]:
-                self.nodes[number] = p._g
-                hooks.on_node(p._g, lambda *_, number=number: self._arrived(number), "post")
+            if p.requires_grad and p._grad_node is not self.nodes[number]:
+                self.nodes[number] = p._grad_node
+                hooks.on_node(p._grad_node, lambda *_, number=number: self._arrived(number), "post")
 
     def _lay_out(self, assignment: list[list[int]]) -> None:
         self.buckets = [Bucket([self.params[n] for n in numbers], numbers) for numbers in assignment]

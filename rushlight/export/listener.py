@@ -181,7 +181,7 @@ class Listener:
         """`node` is the tensor from here on."""
         self.known[id(t)] = node
         self.kept.append(t)
-        self.memory.setdefault(id(root(t._m)), []).append(t)
+        self.memory.setdefault(id(root(t._memory)), []).append(t)
         node.meta.setdefault("val", Value(t))
 
     def argument(self, value: Any) -> Any:
@@ -192,7 +192,7 @@ class Listener:
         """The node of a tensor: of one that lies in the same way in the same memory, or of a constant."""
         if id(t) in self.known:
             return self.known[id(t)]
-        for other in reversed(self.memory.get(id(root(t._m)), ())):
+        for other in reversed(self.memory.get(id(root(t._memory)), ())):
             if (other.shape, other.stride(), other.data_ptr(), other.dtype) == (
                 t.shape,
                 t.stride(),
@@ -265,7 +265,7 @@ class _Tape:
         elif function is np.copyto and len(operands) == 2:
             name, given = "fill_.Scalar", (into, np.asarray(operands[1]).item())
         elif function is advanced_indexing.write and len(operands) == 3:
-            by_array = {id(t._m): t for t in self.to.kept}
+            by_array = {id(t._memory): t for t in self.to.kept}
             indices = [
                 None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a))) for a in operands[1]
             ]

@@ -81,7 +81,7 @@ def _parts(ep: ExportedProgram, extra: dict[str, Any]) -> dict[str, Any]:
             path = paths.setdefault(
                 (t.data_ptr(), tuple(t.shape), t.dtype) if t.numel() else key, f"{name}_{len(paths)}"
             )
-            parts[f"data/{folder}/{path}"] = np.ascontiguousarray(t.detach()._a).tobytes()
+            parts[f"data/{folder}/{path}"] = np.ascontiguousarray(t.detach()._array).tobytes()
             plain = t.detach().contiguous().requires_grad_(t.requires_grad)
             config[key] = {
                 "path_name": path,

@@ -84,7 +84,7 @@ def check(row: Row, p: Param, value: Any, position: int) -> Any:
     if p.is_number:
         if value is p.default or (value is None and "None" in p.type):
             return value
-        if isinstance(value, Tensor) and value._l.ndim == 0:
+        if isinstance(value, Tensor) and value._geometry.ndim == 0:
             return value.item()
         if is_number(value):
             return plain_number(value)
@@ -132,7 +132,7 @@ def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:
 
 def _int(row: Row, p: Param, value: Any, position: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        if isinstance(value, Tensor) and value._l.ndim == 0 and value._l.dtype.kind in "iu":
+        if isinstance(value, Tensor) and value._geometry.ndim == 0 and value._geometry.dtype.kind in "iu":
             return int(value)
         if isinstance(value, bool):
             _mismatch(row, p, "int", value, position)
@@ -145,7 +145,7 @@ def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, Tensor):
-        if value._l.dtype.kind in "iu" and value._l.ndim <= 1:
+        if value._geometry.dtype.kind in "iu" and value._geometry.ndim <= 1:
             return value.tolist()
         _mismatch(row, p, "tuple of ints", value, position)
     if not isinstance(value, (tuple, list)):
@@ -156,7 +156,7 @@ def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
 def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, Tensor) and value._l.size == 1 and value._l.dtype.kind in "iu":
+    if isinstance(value, Tensor) and value._geometry.size == 1 and value._geometry.dtype.kind in "iu":
         return int(value)
     if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
         return int(value.__index__())
@@ -167,7 +167,7 @@ def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
 
 
 def _float(row: Row, p: Param, value: Any, position: int) -> float:
-    if isinstance(value, Tensor) and value._l.ndim == 0:
+    if isinstance(value, Tensor) and value._geometry.ndim == 0:
         return float(value)
     if not isinstance(value, (int, float, np.number)):
         _mismatch(row, p, "float", value, position)
@@ -177,7 +177,7 @@ def _float(row: Row, p: Param, value: Any, position: int) -> float:
 def _bool(row: Row, p: Param, value: Any, position: int) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, Tensor) and value._l.size == 1:
+    if isinstance(value, Tensor) and value._geometry.size == 1:
         return bool(value)
     if isinstance(value, int):
         return bool(value)

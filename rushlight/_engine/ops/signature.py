@@ -123,7 +123,7 @@ def spread_tensors(op: str, given: Any) -> Sequence[Any]:
     if len(given) == 1 and isinstance(given[0], (list, tuple)):
         tensors = given[0]
     for place, t in enumerate(tensors):
-        if not hasattr(t, "_k"):
+        if not hasattr(t, "_kind"):
             raise TypeError(f"{op}(): expected Tensor as element {place}, but got {type(t).__name__}")
     return tensors
 

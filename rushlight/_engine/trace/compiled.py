@@ -131,7 +131,7 @@ class Compiled:
             plan = self.plans.setdefault(key, Plan())
             if key is None:
                 plan.refuse("an argument can be neither compared nor hashed")
-            elif any(t._k.lazy for t in tensors):
+            elif any(t._kind.lazy for t in tensors):
                 plan.refuse("an argument is conjugated or negated when it is read: resolve_conj() it first")
             elif len(self.effects) > 1 and not self.fullgraph:
                 plan.refuse(self.effects[0])
@@ -196,7 +196,7 @@ class Compiled:
             output = self.function(*own[0], **own[1])
         if recorder.inputs_written:
             for t in tensors:
-                t._a[...] = inputs[id(t)]._a
+                t._array[...] = inputs[id(t)]._array
         given = [inputs[id(t)] for t in tensors]
         plan.broken = recorder.broken
         tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
@@ -237,11 +237,11 @@ class Compiled:
         """A recorded call's results for the caller: an argument's copy is the argument."""
 
         def own(t: Tensor) -> Tensor:
-            if id(t) in back or is_tracked(t) or t._k.lazy:
+            if id(t) in back or is_tracked(t) or t._kind.lazy:
                 return back.get(id(t), t)
             # A leaf's gradient, say, is memory of the program.
-            made = wrap(t._a.copy("K"), t._k)
-            made._g, made._i = t._g, t._i
+            made = wrap(t._array.copy("K"), t._kind)
+            made._grad_node, made._output_nr = t._grad_node, t._output_nr
             return made
 
         return mapped(output, own)
@@ -250,15 +250,15 @@ class Compiled:
 def device_of(function: Callable[..., Any], tensors: list[Tensor]) -> Any:
     """The device that a call's tensors lie on, or those that its function uses; None for the CPU."""
     for t in tensors or Guards(function).known():
-        if t._k.backend is not None:
-            return t._k.backend
+        if t._kind.backend is not None:
+            return t._kind.backend
     return None
 
 
 def _opaque(output: Any) -> str:
     """Which result a replay could not make anew; empty if it can make all."""
     for value in flatten(output)[0]:
-        if isinstance(value, Tensor) and value._k.lazy:
+        if isinstance(value, Tensor) and value._kind.lazy:
             return "a result is conjugated or negated when it is read: return resolve_conj() of it"
         if not isinstance(value, (*SIMPLE, Tensor)) and not is_ours(type(value)):
             return (
@@ -269,9 +269,9 @@ def _opaque(output: Any) -> str:
 
 
 def _copied(t: Tensor) -> Tensor:
-    made = wrap(t._a.copy("K"), t._k)
-    if t._g is not None:
-        made._g, made._i = Handed(t, made), 0
+    made = wrap(t._array.copy("K"), t._kind)
+    if t._grad_node is not None:
+        made._grad_node, made._output_nr = Handed(t, made), 0
     return made
 
 
@@ -295,7 +295,7 @@ class _State:
             for a, values in self.held:
                 a[...] = values
             default_generator.set_state(self.random)
-            given = [[t._a for t in tensors], *[p.inputs for p in second.parts[1:]]]
+            given = [[t._array for t in tensors], *[p.inputs for p in second.parts[1:]]]
             for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
                 for own, a in zip(part.inputs, arrays, strict=True):
                     own[...] = a

@@ -44,8 +44,8 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
 
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
     if isinstance(value, Tensor):
-        memory, requires_grad = value._m, value._g is not None
-        dtype_and_device = value._k
+        memory, requires_grad = value._memory, value._grad_node is not None
+        dtype_and_device = value._kind
         parts.append((dtype_and_device, memory.shape, memory.strides, requires_grad))
         tensors.append(value)
     elif isinstance(value, (list, tuple)):
@@ -86,10 +86,10 @@ class Guards:
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter, a default or the switch of determinism has changed"
         for t, memory, requires_grad in self.tensors:
-            if t._m is not memory:
-                return f"a tensor of shape {tuple(t._m.shape)} has got other memory"
-            if (t._g is not None) is not requires_grad:
-                return f"requires_grad of a tensor of shape {tuple(t._m.shape)} has changed"
+            if t._memory is not memory:
+                return f"a tensor of shape {tuple(t._memory.shape)} has got other memory"
+            if (t._grad_node is not None) is not requires_grad:
+                return f"requires_grad of a tensor of shape {tuple(t._memory.shape)} has changed"
         for owner, name, value in self.facts:
             held = owner.get(name, self)
             if held is not value and not (
@@ -121,7 +121,7 @@ class Guards:
             return
         self._seen.add(id(value))
         if isinstance(value, Tensor):
-            self.tensors.append((value, value._m, value._g is not None))
+            self.tensors.append((value, value._memory, value._grad_node is not None))
         elif isinstance(value, (list, tuple)):
             # A program's class may have its own meaning of len().
             plain: Any = list if isinstance(value, list) else tuple

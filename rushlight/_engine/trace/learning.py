@@ -69,11 +69,11 @@ class Learning:
             if t is None:
                 self.unit.fail("nodes keep what they saved")
             else:
-                self.unit.renamed.append((t, t._g.__class__))
+                self.unit.renamed.append((t, t._grad_node.__class__))
         elif t is None or self.trail is None:
             self.events += 1
         else:
-            self.trail.append((self.node, "name", t, t._g.__class__))
+            self.trail.append((self.node, "name", t, t._grad_node.__class__))
 
     def _trailed(self: Any, node: Any) -> None:
         """A node was made beside those of steps."""

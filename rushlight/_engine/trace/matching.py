@@ -272,7 +272,7 @@ class Region(Learning, Writes):
             if known is None:
                 known = self._enter(value, parts)
             else:
-                parts.append(known if value._g is None else ~known)
+                parts.append(known if value._grad_node is None else ~known)
             numbers.append(known)
         elif cls in PLAINLY:
             parts.append(cls)
@@ -297,10 +297,10 @@ class Region(Learning, Writes):
     def _enter(self, t: Tensor, parts: list[Any]) -> int:
         """A tensor from elsewhere."""
         self.met()
-        of, s = t._k, t._s
+        of, s = t._kind, t._storage
         if of.special or of.device.type != "cpu":
             raise _Untraceable("an argument is no plain tensor")
-        a = t._a
+        a = t._array
         place, self.count, self.newest = self.count, self.count + 1, self.number
         share = None
         if s is not None and (s.exposed or s.foreign):
@@ -320,7 +320,7 @@ class Region(Learning, Writes):
         if place not in self.real:  # else what it holds may be other at its next use
             self.places[id(t)] = place, ref
         self.entered.append((place, of, a.shape, a.strides, share))
-        parts.append((of, a.shape, a.strides, share, t._g is None, place in self.real))
+        parts.append((of, a.shape, a.strides, share, t._grad_node is None, place in self.real))
         return place
 
     def mine(self) -> bool:
@@ -402,7 +402,7 @@ class Region(Learning, Writes):
         """Whether no other tensor shares the memory of one that is pending, which is all of it and dense."""
         place: Any = self.place_of(t)
         hidden = getattr(t, "_hidden", None)
-        layout = t._l if hidden is None else hidden.layout
+        layout = t._geometry if hidden is None else hidden.layout
         return not self.shared(place) and layout.flags.c_contiguous
 
     def know(self, t: Tensor, place: int) -> None:
@@ -436,12 +436,12 @@ class Region(Learning, Writes):
     def _shell(self, r: Any, tensors: Sequence[Tensor]) -> Tensor:
         """A tensor whose values are to come."""
         t: Tensor = _new(Tensor)
-        t._k = r.kind
-        t._g = None
-        t._i = 0
+        t._kind = r.kind
+        t._grad_node = None
+        t._output_nr = 0
         t._hidden = r.pending
         if r.view is None:
-            t._s = fresh() if INFERRING else None
+            t._storage = fresh() if INFERRING else None
         else:
             base, again, rest, step = r.view
             self._view(t, tensors[base], again, rest, step)
@@ -451,12 +451,12 @@ class Region(Learning, Writes):
 
     def _view(self, t: Tensor, base: Tensor, again: Any, rest: Any, step: Any) -> None:
         """What dispatch/runners/views.py notes of a view."""
-        s = base._s
+        s = base._storage
         if s is None or s is INFERENCE:
             s = storage(base)
-        t._s = s
-        t._b = (base, again, rest, step)
-        g = base._g
+        t._storage = s
+        t._view_of = (base, again, rest, step)
+        g = base._grad_node
         if g is not None and not LOCAL.enabled:
             unrecorded(t)
         if g.__class__ is not AccumulateGrad:
@@ -553,7 +553,7 @@ class Region(Learning, Writes):
             if r.given < 0:
                 self.know(t, child.first + i)
                 if r.view is not None:
-                    self.private.pop(id(t._b[0]), None)
+                    self.private.pop(id(t._view_of[0]), None)
 
     def _noted(self, node: Any) -> None:
         how, TRACES.how = TRACES.how, None
@@ -619,7 +619,7 @@ class Region(Learning, Writes):
     def _restore(self) -> None:
         for t, a in self.emptied:
             if not filled(t):
-                t._a = a
+                t._array = a
                 del t._hidden
         self.emptied = []
 
@@ -639,7 +639,7 @@ class Region(Learning, Writes):
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
             if p in made:
-                t._a[...] = made[p]
+                t._array[...] = made[p]
 
     def _fill(self, node: Node, shells: list[tuple[Tensor, int]]) -> None:
         order = tuple(sorted({place for _, place in shells}))
@@ -656,7 +656,7 @@ class Region(Learning, Writes):
             if self.real:
                 spec = program.path.specs[place]
                 a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else a
-            t._a = a
+            t._array = a
             del t._hidden
 
     # --- the call --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ class Part:
     """Entries with what they are given and what they leave behind: a forward, or a backward."""
 
     def __init__(self, inputs: Sequence[Tensor], entries: Sequence[Entry], output: Any) -> None:
-        self.inputs = [t._a for t in inputs]
+        self.inputs = [t._array for t in inputs]
         self.entries, self.output = list(entries), output
         # What each entry is run by, and the same with native ones in one call.
         self.steps: list[Callable[[], Any]] = []
@@ -132,7 +132,7 @@ class Program:
         known: the tensors that the function may use.
         """
         read = roots([e.given for part in self.parts[1:] for e in part.entries])
-        self.guarded = [t for t in known if id(root(t._m)) in read]
+        self.guarded = [t for t in known if id(root(t._memory)) in read]
         listed = whole(self.parts)
         before = sources(listed) if settings.verify else []
         self.plan = Plan(listed)
@@ -145,9 +145,9 @@ class Program:
             part.inputs = [inputs[id(a)] for a in part.inputs]
 
             def moved(t: Tensor, inputs: dict[int, Array] = inputs) -> Tensor:
-                made = wrap(inputs[id(t._a)] if id(t._a) in inputs else arena(t._a), t._k)
-                made._g, made._i = t._g, t._i
-                made = made if made._a is not t._a else t
+                made = wrap(inputs[id(t._array)] if id(t._array) in inputs else arena(t._array), t._kind)
+                made._grad_node, made._output_nr = t._grad_node, t._output_nr
+                made = made if made._array is not t._array else t
                 if id(t) in self.numbers:
                     numbers[id(made)] = self.numbers[id(t)]
                 return made
@@ -177,12 +177,12 @@ class Program:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
-        self.forward.run([t._a for t in tensors])
+        self.forward.run([t._array for t in tensors])
         node = None
         if self.backward is not None:
             ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
             node = CompiledBackward(
-                tuple([None if t._g is None else (t._g, t._i) for t in ends]),
+                tuple([None if t._grad_node is None else (t._grad_node, t._output_nr) for t in ends]),
                 (self, self.guarded, [storage(t).version for t in self.guarded]),
             )
             self._latest = weakref.ref(node)
@@ -192,22 +192,24 @@ class Program:
         """The leaves' gradients, for those of the tracked results."""
         part: Any = self.backward
         given = *grads, *[None] * (len(part.inputs) - len(grads))
-        part.run([None if g is None else g._a for g in given])
-        return [None if t is None else wrap(t._a.copy("K"), t._k) for t in part.output]
+        part.run([None if g is None else g._array for g in given])
+        return [None if t is None else wrap(t._array.copy("K"), t._kind) for t in part.output]
 
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
         """The output's tree with tensors of its own: a later run does not change them."""
 
         def fresh(t: Tensor) -> Tensor:
             for own, given in zip(self.forward.inputs, tensors):
-                if t._a is own:
+                if t._array is own:
                     return given
-            if id(root(t._a)) not in self.memory:
+            if id(root(t._array)) not in self.memory:
                 return t
-            made = wrap(t._a.copy("K"), t._k)
+            made = wrap(t._array.copy("K"), t._kind)
             number = self.numbers.get(id(t)) if node is not None else None
             # A graph that is not the node's was used up by the call's own backward().
-            made._g, made._i = (t._g, t._i) if number is None else (node, number)
+            made._grad_node, made._output_nr = (
+                (t._grad_node, t._output_nr) if number is None else (node, number)
+            )
             return made
 
         return mapped(self.forward.output, fresh)
@@ -218,9 +220,9 @@ def is_tracked(t: Any) -> bool:
     # backward() has been through it if something in it has been freed.
     return (
         isinstance(t, Tensor)
-        and t._g is not None
-        and t._g.__class__ is not AccumulateGrad
-        and not any(n.saved is None for n in nodes([t._g]) if n.__class__ is not AccumulateGrad)
+        and t._grad_node is not None
+        and t._grad_node.__class__ is not AccumulateGrad
+        and not any(n.saved is None for n in nodes([t._grad_node]) if n.__class__ is not AccumulateGrad)
     )
 
 

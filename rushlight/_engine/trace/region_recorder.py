@@ -84,13 +84,13 @@ class RegionRecorder:
             or create
             or leaf.grad is not None
             or (not self.region.pending(grad))
-            or not leaf._l.flags.c_contiguous
+            or not leaf._geometry.flags.c_contiguous
         ):
             function(node, grad, create)
             return
-        if grad._k is not leaf._k:
-            grad = grad.to(leaf._k.dtype)
-        alone = sys.getrefcount(grad) <= _ALONE and grad._g is None and self.region.alone(grad)
+        if grad._kind is not leaf._kind:
+            grad = grad.to(leaf._kind.dtype)
+        alone = sys.getrefcount(grad) <= _ALONE and grad._grad_node is None and self.region.alone(grad)
         leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
         if node.hooks is not None:
             hooks.accumulated(node, leaf)

@@ -122,8 +122,10 @@ class Wrapped(Tensor):
     __torch_function__: Any = None  # as subclasses say that they have none
     value: Tensor
     level: Any  # of the subclass's own kind
-    _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))
-    _m = _l = property(lambda self: self._a)  # which subclasses have in their own way
+    _array, _kind, _grad_node, _output_nr, _storage, _grad = map(
+        _inner, ("_array", "_kind", "_grad_node", "_output_nr", "_storage", "_grad")
+    )
+    _memory = _geometry = property(lambda self: self._array)  # which subclasses have in their own way
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Refused, as are all switches of autograd inside transforms."""

@@ -112,7 +112,7 @@ class Buffer:
             self._into = plain if self._into is None else self._into
             plain = plain.resolve_conj().resolve_neg().contiguous() if load else _host_memory(plain)
         self._plain = plain
-        self.array: Array = plain._a.reshape(-1)
+        self.array: Array = plain._array.reshape(-1)
 
     def store(self) -> None:
         """Put the elements back."""

@@ -28,7 +28,7 @@ class Pages:
     def __init__(self, count: int, like: Tensor) -> None:
         size = max(count, 1) * like.element_size()
         self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.array = np.frombuffer(self._map, like._l.dtype)[:count]
+        self.array = np.frombuffer(self._map, like._geometry.dtype)[:count]
         self.tensor = wrap(self.array)
 
     def release(self) -> None:
@@ -87,7 +87,7 @@ class Unit:
         own, layout = self.layout.world > 1 or self.compute is not self.dtype, self.layout
         count = layout.begins[-1] if layout.rows else layout.world * layout.size
         self.pages = Pages(count, torch.empty(0, dtype=self.compute)) if own else None
-        memory = self.pages.array if self.pages else self.shard._a
+        memory = self.pages.array if self.pages else self.shard._array
         made = []
         for number, p in enumerate(params):
             begin = layout.begins[number]
@@ -95,7 +95,7 @@ class Unit:
             leaf = Parameter(wrap(view), requires_grad=p.requires_grad)
             leaf.__dict__.update(p.__dict__)
             if p.requires_grad:
-                hooks.on_node(leaf._g, self._arrived, "post")
+                hooks.on_node(leaf._grad_node, self._arrived, "post")
             made.append(leaf)
         return made
 
@@ -188,7 +188,7 @@ class Unit:
     def _arrived(self, *_: Any) -> None:
         if self.arrived == 0:
             reached = hooks._runs.stack[-1].reached()
-            self.expected = sum(leaf._g in reached for leaf in self.whole)
+            self.expected = sum(leaf._grad_node in reached for leaf in self.whole)
         self.arrived += 1
         if self.arrived == self.expected:
             self.arrived = 0

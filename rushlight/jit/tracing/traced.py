@@ -191,7 +191,7 @@ class TracedTensor(torch.Tensor):
     def detach_(self) -> Any:
         """Let go of the graph: from here on it is another value."""
         found, tracer = self.detach(), tracing()
-        self._g = None
+        self._grad_node = None
         if tracer is not None:
             tracer.values[id(self)] = tracer.values[id(found)]
         return self

@@ -86,9 +86,9 @@ def test_any_number_of_threads_gives_the_same_bits():
                 [
                     a.tobytes()
                     for a in (
-                        convolution._convolution.body(x._a, w._a, *how),
-                        convolution._convolution_input.body(g._a, w._a, (20, 20), *how),
-                        convolution._convolution_weight.body(g._a, x._a, (3, 3), *how),
+                        convolution._convolution.body(x._array, w._array, *how),
+                        convolution._convolution_input.body(g._array, w._array, (20, 20), *how),
+                        convolution._convolution_weight.body(g._array, x._array, (3, 3), *how),
                     )
                 ]
             )

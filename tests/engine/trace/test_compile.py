@@ -330,7 +330,7 @@ def test_what_a_compiled_backward_refuses():
 
 def test_values_that_the_recorder_does_not_see_are_found_out():
     def hidden(x):
-        return x + torch.tensor(float(x._a.sum()))  # around everything that tells the recorder
+        return x + torch.tensor(float(x._array.sum()))  # around everything that tells the recorder
 
     compiled = torch.compile(hidden, mode="reduce-overhead")
     for k in range(5):

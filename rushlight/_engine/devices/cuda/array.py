@@ -1,4 +1,4 @@
-"""DeviceArray: memory of a device as the engine holds it in `Tensor._a`.
+"""DeviceArray: memory of a device as the engine holds it in `Tensor._array`.
 
 It has what the engine asks of an array's geometry, NumPy's names for it, and no elements: NumPy cannot read
 it. Where NumPy's own functions or operators meet one, they are called on the device (`Device.call`).

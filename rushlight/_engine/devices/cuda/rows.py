@@ -190,12 +190,12 @@ class Rows(Device):
 
     def owned(self, grad: Any, leaf: Any, alone: bool) -> Any:
         """A gradient as a leaf's own: itself where nobody else holds it or its memory, else a copy."""
-        a, like = grad._a, leaf._a
+        a, like = grad._array, leaf._array
         if alone and a.base is None and sys.getrefcount(a) <= 3 and a.strides == like.strides:
             return grad
         made = self.empty(like.shape, a.dtype, like.strides if like.dense else None, poison=False)
         made[...] = a
-        return type(grad).detach(grad) if grad.is_sparse else _wrap(made, grad._k)
+        return type(grad).detach(grad) if grad.is_sparse else _wrap(made, grad._kind)
 
     def on_its_way(self, t: Any) -> None:
         """A CPU tensor that a copy is under way to."""

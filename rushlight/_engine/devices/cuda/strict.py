@@ -127,14 +127,14 @@ def arriving(t: Any, mark: Mark, line: str) -> None:
     made = object.__new__(Arriving)
     for name in Kind.__slots__:
         if name != "plain":
-            setattr(made, name, getattr(t._k, name))
+            setattr(made, name, getattr(t._kind, name))
     made.special, made.mark, made.line = True, mark, line
-    empty(t, t._a)
-    t._k = made
+    empty(t, t._array)
+    t._kind = made
 
 
 def arrived(t: Any) -> Array:
-    """What `_a` of such a tensor answers: the memory, if the copy is done; else AcceleratorError."""
-    t._k.check()
-    t._a, t._k = t._hidden, kind_of(t._k.dtype)
-    return t._a
+    """What `_array` of such a tensor answers: the memory, if the copy is done; else AcceleratorError."""
+    t._kind.check()
+    t._array, t._kind = t._hidden, kind_of(t._kind.dtype)
+    return t._array

@@ -234,7 +234,7 @@ def _last_resized(x: Any, out: Any, scales: Any, *how: Any) -> Any:
     (n, c, *space), dims = x.shape, x.ndim - 2
     found = x.permute(0, *range(2, dims + 2), 1)
     for i in reversed(range(dims)):
-        weights = _matrix(space[i], out[i], scales[i], *how).T.astype(x._l.dtype)
+        weights = _matrix(space[i], out[i], scales[i], *how).T.astype(x._geometry.dtype)
         lines = found.reshape(n * math.prod(space[:i]), space[i], math.prod(out[i + 1 :]) * c)
         found = tensor_of(np.ascontiguousarray(weights)).matmul(lines)
     return found.reshape(n, *out, c).permute(0, dims + 1, *range(1, dims + 1))
@@ -263,7 +263,7 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
         return _blended_lines(x, out, scale, align, mode)
     if size * out > _LARGE:
         return _by_taps(x, dim, *_taps(size, out, *how))
-    weights = _matrix(size, out, *how).astype(x._l.dtype)
+    weights = _matrix(size, out, *how).astype(x._geometry.dtype)
     if dim == x.ndim - 2:
         return tensor_of(np.ascontiguousarray(weights.T)).matmul(x)
     return x.movedim(dim, -1).matmul(tensor_of(weights)).movedim(-1, dim).contiguous()
@@ -298,13 +298,13 @@ def _blended_lines(input, out: int, scale: float | None, align: bool, mode: str)
 @_blended_lines.gradient
 def _blended_lines_gradient(s: Any, grad: Any) -> Any:
     weights = _matrix(s.shape("input")[-2], s.out, s.scale, s.align, s.mode, False)
-    return tensor_of(weights.astype(grad._l.dtype)).matmul(grad)
+    return tensor_of(weights.astype(grad._geometry.dtype)).matmul(grad)
 
 
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
-    wide = x.float() if is_low_precision(x._a) else x  # the sum is rounded once
+    wide = x.float() if is_low_precision(x._array) else x  # the sum is rounded once
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
-    weights = weights.astype(wide._l.dtype)
+    weights = weights.astype(wide._geometry.dtype)
     lines = [wide.index_select(dim, tensor_of(a.copy())) for a in at.T]
     parts = [tensor_of(w.copy().reshape(shape)) for w in weights.T]
     if len(lines) == 2:

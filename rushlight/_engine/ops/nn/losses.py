@@ -217,7 +217,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
-    for name, a in (("input", input._a), ("target", target._a)):
+    for name, a in (("input", input._array), ("target", target._array)):
         if a.size and not bool(((a >= 0) & (a <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _bce_terms(input, target)
@@ -307,8 +307,8 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ):
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
-    negative = (var < 0).any() if hasattr(var, "_a") else var < 0
-    if not hasattr(var, "_a"):
+    negative = (var < 0).any() if hasattr(var, "_array") else var < 0
+    if not hasattr(var, "_array"):
         var = input.new_full(input.shape, var)
     if var.shape != input.shape:
         if tuple(input.shape[:-1]) == tuple(var.shape):

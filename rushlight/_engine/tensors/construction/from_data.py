@@ -179,7 +179,7 @@ def _common_dtype(flat: list[Any], kinds: set[type]) -> dtype:
         return of_number(next(kind() for kind in _BY_RANK if kind in kinds))
     found = {_dtype_of_type(kind) for kind in kinds if not issubclass(kind, _NO_TYPE_DTYPE)}
     if any(issubclass(kind, Conversion) for kind in kinds):
-        found |= {x._k.dtype for x in flat if isinstance(x, Conversion)}
+        found |= {x._kind.dtype for x in flat if isinstance(x, Conversion)}
     return reduce(promote_types, found) if found else dt.get_default_dtype()
 
 
@@ -233,7 +233,7 @@ def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
 
 def _single(t: Any, of: dtype) -> Any:
     """The number in a tensor of one element."""
-    if t._l.size != 1:
+    if t._geometry.size != 1:
         if of.category == dt.INTEGRAL:
             raise TypeError(
                 "only integer tensors of a single element can be converted to an "

@@ -34,7 +34,7 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
             raise RuntimeError(
                 f"Legacy tensor {way}(tensor, device=device) is not supported.  Use {instead} instead."
             )
-        if first._k.dtype is not of and not any_dtype:
+        if first._kind.dtype is not of and not any_dtype:
             raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with .to()")
         return alias(first)
     if len(args) == 1 and hasattr(first, "untyped"):
@@ -84,7 +84,7 @@ class _LegacyType(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         dense = isinstance(instance, Tensor) and not getattr(instance, "is_sparse", False)
-        return dense and instance._k.dtype is cls.dtype
+        return dense and instance._kind.dtype is cls.dtype
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return _make(cls.dtype, args, kwargs)

@@ -35,9 +35,9 @@ def backend_of(where: device) -> Any:
 
 def track(t: Tensor) -> Tensor:
     """A fresh tensor as a leaf that requires grad."""
-    if t._k.dtype.category < dt.FLOATING:
+    if t._kind.dtype.category < dt.FLOATING:
         raise RuntimeError(
-            f"Only Tensors of floating point and complex dtype can require gradients, got {t._k.dtype}"
+            f"Only Tensors of floating point and complex dtype can require gradients, got {t._kind.dtype}"
         )
     return t.requires_grad_()
 

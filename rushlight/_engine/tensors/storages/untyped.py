@@ -42,7 +42,7 @@ class UntypedStorage:
     @classmethod
     def _of(cls, t: Tensor) -> UntypedStorage:
         made: UntypedStorage = object.__new__(cls)
-        made._shared, made._view, made.device = storage(t), t._m, t._k.device
+        made._shared, made._view, made.device = storage(t), t._memory, t._kind.device
         return made
 
     @classmethod
