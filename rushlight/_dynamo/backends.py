@@ -18,6 +18,9 @@ from rushlight._engine.trace import choice, matching
 from rushlight._engine.trace.trace import Node, Place
 from rushlight.nn import Module
 
+# PyTorch's is a package: its modules are found by names (names/alternatives.tsv, names/placeholders.tsv).
+__path__: list[str] = []
+
 
 class Handed:
     """Calls a function, its ops matched; a segment's values are what `backend` makes of its graph.

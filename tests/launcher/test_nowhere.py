@@ -110,3 +110,19 @@ def test_objects_at_the_top_of_a_module(tmp_path):
         "except NotImplementedError as error: print(str(error)[:29])"
     )
     assert told == "torch.ao.quantization.QConfig\n"
+
+
+def test_modules_of_backends_settings_and_older_spellings():
+    code = """if True:
+    import torch, torch.onnx.operators as older
+    from torch._dynamo.backends.registry import lookup_backend
+    from torch._dynamo.backends.common import aot_autograd
+    print(lookup_backend is torch._dynamo.lookup_backend, torch._dynamo.config.automatic_dynamic_shapes)
+    shape = older.shape_as_tensor(torch.ones(2, 3))
+    print(shape.tolist(), older.reshape_from_tensor_shape(torch.ones(6), shape).shape)
+    try:
+        torch.fft(torch.ones(2))
+    except TypeError as error:
+        print(error)
+    """
+    assert run(code) == "True True\n[2, 3] torch.Size([2, 3])\n'module' object is not callable\n"
