@@ -124,7 +124,7 @@ def test_page_locked_memory_outlives_the_copy_into_it() -> None:
     x = torch.arange(4.0, device="cuda")
     host = torch.empty(4).pin_memory()
     host.copy_(x, non_blocking=True)
-    assert any(held is host._a for _, held in device._flying)
+    assert any(held is host._array for _, held in device._flying)
 
 
 def test_memory_begins_as_nonsense() -> None:
