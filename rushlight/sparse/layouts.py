@@ -294,7 +294,7 @@ def coalesce(t: SparseTensor) -> SparseTensor:
 
 
 def _distinct(t: SparseTensor) -> tuple[Tensor, Tensor]:
-    """Of a COO tensor's distinct places, in order: which value lies there, and each value's place among them."""
+    """Of a COO tensor's distinct places, in order: a value that lies there, and of each value its place."""
     where, back = torch.unique(flat(t.parts[0], t.shape), return_inverse=True)
     return torch.zeros_like(where).scatter_(0, back, torch.arange(len(back))), back
 

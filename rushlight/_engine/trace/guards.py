@@ -54,7 +54,7 @@ def meetings(tensors: list[Tensor]) -> tuple[tuple[int, int], ...]:
     """
     owners = []
     for t in tensors:
-        a: Any = t._m
+        a: Any = t._memory
         owners.append(id(a if a.base is None else root(a)))
     if len(set(owners)) == len(owners):
         return ()

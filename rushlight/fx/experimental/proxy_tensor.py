@@ -72,7 +72,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             if found is not NotImplemented:
                 return found
         positional, named = map_aggregate((tuple(args), dict(kwargs)), self.argument)
-        if func is torch.ops.aten._local_scalar_dense.default:
+        if func._schema.name == "_local_scalar_dense":
             if self.refuses and _depends(positional[0]):
                 raise RuntimeError(
                     f"It appears that you're trying to get value out of a tracing tensor with {func} - "
