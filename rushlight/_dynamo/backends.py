@@ -15,6 +15,7 @@ from rushlight._engine.dispatch.overrides import public
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice, matching
+from rushlight._engine.trace.guards import key_of
 from rushlight._engine.trace.trace import Node, Place
 from rushlight.nn import Module
 
@@ -36,6 +37,7 @@ class Handed:
         self.trace.ends = [] if fullgraph else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.plans[key_of(args, kwargs)[1]] = None
         found = choice.call(self.trace, self.function, args, kwargs)
         for why, where in [(why, where) for why, where, breaks in self.trace.ends or () if breaks]:
             raise Unsupported(f"fullgraph=True, but the graph ends early: {why}, at {where}")
