@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
 from rushlight._engine.core.settings import settings
+
+if TYPE_CHECKING:  # an interface to be checked against, which no program loads
+    from rushlight._engine.core.backend import Platform
 
 
 class Away(Protocol):
@@ -44,7 +47,7 @@ class Interface:
     """What is registered: the class of arrays on a device, and the platform that owns the devices."""
 
     array: type = NoArray
-    platform: Any = None
+    platform: Platform | None = None
     looked = False
 
 
@@ -77,7 +80,7 @@ def wanted() -> bool:
     return any(map(os.path.exists, _SIGNS))
 
 
-def platform() -> Any:
+def platform() -> Platform | None:
     """The platform that owns CUDA devices, loaded when this is first asked; None where there is none.
 
     RuntimeError for a setting that means nothing.
@@ -90,8 +93,8 @@ def platform() -> Any:
 
 def page_locked(array: Any) -> Any:
     """A host's array in page-locked memory, where the driver of real devices has such; else itself."""
-    lock = getattr(platform(), "page_locked", None)
-    return array if lock is None else lock(array)
+    owner = platform()
+    return array if owner is None else owner.page_locked(array)
 
 
 def asarray(value: Any) -> Any:

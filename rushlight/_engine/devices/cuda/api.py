@@ -19,7 +19,7 @@ _ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
 def platform() -> Platform:
     """The platform; AssertionError where there is none."""
     found = accelerator.platform()
-    if found is None:
+    if not isinstance(found, Platform):
         raise AssertionError("Torch not compiled with CUDA enabled")
     return found
 

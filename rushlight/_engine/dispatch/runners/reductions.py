@@ -393,16 +393,17 @@ class _Once:
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
-        if of.backend is not None:
+        backend = of.backend
+        if backend is not None:
             escape("an op on a CUDA device")
             way, how = (
                 partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result),
                 (axes, keepdim, compute, result),
             )
-            out = wrap(of.backend.run_reduction(found, way, a, how))
-            ready = of.backend.ready_reduction(found, a, how)
+            out = wrap(backend.run_reduction(found, way, a, how))
+            ready = backend.ready_reduction(found, a, how)
             return out, None if ready is None else Ready(
-                ready, lambda a: of.backend.run_reduction(found, way, a, how)
+                ready, lambda a: backend.run_reduction(found, way, a, how)
             )
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
