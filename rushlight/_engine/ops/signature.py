@@ -85,8 +85,10 @@ def parse(body: Callable[..., Any]) -> tuple[Param, ...]:
             default = REQUIRED if i < missing else defaults[i - missing]
         else:
             default = (body.__kwdefaults__ or {}).get(name, REQUIRED)
-        # A view's body sees the Layout of the tensor that the caller passes.
-        schema = str(notes.get(name, "Tensor")).strip("'\"").replace("Layout", "Tensor")
+        # Of the tensor that the caller passes, a view's body sees the Layout, a pointwise one's an Expr.
+        schema = (
+            str(notes.get(name, "Tensor")).strip("'\"").replace("Layout", "Tensor").replace("Expr", "Tensor")
+        )
         params.append(Param(name, schema, default, i >= count))
     return tuple(params)
 

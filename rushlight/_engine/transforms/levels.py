@@ -131,7 +131,7 @@ class Wrapped(Tensor):
         """Refused, as are all switches of autograd inside transforms."""
         refuse_switch()
 
-    def _again(self, value: Any) -> Any:
+    def _again(self, value: Any) -> Tensor:
         """Another value in the same wrapper."""
         raise NotImplementedError("abstract: Batched and Dual define it")
 
