@@ -128,8 +128,8 @@ def main() -> int:
         left = given.seconds - (time.perf_counter() - began)
         result = run(section, library, given, left)
         found.setdefault(section.name, {})[library] = result
-        told = result["ended"].splitlines()[-1][:100] if result["ended"] else "done"
-        print(f"{section.name:10s} {library:10s} {result['seconds']:6.1f} s  {told}", flush=True)
+        ended = result["ended"].splitlines()[-1][:100] if result["ended"] else "done"
+        print(f"{section.name:10s} {library:10s} {result['seconds']:6.1f} s  {ended}", flush=True)
         (out / "gpu.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
         (out / "gpu.md").write_text(page(found), encoding="utf-8")
     print(f"wrote {out / 'gpu.json'} and {out / 'gpu.md'} in {time.perf_counter() - began:.0f} s")

@@ -23,19 +23,19 @@ def run(bench: Any, first: int) -> int:
         name, torch = f"{row.name}-{sample.name}", bench.torch
         print(json.dumps({"next": number + 1}), flush=True)
         try:
-            kind, told = one(rows, row, sample), ""
+            kind, error_text = one(rows, row, sample), ""
             torch.cuda.synchronize()
         except NotImplementedError as error:
-            kind, told = ("ok", "") if row.name in rows.REFUSED else ("refused", str(error)[:200])
+            kind, error_text = ("ok", "") if row.name in rows.REFUSED else ("refused", str(error)[:200])
         except AssertionError as error:
-            kind, told = "wrong", str(error)[-400:]
+            kind, error_text = "wrong", str(error)[-400:]
         except torch.AcceleratorError:
             bench.line(name, "error", error=traceback.format_exc(limit=-3))
             return 1  # nothing works in this process from now on
         except Exception as error:
             missing = "is not installed" in str(error)
-            kind, told = ("refused" if missing else "error"), traceback.format_exc(limit=-3)
-        bench.line(name, kind, **({"error": told} if told else {}))
+            kind, error_text = ("refused" if missing else "error"), traceback.format_exc(limit=-3)
+        bench.line(name, kind, **({"error": error_text} if error_text else {}))
     return 0
 
 

@@ -134,7 +134,9 @@ def compile(
 def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
     chosen = resolve(backend or _DEFAULT[0])
     if callable(chosen):
-        runner: Any = import_module("rushlight._dynamo.backends").Handed(function, chosen, fullgraph)
+        runner: Any = import_module("rushlight._dynamo.backends").CompiledByBackend(
+            function, chosen, fullgraph
+        )
     else:
         own = chosen == "inductor"
         runner = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)

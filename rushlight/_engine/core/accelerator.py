@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # an interface to be checked against, which no program loads
     from rushlight._engine.core.backend import Platform
 
 
-class Away(Protocol):
+class DeviceArrayLike(Protocol):
     """An array on a device, as the engine lays out its memory; NumPy's stands for it where types are told."""
 
     device: Any
@@ -108,6 +108,6 @@ def host(array: Any) -> Any:
     return array.device.read(array).copy() if away else array
 
 
-def is_away(value: Any) -> TypeGuard[Away]:
+def is_away(value: Any) -> TypeGuard[DeviceArrayLike]:
     """Whether it is an array on a device."""
     return value.__class__ is Interface.array

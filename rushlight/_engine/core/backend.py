@@ -2,7 +2,7 @@
 
 A folder there has a `Platform`, which lists its devices, and a class of devices that are `Backend`s. Both are
 described here as the engine asks them, so that a type checker holds a device to it; nothing at run time needs
-this file. Arrays of a device (core/accelerator.py, `Away`) stand where NumPy's would, as `Any`.
+this file. Arrays of a device (core/accelerator.py, `DeviceArrayLike`) stand where NumPy's would, as `Any`.
 """
 
 from __future__ import annotations

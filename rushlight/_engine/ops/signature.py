@@ -164,6 +164,8 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
         if name not in known or (name != key and extra.get(name, known[name]) is not known[name]):
             from rushlight._engine.ops import forms  # it imports this file
 
-            raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; {forms.told(op, params)}")
+            raise TypeError(
+                f"{op}() got an unexpected keyword argument '{key}'; {forms.how_called(op, params)}"
+            )
         renamed[name] = value
     return renamed

@@ -34,7 +34,7 @@ from rushlight._engine.trace.guards import SIMPLE, Guards, key_of
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.purity import unguarded, watched
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root
-from rushlight._engine.trace.regions import Handed, Traced
+from rushlight._engine.trace.regions import BoundaryNode, Traced
 
 # How many kinds of arguments get a program of their own.
 MOST_PROGRAMS = 8
@@ -272,7 +272,7 @@ def _opaque(output: Any) -> str:
 def _copied(t: Tensor) -> Tensor:
     made = wrap(t._array.copy("K"), t._kind)
     if t._grad_node is not None:
-        made._grad_node, made._output_nr = Handed(t, made), 0
+        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
     return made
 
 

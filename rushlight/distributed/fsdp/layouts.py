@@ -13,9 +13,8 @@ from math import prod
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.tensor.placements import extent
-
-Tensor = Any
 
 
 class Layout(ABC):

@@ -111,7 +111,7 @@ class _CudaDeviceProperties:
         self.uuid = f"00000000-0000-0000-0000-{index:012x}"
         self.pci_bus_id, self.pci_device_id, self.pci_domain_id = index, 0, 0
         self.clock_rate, self.memory_clock_rate, self.memory_bus_width = 1410000, 1215000, 5120
-        for name, value in platform().told(index).items():
+        for name, value in platform().driver_attributes(index).items():
             setattr(self, name, value)
 
     def __repr__(self) -> str:

@@ -88,8 +88,8 @@ class Checker:
         if block.address in self.writes:
             accesses.append(self.writes[block.address])
         for access in accesses:
-            told = access.stream in block.streams or block.stream.knows(access.stream, access.place)
-            if not told and self.found is None:
+            ordered = access.stream in block.streams or block.stream.knows(access.stream, access.place)
+            if not ordered and self.found is None:
                 self.found = (
                     f"{_HEAD}memory of {block.requested} bytes, allocated on stream "
                     f"{block.stream.number}, was freed while {access} still uses it: it may be "

@@ -360,7 +360,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     return g * conjugate(others)
 
 
-class _Once:
+class _GeneralReduction:
     """A reduce row on any operand; gives the result, and a plan if that is the whole way to it."""
 
     def __init__(self, row: Row) -> None:
@@ -423,7 +423,7 @@ class Ready:
 
 def reduce_runner(row: Row) -> Callable[..., Any]:
     """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
-    once = _Once(row)
+    once = _GeneralReduction(row)
     record = once.rules.record
     # Reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
     seen: dict[Any, tuple[Any, Any]] = {}

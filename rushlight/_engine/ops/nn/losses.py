@@ -51,10 +51,10 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
     return from_flags(size_average, reduce)
 
 
-def from_flags(size_average: bool | None, reduce: bool | None, told: bool = True) -> str:
+def from_flags(size_average: bool | None, reduce: bool | None, warns: bool = True) -> str:
     """What the flags size_average and reduce stand for: "mean", "sum" or "none"."""
     found = "none" if reduce is False else "sum" if size_average is False else "mean"
-    if told:
+    if warns:
         warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
     return found
 

@@ -99,11 +99,11 @@ def _places() -> list[str]:
 
 @cache
 def _installed() -> Any:
-    library, told = nvidia_libraries.loaded(_places(), _FUNCTIONS)
+    library, reason = nvidia_libraries.loaded(_places(), _FUNCTIONS)
     if library is None:
         raise RuntimeError(
             "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
-            f"'rushlight[cuda]' brings it ({told})"
+            f"'rushlight[cuda]' brings it ({reason})"
         )
     return library
 
@@ -147,8 +147,8 @@ class Products:
     def _call(self, name: str, *args: Any) -> None:
         code = getattr(self.library, name)(*args)
         if code:
-            told = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {told} when calling `{name}`")
+            status = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"CUDA error: {status} when calling `{name}`")
 
     def _made(self, name: str, *args: Any) -> int:
         found = _PTR()
