@@ -30,13 +30,13 @@ def index_of(given: Any, optional: bool = True) -> int:
     ValueError for a device of another type, RuntimeError for a number that is not there.
     """
     if given is None and optional:
-        return int(platform().current)
+        return platform().current
     if isinstance(given, int) and not isinstance(given, bool):
-        return int(platform().checked(given)) if given >= 0 else int(platform().current)
+        return platform().checked(given) if given >= 0 else platform().current
     where = given if isinstance(given, _torch_device) else _torch_device(given)
     if where.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {where}")
-    return int(platform().current if where.index is None else platform().checked(where.index))
+    return platform().current if where.index is None else platform().checked(where.index)
 
 
 def backend(given: Any = None) -> Rows:
@@ -61,12 +61,12 @@ def init() -> None:
 
 def device_count() -> int:
     """How many devices there are."""
-    return int(platform().count)
+    return platform().count
 
 
 def current_device() -> int:
     """The number of this thread's current device."""
-    return int(platform().current)
+    return platform().current
 
 
 def set_device(device: Any) -> None:
