@@ -36,7 +36,7 @@ from rushlight._engine.trace.purity import unguarded, watched
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root
 from rushlight._engine.trace.regions import BoundaryNode, Traced
 
-# How many kinds of arguments get a program of their own.
+# How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")

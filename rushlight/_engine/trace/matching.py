@@ -49,7 +49,7 @@ from rushlight._engine.trace.trace import (
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
-MOST_BRANCHES, MOST_PROGRAMS = 64, 64
+MOST_BRANCHES, MOST_SETS_WANTED = 64, 64
 _slot: Callable[[Tensor], Array] = ARRAY.__get__
 _hidden = Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
@@ -653,7 +653,7 @@ class Region(Learning, Writes):
         order = tuple(sorted({place for _, place in shells}))
         program = node.programs.get(order)
         if program is None:
-            if len(node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
+            if len(node.programs) >= MOST_SETS_WANTED:  # who holds what seems to be chance
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
