@@ -6,9 +6,13 @@ import json
 import traceback
 from typing import Any
 
+# How often a case is called: as it is learnt, as it is prepared, by the function that was written of it.
+CALLS = 3
 
-def run(bench: Any, first: int) -> int:
-    """The cases from number `first` on; exit status 1 after the device's context was lost.
+
+def run(bench: Any, first: int, part: int, parts: int) -> int:
+    """The cases from number `first` on, each `parts`th of them; exit status 1 after the device's context was
+    lost.
 
     Each is "ok", "refused" (no kernel, said by name), "wrong" or "error".
     """
@@ -18,24 +22,25 @@ def run(bench: Any, first: int) -> int:
     every = [(r, s) for r, s in test_laws.ALL if r.name not in rows.RANDOM and not r.options.get("factory")]
     every = every[:: bench.size(1, 12)]
     for number, (row, sample) in enumerate(every):
-        if number < first or bench.late:
+        if number < first or bench.late or number % parts != part:
             continue
         name, torch = f"{row.name}-{sample.name}", bench.torch
         print(json.dumps({"next": number + 1}), flush=True)
         try:
-            kind, error_text = one(rows, row, sample), ""
+            for _ in range(CALLS):
+                kind, told = one(rows, row, sample), ""
             torch.cuda.synchronize()
         except NotImplementedError as error:
-            kind, error_text = ("ok", "") if row.name in rows.REFUSED else ("refused", str(error)[:200])
+            kind, told = ("ok", "") if row.name in rows.REFUSED else ("refused", str(error)[:200])
         except AssertionError as error:
-            kind, error_text = "wrong", str(error)[-400:]
+            kind, told = "wrong", str(error)[-400:]
         except torch.AcceleratorError:
             bench.line(name, "error", error=traceback.format_exc(limit=-3))
             return 1  # nothing works in this process from now on
         except Exception as error:
             missing = "is not installed" in str(error)
-            kind, error_text = ("refused" if missing else "error"), traceback.format_exc(limit=-3)
-        bench.line(name, kind, **({"error": error_text} if error_text else {}))
+            kind, told = ("refused" if missing else "error"), traceback.format_exc(limit=-3)
+        bench.line(name, kind, **({"error": told} if told else {}))
     return 0
 
 

@@ -273,11 +273,17 @@ def _elsewhere(
     return compile_function(text, row.name, own_scope, f"{row.name} on a device")
 
 
+_named = cache(device)
+
+
 def _backend(where: Any) -> Any:
     """The device beside the CPU that a program names; None where it names none."""
     if where.__class__ is str:
-        where = device(where) if where.startswith("cuda") else None
-    return backend_of(where) if where.__class__ is device and where.type == "cuda" else None
+        where = _named(where) if where.startswith("cuda") else None
+    if where.__class__ is device and where.type == "cuda":
+        owner = Interface.platform
+        return backend_of(where) if owner is None else owner.device(where.index)
+    return None
 
 
 def _sized(p: signature.Param, again: str) -> str:

@@ -21,8 +21,16 @@ from rushlight._engine.tensors.storages.storage import strided
 from rushlight._engine.tensors.tensor import Tensor, storage
 
 
-def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[], Any]) -> Any:
+def compute_into(
+    op: str,
+    out: Any,
+    values: Sequence[Any],
+    compute: Callable[[], Any],
+    directly: Callable[[Tensor], bool] | None = None,
+) -> Any:
     """Run `compute` without recording and write its result(s) into `out`; returns `out`.
+
+    directly: computes in `out`'s own memory where it is like a result's; whether it did.
 
     Rows with the option `out_apart` refuse an `out` that shares memory with an operand, those
     with `out_list` take a list and return nothing.
@@ -42,6 +50,9 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
         refuse_inference(o)
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
+        if directly is not None and out.__class__ is Tensor and directly(out):
+            storage(out).version += 1
+            return out
         result = compute()
     finally:
         LOCAL.enabled = before

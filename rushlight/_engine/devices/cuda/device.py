@@ -25,6 +25,8 @@ Array = np.ndarray[Any, Any]
 NOTHING: dict[str, Any] = {}
 # How many of the host's arrays a device keeps for its kernels.
 MOST_KEPT = 256
+# How many streams there are of a priority.
+RING = 32
 
 
 class Products(Protocol):
@@ -80,6 +82,7 @@ class Device(ABC):
         self.allocator = Allocator(card.memory, memory.reserve, memory.release, self.synchronize)
         self.default = self.make_stream(0, 0)
         self.streams: list[Any] = [self.default]
+        self._rings: dict[int, list[Any]] = {}  # by priority, the one that was handed out last at the end
         self.current = _Current()
         self.error: str | None = None
         self.philox = Philox(self)
@@ -203,9 +206,14 @@ class Device(ABC):
         self.current.stream = None if stream is self.default else stream
 
     def new_stream(self, priority: int = 0) -> Any:
-        """Another stream."""
-        self.streams.append(self.make_stream(None, priority))
-        return self.streams[-1]
+        """The next stream of a priority: as in PyTorch there are 32 of each, handed out in turn."""
+        ring = self._rings.setdefault(priority, [])
+        if len(ring) < RING:
+            ring.append(self.make_stream(None, priority))
+            self.streams.append(ring[-1])
+            return ring[-1]
+        ring.append(ring.pop(0))
+        return ring[-1]
 
     def foreign_stream(self, handle: int) -> Any:
         """A stream of another library's, by the driver's handle; RuntimeError on a simulated device."""
@@ -273,6 +281,11 @@ class Device(ABC):
     def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
         """A host's array on the device, which is copied there once for its key."""
         found = self._kept.get(key)
+        if self.capture is not None:
+            if found is None:  # it is there when the graph has run, so others must not find it
+                self.unkept()
+                return self.brought(make())
+            self.capture.kept.append(found)
         if found is None:
             if len(self._kept) > MOST_KEPT:
                 self._kept.clear()

@@ -20,7 +20,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU, META
-from rushlight._engine.core.layout import broadcast_shapes, result_memory
+from rushlight._engine.core.layout import broadcast_shapes, check_apart_from_itself, result_memory
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
@@ -332,6 +332,20 @@ class Formula:
         self.write(entry, target._kind, arrays, out)
         if TAPE:
             TAPE[-1].write(self.write, (entry, target._kind, arrays, out), (*values, target))
+
+    def directly(self, values: Sequence[Any], out: Tensor) -> bool:
+        """`into` for a tensor that is like the result, while nobody listens; whether it was."""
+        if WRAPPED or TAPE:
+            return False
+        entry, to = self.entry(values), out._array
+        if entry.kind is not out._kind or entry.kind.off_cpu or out._kind.lazy:
+            return False
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        if to.shape != broadcast_shapes(*[a.shape for a in arrays]):
+            return False
+        check_apart_from_itself(to)
+        self.write(entry, out._kind, arrays, to)
+        return True
 
     def write(self, entry: Entry, of: Kind, arrays: list[Array], out: Array) -> None:
         """`into` on arrays; `of` is the kind of what is written to."""

@@ -9,7 +9,7 @@ and other operands go by a plan that was learnt from a call with arguments of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -376,6 +376,8 @@ def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
         formula, values = resolve(row, bound)
         if out is None:
             return formula(*values)
-        return out_arguments.compute_into(row.name, out, values, lambda: formula(*values))
+        return out_arguments.compute_into(
+            row.name, out, values, lambda: formula(*values), partial(formula.directly, values)
+        )
 
     return direct, overrides.entrance(row, direct)

@@ -20,7 +20,7 @@ from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype, gradient_formula
-from rushlight._engine.kernels.loops.pointwise import PARALLEL
+from rushlight._engine.kernels.loops.elementwise import PARALLEL
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
 from rushlight._engine.ops.monoid import Reduction

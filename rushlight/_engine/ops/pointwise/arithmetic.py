@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import promotion
-from rushlight._engine.core.dtype import bool_, float32
+from rushlight._engine.core.dtype import bool_, float32, uint8
 from rushlight._engine.core.results import named
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import Expr, const, m
@@ -339,19 +339,21 @@ def where(condition, input: Tensor | Number | None = None, other: Tensor | Numbe
 
     With a condition alone, nonzero(as_tuple=True).
     """
-    if input is None and other is None:
-        return condition.nonzero(as_tuple=True)
     if input is None or other is None:
+        if input is other:
+            return condition.nonzero(as_tuple=True)
         raise forms.refusal(ROWS["where"])
-    if condition.dtype.name not in ("bool", "uint8"):
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with "
-            f"dtype {condition.dtype.legacy}"
-        )
+    given = condition.dtype
+    if given is not bool_:
+        if given is not uint8:
+            raise RuntimeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {given.legacy}"
+            )
+        condition = condition.bool()
     if not hasattr(input, "_array") and not hasattr(other, "_array"):
         input = condition.new_tensor(input, dtype=promotion.of_number(input))
         other = condition.new_tensor(other, dtype=promotion.of_number(other))
-    return _where(condition.bool(), input, other)
+    return _where(condition, input, other)
 
 
 def _check_step(bound: dict[str, Any]) -> None:

@@ -97,9 +97,10 @@ class Nvptx(Thread):
 
     def barrier(self) -> None:
         self.barriers += 1
-        name = "@llvm.nvvm.barrier.cta.sync.aligned.all"
-        self.module.declare(name, f"declare void {name}(i32) convergent")
-        self.emit(f"call void {name}(i32 0)")
+        # By its older name, which every LLVM takes: newer ones rename it as they read it.
+        name = "@llvm.nvvm.barrier0"
+        self.module.declare(name, f"declare void {name}() convergent")
+        self.emit(f"call void {name}()")
 
     def shared(self, kind: str, count: int) -> str:
         name = f"@shared_{kind}"
