@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.profiling_ranges import spanned
@@ -28,6 +27,7 @@ from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
 from rushlight._engine.trace.guards import SIMPLE, Guards, key_of

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
