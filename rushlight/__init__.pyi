@@ -138,6 +138,7 @@ from rushlight._dynamo.report import explain as explain
 from rushlight import export as export
 from rushlight import fft as fft
 from rushlight._engine.tensors.limits import finfo as finfo
+from rushlight import foreach as foreach
 from rushlight.toplevel.functions import fork as fork
 from rushlight.toplevel.functions import frobenius_norm as frobenius_norm
 from rushlight._engine.tensors.construction.interop import from_dlpack as from_dlpack

@@ -374,7 +374,7 @@ def packages() -> list[str]:
     return sorted(path for path in named if hasattr(import_module(path), "__path__"))
 
 
-_BACKENDS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
+_BACKENDS = ("cudnn", "mkl", "mkldnn", "mps", "openmp")
 
 
 def modules() -> list[str]:

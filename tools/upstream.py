@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rushlight._engine.names.alternatives import homes  # noqa: E402
+from rushlight._engine.names.placeholders import is_absent  # noqa: E402
 
 PAGE = ROOT / "docs" / "upstream.md"
 REASONS = Path(__file__).with_suffix(".tsv")
@@ -200,14 +201,15 @@ _HOMES = {f"rushlight.{other}": f"rushlight.{home}".rstrip(".") for other, home 
 
 
 def ours(name: str) -> Any:
-    """Rushlight's object of a name, or None."""
+    """Rushlight's object of a name, or None: what can be imported and refuses to be called is not there."""
     module, _, leaf = name.replace("torch", "rushlight", 1).rpartition(".")
     if module == "rushlight.Tensor":
         return getattr(import_module("rushlight").Tensor, leaf, None)
     try:
-        return getattr(import_module(_HOMES.get(module, module)), leaf, None)
+        found = getattr(import_module(_HOMES.get(module, module)), leaf, None)
     except (ImportError, RuntimeError, TypeError):
         return None
+    return None if is_absent(found) else found
 
 
 def lacking(name: str, forms: Forms) -> list[str]:

@@ -15,6 +15,7 @@ from rushlight._engine.dispatch.overrides import public
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import wrap
 from rushlight._engine.trace import choice, matching
+from rushlight._engine.trace.guards import key_of
 from rushlight._engine.trace.trace import Node, Place
 from rushlight.nn import Module
 
@@ -33,6 +34,7 @@ class CompiledByBackend:
         self.trace.ends = [] if fullgraph else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.plans[key_of(args, kwargs)[1]] = None
         found = choice.call(self.trace, self.function, args, kwargs)
         if self.trace.ends:
             why, where = self.trace.ends[0]

@@ -1,7 +1,7 @@
 """Packages whose names are found at first mention: importing the package stays cheap.
 
-homes.tsv says where: package, module within it (or of the engine), names; "." stands before names that are
-modules themselves.
+homes.tsv says where: package, module within it (or of the engine or _dynamo), names; "." stands before names
+that are modules themselves.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def homes(package: str) -> dict[str, str]:
 
 
 def module_of(package: str, home: str) -> str:
-    """The full name of a module that homes.tsv names: one within `package`, or one of the engine."""
-    return f"rushlight.{home}" if home.startswith("_engine.") else f"{package}.{home}"
+    """The full name of a module that homes.tsv names: one within `package`, or one of these two."""
+    return f"rushlight.{home}" if home.startswith(("_engine.", "_dynamo.")) else f"{package}.{home}"
 
 
 def package() -> str:
@@ -123,7 +123,7 @@ def lazy_names(
 
 # Where names that a module has not are not looked for: the engine (but for what stands for modules of
 # torch.autograd), and what is no module of PyTorch's.
-_CLOSED = ("_engine", "_torch_dispatch", "as_torch", "launcher", "__main__", "ops", "compiler")
+_CLOSED = ("_engine", "_torch_dispatch", "as_torch", "launcher", "__main__", "ops")
 _OPEN = "_engine.autograd."
 
 

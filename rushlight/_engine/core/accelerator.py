@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
-from rushlight._engine.core.settings import settings
+from rushlight._engine.core.settings import on_change, settings
 
 if TYPE_CHECKING:  # an interface to be checked against, which no program loads
     from rushlight._engine.core.backend import Platform
@@ -56,6 +56,7 @@ class Products:
 
     allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
     fp32_precision = "none"  # or "tf32", "ieee"
+    _precision = "highest"  # torch.get_float32_matmul_precision()
 
     @property
     def allow_tf32(self) -> bool:
@@ -64,7 +65,29 @@ class Products:
 
     @allow_tf32.setter
     def allow_tf32(self, allowed: bool) -> None:
-        self.fp32_precision = "tf32" if allowed else "ieee"
+        self.fp32_precision, self._precision = ("tf32", "high") if allowed else ("ieee", "highest")
+
+    def set_precision(self, precision: str) -> None:
+        """torch.set_float32_matmul_precision(): all but "highest" let products round."""
+        self.allow_tf32 = precision != "highest"
+        self._precision = precision
+
+    def get_precision(self) -> str:
+        """torch.get_float32_matmul_precision()."""
+        return self._precision
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        switched()
+
+
+def switched() -> None:
+    """Forget what calls came to: a switch was set that says how, or by whom, numbers are computed."""
+    for forget in on_change:
+        forget()
+    if Interface.platform is not None:
+        for device in Interface.platform.devices():
+            device.prepared.clear()
 
 
 PRODUCTS = Products()

@@ -49,6 +49,11 @@ def names(module: str) -> dict[str, str]:
     return known
 
 
+def modules(package: str) -> list[str]:
+    """The modules of a package that have absent names."""
+    return [name.removeprefix(f"{package}.") for name in _LINES if name.startswith(f"{package}.")]
+
+
 def _shown(full: str) -> str:
     return full if full.startswith("torchvision") else f"torch.{full}".rstrip(".")
 

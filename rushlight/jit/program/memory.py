@@ -40,6 +40,7 @@ _EFFECTS = frozenset(
         "aten::manual_seed",
         "aten::set_grad_enabled",
         "aten::backward",
+        "aten::grad",
     )
 )
 # Ops that take something out of a container.

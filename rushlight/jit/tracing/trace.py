@@ -73,8 +73,7 @@ def trace(
             )
         given = _by_name(module, example_inputs, example_kwarg_inputs)
         more = None if check_inputs is None else [{"forward": i} for i in check_inputs]
-        made = trace_module(module, {"forward": given}, optimize, check_trace, more, check_tolerance, strict)
-        return made.forward
+        return trace_module(module, {"forward": given}, optimize, check_trace, more, check_tolerance, strict)
     inputs = _by_name(func, example_inputs, example_kwarg_inputs)
     name = getattr(func, "__name__", "forward")
     path = f"__torch__.{name if name.isidentifier() else 'forward'}"
