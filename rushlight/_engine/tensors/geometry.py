@@ -126,7 +126,7 @@ class Geometry(_Tensor):
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
         if self._geometry.ndim == 2:
-            return self.permute(1, 0)
+            return lookup_function("permute")(self, (1, 0))
         if self._geometry.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
@@ -135,7 +135,7 @@ class Geometry(_Tensor):
                 "to reverse the dimensions of a tensor.",
                 UserWarning,
             )
-        return self.permute(tuple(range(self._geometry.ndim))[::-1])
+        return lookup_function("permute")(self, tuple(range(self._geometry.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
@@ -149,12 +149,12 @@ class Geometry(_Tensor):
             raise RuntimeError(
                 f"tensor.H is only supported on matrices (2-D tensors). Got {self._geometry.ndim}-D tensor."
             )
-        return self.T.conj()
+        return lookup_function("conj")(self.T)
 
     @property
     def mH(self) -> Tensor:
         """The last two dims swapped and conjugated."""
-        return self._swapped("mH").conj()
+        return lookup_function("conj")(self._swapped("mH"))
 
     def _swapped(self, name: str) -> Tensor:
         if not self._geometry.ndim:
@@ -168,7 +168,7 @@ class Geometry(_Tensor):
                 f"tensor.{name} is only supported on matrices or batches of matrices. "
                 f"Got {self._geometry.ndim}-D tensor."
             )
-        return self.transpose(-2, -1)
+        return lookup_function("transpose")(self, -2, -1)
 
     @property
     def real(self) -> Tensor:

@@ -171,7 +171,7 @@ def _other(parser: _IndexParser, item: Any) -> None:
     elif isinstance(item, np.ndarray):
         _sequence(parser, item)
     elif isinstance(item, (bool, np.bool_)) or not hasattr(type(item), "__index__"):
-        if isinstance(item, (dict, np.generic)) or not hasattr(type(item), "__getitem__"):
+        if isinstance(item, (dict, np.generic)) or not hasattr(item, "__getitem__"):
             raise _invalid(item)
         _sequence(parser, item)
     else:
@@ -208,7 +208,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """A bare index as a tuple of one, except a sequence that PyTorch still reads as a tuple."""
     if isinstance(index, (int, slice, Conversion, np.ndarray)) or index is None or index is ...:
         return (index,)
-    if not hasattr(type(index), "__getitem__") or isinstance(index, (dict, np.generic)):
+    if not hasattr(index, "__getitem__") or isinstance(index, (dict, np.generic)):
         return (index,)
     if len(index) >= 32 or not any(map(_makes_tuple, index)):
         return (index,)
@@ -225,7 +225,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 def _makes_tuple(item: Any) -> bool:
     if item is None or item is ... or isinstance(item, (slice, Conversion)):
         return True
-    return hasattr(type(item), "__getitem__") and not isinstance(item, (dict, np.generic))
+    return hasattr(item, "__getitem__") and not isinstance(item, (dict, np.generic))
 
 
 def from_sequence(item: Any) -> np.ndarray[Any, Any]:
