@@ -137,7 +137,8 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
     def of_backend(backend: Any) -> Any:
         resolved = resolve(backend)
         if callable(resolved):
-            made: Any = import_module("rushlight._dynamo.backends").Handed(function, resolved, fullgraph)
+            backends = import_module("rushlight._dynamo.backends")
+            made: Any = backends.CompiledByBackend(function, resolved, fullgraph)
         else:
             own = resolved == "inductor"
             made = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)

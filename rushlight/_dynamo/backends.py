@@ -23,7 +23,7 @@ from rushlight.nn import Module
 __path__: list[str] = []
 
 
-class Handed:
+class CompiledByBackend:
     """Calls a function, its ops matched; a segment's values are what `backend` makes of its graph.
 
     The ops of a segment are computed once while it is recorded; from then on by what the backend gave.

@@ -115,8 +115,6 @@ class Distribution:
 
     # --- shapes -----------------------------------------------------------------------------------
 
-    # The shape of the parameters, and that of one value.
-
     @property
     def batch_shape(self) -> Size:
         """The shape of the parameters, broadcast: one distribution for each place."""

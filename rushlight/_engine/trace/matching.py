@@ -33,13 +33,23 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
-from rushlight._engine.trace.region_recorder import Away, RegionRecorder
+from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
-from rushlight._engine.trace.trace import PLAINLY, SEQUENCES, Node, Step, Unit, bump, inserted, told, tracked
+from rushlight._engine.trace.trace import (
+    PLAINLY,
+    SEQUENCES,
+    Node,
+    Step,
+    Unit,
+    bump,
+    described,
+    inserted,
+    tracked,
+)
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
-MOST_BRANCHES, MOST_PROGRAMS = 64, 64
+MOST_BRANCHES, MOST_SETS_WANTED = 64, 64
 _slot: Callable[[Tensor], Array] = ARRAY.__get__
 _hidden = Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
@@ -246,14 +256,14 @@ class Region(Learning, Writes):
         self.events += 1
         self.unwatch()
         self.settle()
-        with Away(self):
+        with Suspended(self):
             return call(*args, **kwargs)
 
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
         self.events += 1
         self.unwatch()
-        with Away(self):
+        with Suspended(self):
             return call(*args)
 
     # --- operands --------------------------------------------------------------------------------------
@@ -515,7 +525,7 @@ class Region(Learning, Writes):
             child.learn(step, numbers, self.count, self.entered)
             if self.program is not None:
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
-                child.said = row, call, told(args, places), told(without_missing(kwargs), places)
+                child.said = row, call, described(args, places), described(without_missing(kwargs), places)
             self.trace.nodes += 1
         child.seen += 1
         self._follow(child, step, out)
@@ -534,14 +544,14 @@ class Region(Learning, Writes):
                 self.context.enter_context(settings.using(kernels="llvm"))
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
-        TRACES.asked, TRACES.told = True, self._renamed
+        TRACES.asked, TRACES.listener = True, self._renamed
         done = False
         try:
             out = call(*args, **kwargs)
             done = True
         finally:
             TRACES.remove(self._noted)
-            TRACES.asked, TRACES.told = False, None
+            TRACES.asked, TRACES.listener = False, None
             self.unit = None
             if not done:  # nothing was noted of its operands: the next op is to meet them anew
                 self.settle()
@@ -634,7 +644,7 @@ class Region(Learning, Writes):
         if node.effects:  # it was run as ever, and is not to run again
             program.prepare(self.arrays)
             return
-        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
@@ -645,11 +655,11 @@ class Region(Learning, Writes):
         order = tuple(sorted({place for _, place in shells}))
         program = node.programs.get(order)
         if program is None:
-            if len(node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
+            if len(node.programs) >= MOST_SETS_WANTED:  # who holds what seems to be chance
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in shells:
             a = found[place]

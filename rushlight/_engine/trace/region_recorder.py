@@ -20,7 +20,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array
 
 
-class Away:
+class Suspended:
     """While what runs is run as if a region were not there."""
 
     def __init__(self, region: Any) -> None:
