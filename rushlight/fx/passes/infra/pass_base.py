@@ -32,8 +32,8 @@ class PassBase(abc.ABC):
     def call(self, graph_module: GraphModule) -> PassResult | None:
         """The change itself."""
 
-    def requires(self, graph_module: GraphModule) -> None:  # noqa: B027 (a subclass may leave it out)
+    def requires(self, graph_module: GraphModule) -> None:
         """What must hold before; raises where it does not."""
 
-    def ensures(self, graph_module: GraphModule) -> None:  # noqa: B027 (a subclass may leave it out)
+    def ensures(self, graph_module: GraphModule) -> None:
         """What must hold afterwards; raises where it does not."""
