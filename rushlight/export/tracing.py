@@ -55,7 +55,7 @@ def export(
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    return _Call(mod, args, kwargs or {}, dynamic_shapes).told()
+    return _Call(mod, args, kwargs or {}, dynamic_shapes).exported()
 
 
 class _Call:
@@ -83,7 +83,7 @@ class _Call:
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
         self.symbols = symbols(_spread(shapes, order), self.leaves, self.sources)
 
-    def told(self) -> ExportedProgram:
+    def exported(self) -> ExportedProgram:
         """The program; dimensions of Dim.AUTO that make a difference keep their sizes."""
         while True:
             try:
@@ -394,7 +394,7 @@ def recorded(
     """
     call = _Call(mod, args, kwargs, shapes, opened)
     if program is None:
-        return call.told()
+        return call.exported()
     call.symbols, call.names = program._symbols, program._forward_names
     call.held = [
         (s, program._tensor(s.target))
