@@ -92,6 +92,9 @@ class LazyPackage(_Module, metaclass=_Completable):
         super().__setattr__(name, value)
 
 
+LazyPackage.__name__ = "module"  # what Python calls a module in its errors: "'module' object is not callable"
+
+
 def lazy_names(
     names: dict[str, Any], homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

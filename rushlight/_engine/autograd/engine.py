@@ -334,8 +334,8 @@ def _receive(
 
 
 def _sum(held: Tensor, grad: Tensor) -> Tensor:
-    if held.layout is not grad.layout and held.layout is not strided:
-        return grad + held  # sparse tensors are added to dense ones
+    if held.layout is not strided:
+        return grad + held  # sparse tensors are added to dense ones; of two, the later comes first
     return held + grad
 
 
@@ -515,7 +515,7 @@ def grad(
             materialize_grads,
         )
         return tuple(
-            t.map(lambda _, g=g: g) if t.layout is not strided and g is not None else g
+            t._gradient(g) if t.layout is not strided and g is not None else g
             for t, g in zip(ins, found, strict=True)
         )
     if is_grads_batched:

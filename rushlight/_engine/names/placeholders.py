@@ -115,10 +115,17 @@ def _importing() -> bool:
     return frame is not None and getattr(frame.f_globals.get("__spec__"), "_initializing", False)
 
 
+def _is_class(full: str) -> bool:
+    """Whether it seems to be a class, or a method of one, which makes objects."""
+    return any(part.lstrip("_")[:1].isupper() for part in full.split(".")[-2:])
+
+
 def _class(full: str, name: str, mark: str) -> Any:
     def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], (FunctionType, type)) and _importing():
             return deferred(cls, *args)
+        if _is_class(full) and _importing():  # an object at a module's top; whoever uses it is told
+            return _class(full, name, "")
         raise refusal(full)
 
     def subscript(cls: Any, item: Any) -> Any:

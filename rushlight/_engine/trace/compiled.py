@@ -171,9 +171,8 @@ class Compiled:
                 found = self.function(*args, **kwargs)
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
-        why = plan.broken if self.careful else plan.refusal
-        if why and self.fullgraph:
-            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {why}")
+        if plan.broken and self.fullgraph:
+            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {plan.broken}")
         return found
 
     def _do(self, plan: Plan, work: Callable[[], None]) -> None:

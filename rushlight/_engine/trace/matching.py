@@ -80,7 +80,8 @@ class Trace:
         # What makes a segment's program: of a path, its node, and the places that are wanted.
         self.program: Any = None
         # Where segments ended, and why, if somebody asks.
-        self.ends: list[tuple[str, str]] | None = None
+        # (why, where, whether fullgraph=True refuses it).
+        self.ends: list[tuple[str, str, bool]] | None = None
 
     def values(self, t: Tensor) -> Array:
         """The values of a tensor for which they were put off."""
@@ -233,14 +234,14 @@ class Region(Learning, Writes):
         return self._match(child, tensors)
 
     def _refuse(self, why: str, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}")
+        self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}", breaks=False)
         return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
 
-    def note(self, why: str) -> None:
-        """Why a segment ends, for the report."""
+    def note(self, why: str, breaks: bool = True) -> None:
+        """Why a segment ends, for the report; breaks: as in recording.escape."""
         self.trace.reasons[why] = self.trace.reasons.get(why, 0) + 1
         if self.trace.ends is not None and "matched in parts" not in why:
-            self.trace.ends.append((why, place_of()))
+            self.trace.ends.append((why, place_of(), breaks))
 
     def within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Hear what the op consists of."""
@@ -511,7 +512,7 @@ class Region(Learning, Writes):
             child = self.node.next[key] = Node(self.node)
         if isinstance(step, str) or (child.seen and not child.step.same(step)):  # type: ignore[union-attr]
             why = step if isinstance(step, str) else "it did different things"
-            self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}")
+            self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}", breaks=False)
             child.fixed = True
             self.settle()
             return out
@@ -640,7 +641,8 @@ class Region(Learning, Writes):
         program = node.programs.get(order)
         if program is None:
             program = node.programs[order] = self.program(node, Path(node), order)
-        if node.effects or not live:
+        if node.effects:  # it was run as ever, and is not to run again
+            program.prepare(self.arrays)
             return
         with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             results = program.run(self.arrays, self)

@@ -131,7 +131,8 @@ class RegionRecorder:
         if unit is not None:
             unit.fail(what)
         elif self.region.mine() and "hook" not in what:
-            self.region.note(what)
+            self.region.events += 1  # a matcher would repeat what was done for these values
+            self.region.note(what, breaks)
             self.region.settle()
 
     def warned(self) -> None:

@@ -342,7 +342,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if not (LOCAL.enabled or WRAPPED) and bool((x._array != 0).all()):
+    if not (LOCAL.enabled or WRAPPED or TAPE) and bool((x._array != 0).all()):
         return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._geometry.ndim) if i not in axes]
