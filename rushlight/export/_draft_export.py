@@ -1,7 +1,7 @@
 """torch.export.draft_export: a program even where the recording cannot be trusted, and what to mend.
 
-It is recorded as export() records it. Where export() would stop, the sample inputs' own answer is taken, and the
-place is written into the report.
+It is recorded as export() records it. Where export() would stop, the sample inputs' own answer is taken, and
+the place is written into the report.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ class FailureReport:
         """The report as text."""
         if self.failure_type is FailureType.DATA_DEPENDENT_ERROR:
             return (
-                f"Data dependent error.\n    When exporting, we were unable to evaluate: {self.data['expr']}.\n"
+                f"Data dependent error.\n    When exporting, we were unable to evaluate: "
+                f"{self.data['expr']}.\n"
                 f"    This occurred at:\n{self.data['user_stack']}\n"
                 "    As a result, what the sample inputs gave is a constant of the program. Use torch.where, "
                 "torch.clamp or another op of tensors instead."
             )
         return (
             f"Guard Added.\n    The program does something else at other sizes: {self.data['expr']}.\n"
-            f"    As a result, these dimensions are static: {self.data['dims']}. Give a range in which it does "
+            f"    As a result, these dimensions are static: {self.data['dims']}. Give a range in which it "
+            "does "
             "not, or write the program so that it does the same at all sizes."
         )
 
@@ -67,12 +69,14 @@ class DraftExportReport:
         if self.successful():
             return (
                 "##############################################################\n"
-                "Congratulations: No issues are found during export, and it was able to soundly produce a graph.\n"
+                "Congratulations: No issues are found during export, and it was able to soundly produce a "
+                "graph.\n"
                 "You can now change back to torch.export.export()\n"
                 "##############################################################\n"
             )
         told = "\n".join(f"{i}. {failure.print()}\n" for i, failure in enumerate(self.failures, 1))
         return (
-            f"WARNING: {len(self.failures)} issue(s) found during export, and it was not able to soundly produce "
+            f"WARNING: {len(self.failures)} issue(s) found during export, and it was not able to soundly "
+            "produce "
             f"a graph.\nPlease follow the instructions to fix the errors.\n\n{told}"
         )

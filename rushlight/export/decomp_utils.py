@@ -11,8 +11,8 @@ from rushlight.export.overloads import Overload, aten_name, composites, overload
 
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
     """Overloads (torch.ops.aten.NAME.OVERLOAD) and the functions that take them apart: at first all composite
-    ops, by the ops that they consist of (those that are one op here stay whole, as linear does). Delete one to keep
-    it whole; a function of your own is recorded in the op's place.
+    ops, by the ops that they consist of (those that are one op here stay whole, as linear does). Delete one
+    to keep it whole; a function of your own is recorded in the op's place.
     """
 
     has_materialized = True

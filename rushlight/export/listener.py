@@ -65,8 +65,8 @@ class Value:
 
 class Listener:
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
-    opened(row, its overload): whether a composite row is told in the rows that it consists of. instead: functions
-    in the place of overloads. failures: gets what else would be an error (of a draft).
+    opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
+    functions in the place of overloads. failures: gets what else would be an error (of a draft).
     """
 
     def __init__(self, module: Any, opened: Any = None, instead: Any = None, failures: Any = None) -> None:

@@ -200,8 +200,8 @@ def _placed(
 
 
 def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
-    """Fewer symbols: those without a Dim that had the same size are one, first where they are the same dimension
-    of several inputs, then wherever they are.
+    """Fewer symbols: those without a Dim that had the same size are one, first where they are the same
+    dimension of several inputs, then wherever they are.
     """
     last: int = len(known)
     for by_dim in (True, False):

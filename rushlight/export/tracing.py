@@ -79,8 +79,9 @@ def draft_export(
     strict: bool = False,
     prefer_deferred_runtime_asserts_over_guards: bool = False,
 ) -> ExportedProgram:
-    """export() that gives a program also where it looks at a tensor's numbers, or does something else at other
-    sizes: as it was for these inputs. The result's `_report` says where, and `_report.successful()` whether.
+    """export() that gives a program also where it looks at a tensor's numbers, or does something else at
+    other sizes: as it was for these inputs. The result's `_report` says where, and `_report.successful()`
+    whether.
 
     The arguments are export()'s.
     """
@@ -150,8 +151,8 @@ class _Call:
         self.symbols = symbols(_spread(shapes, order), self.leaves, self.sources)
 
     def told(self) -> ExportedProgram:
-        """The program; dimensions without a Dim that must be the same are one, and of these, those of Dim.AUTO
-        that make a difference keep their sizes.
+        """The program; dimensions without a Dim that must be the same are one, and of these, those of
+        Dim.AUTO that make a difference keep their sizes.
         """
         given, fewer = self.symbols, joined(self.symbols)
         while True:

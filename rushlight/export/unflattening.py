@@ -1,8 +1,8 @@
 """torch.export.unflatten: an exported program as modules with the submodules that it came from.
 
-Nodes say which modules' forwards they were recorded in (`nn_module_stack`); neighbours of one module become its
-graph, with what they use from outside as inputs. What has no such note (a program that was decomposed or loaded)
-stays in the outermost graph.
+Nodes say which modules' forwards they were recorded in (`nn_module_stack`); neighbours of one module become
+its graph, with what they use from outside as inputs. What has no such note (a program that was decomposed or
+loaded) stays in the outermost graph.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class UnflattenedModule(InterpreterModule):
             leaves = self.flat_args_adapter.adapt(self._in_spec, spec, leaves, None, self)
             if len(leaves) != self._in_spec.num_leaves:
                 raise TypeError(
-                    f"Flat args adapter failed: expected {self._in_spec.num_leaves} arguments, got {len(leaves)}"
+                    f"Flat args adapter failed: expected {self._in_spec.num_leaves} arguments, got "
+                    f"{len(leaves)}"
                 )
         self._guards_fn(*leaves)
         found = Interpreter(self, graph=self.graph).run(*leaves, enable_io_processing=False)
