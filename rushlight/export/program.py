@@ -9,6 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree
+from rushlight.export._draft_export import DraftExportReport
 from rushlight.export.decomp_utils import CustomDecompTable
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbols import Sym, Symbol, ValueRanges
@@ -72,6 +73,7 @@ class ExportedProgram:
         self._state_dict, self._constants, self._symbols = state, constants, symbols
         self._in_spec, self._out_spec = in_spec, out_spec
         self._forward_names, self._example_inputs = forward_names, example_inputs
+        self._report: DraftExportReport | None = None
 
     @property
     def graph_module(self) -> Any:

@@ -214,7 +214,7 @@ def _below(node: Node, path: str, depth: int) -> str | None:
 
 def _alike(a: Any, b: Any) -> bool:
     """Whether two modules have the same graph and state, whatever their nodes are called."""
-    return _shape(a) == _shape(b)
+    return bool(_shape(a) == _shape(b))
 
 
 def _shape(module: Any) -> Any:

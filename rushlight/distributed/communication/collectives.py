@@ -345,9 +345,9 @@ def all_gather_coalesced(
                 f"all_gather_coalesced: expected lists of {len(input_tensor_list)} tensors, got "
                 f"{len(outputs)}"
             )
-    for tensor, outputs in zip(input_tensor_list, zip(*output_tensor_lists, strict=True), strict=True):
+    for tensor, column in zip(input_tensor_list, zip(*output_tensor_lists, strict=True), strict=True):
         check_moved(tensor)
-        _check_outputs(outputs, tensor, group.size())
+        _check_outputs(column, tensor, group.size())
     given = [t for outputs in output_tensor_lists for t in outputs]
 
     def steps() -> Steps:
