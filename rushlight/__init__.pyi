@@ -138,6 +138,7 @@ from rushlight._dynamo.report import explain as explain
 from rushlight import export as export
 from rushlight import fft as fft
 from rushlight._engine.tensors.limits import finfo as finfo
+from rushlight import foreach as foreach
 from rushlight.toplevel.functions import fork as fork
 from rushlight.toplevel.functions import frobenius_norm as frobenius_norm
 from rushlight._engine.tensors.construction.interop import from_dlpack as from_dlpack
@@ -347,6 +348,8 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def _base(self) -> Tensor | None: ...
     def _is_view(self) -> _bool: ...
+    def _state(self, state: Tensor) -> Tensor:
+        """What an optimizer keeps of this parameter: a tensor of its memory's shape, perhaps of its class."""
     @property
     def _version(self) -> _int: ...
     def as_subclass(self, cls: _type) -> Any:

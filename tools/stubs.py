@@ -135,7 +135,7 @@ _SLOTS = {
 
 
 # Names with an underscore that programs, or other parts of the engine, take from a tensor.
-_HALF_PUBLIC = frozenset(("_base", "_is_view", "_version"))
+_HALF_PUBLIC = frozenset(("_base", "_is_view", "_state", "_version"))
 
 
 def tensor() -> str:
@@ -374,7 +374,7 @@ def packages() -> list[str]:
     return sorted(path for path in named if hasattr(import_module(path), "__path__"))
 
 
-_BACKENDS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
+_BACKENDS = ("cudnn", "mkl", "mkldnn", "mps", "openmp")
 
 
 def modules() -> list[str]:

@@ -15,6 +15,7 @@ LARGE = (1 << 31) + (1 << 20)
 
 def rules(b: Any) -> None:
     """Each a small program whose result is known: "good", or what came."""
+    b.torch.backends.cudnn.allow_tf32 = False
     for name, program in _programs(b).items():
         b.attempt(name, "", lambda program=program: _told(program()))
         b.torch.cuda.synchronize()

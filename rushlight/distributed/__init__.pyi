@@ -63,7 +63,9 @@ from rushlight.distributed import distributed_c10d as distributed_c10d
 from rushlight.distributed import elastic as elastic
 from rushlight.distributed import fsdp as fsdp
 from rushlight.distributed.communication.exchanges import gather as gather
+from rushlight.distributed.communication.exchanges import gather_into_tensor as gather_into_tensor
 from rushlight.distributed.communication.objects import gather_object as gather_object
+from rushlight.distributed.communication.exchanges import gather_single as gather_single
 from rushlight.distributed.groups import get_backend as get_backend
 from rushlight.distributed.groups import get_backend_config as get_backend_config
 from rushlight.distributed.options import get_debug_level as get_debug_level
@@ -113,6 +115,7 @@ from rushlight.distributed.communication.transfers import send as send
 from rushlight.distributed.communication.objects import send_object_list as send_object_list
 from rushlight.distributed.options import set_debug_level as set_debug_level
 from rushlight.distributed.options import set_debug_level_from_env as set_debug_level_from_env
+from rushlight.distributed.groups import set_timeout as set_timeout
 from rushlight.distributed.groups import split_group as split_group
 from rushlight.distributed.communication.reductions import supports_complex as supports_complex
 from rushlight.distributed import tensor as tensor
@@ -125,13 +128,13 @@ __all__ = ['AllToAllOptions', 'AllreduceCoalescedOptions', 'AllreduceOptions', '
     'TCPStore', 'Work', '_all_gather_base', '_reduce_scatter_base', 'all_gather', 'all_gather_coalesced',
     'all_gather_into_tensor', 'all_gather_object', 'all_gather_single', 'all_reduce', 'all_reduce_coalesced',
     'all_to_all', 'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast', 'broadcast_object_list',
-    'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_object', 'get_backend',
-    'get_backend_config', 'get_debug_level', 'get_default_backend_for_device', 'get_global_rank',
-    'get_group_rank', 'get_node_local_rank', 'get_pg_count', 'get_process_group_ranks', 'get_rank',
-    'get_world_size', 'group', 'init_device_mesh', 'init_process_group', 'irecv', 'is_available',
+    'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_into_tensor', 'gather_object',
+    'gather_single', 'get_backend', 'get_backend_config', 'get_debug_level', 'get_default_backend_for_device',
+    'get_global_rank', 'get_group_rank', 'get_node_local_rank', 'get_pg_count', 'get_process_group_ranks',
+    'get_rank', 'get_world_size', 'group', 'init_device_mesh', 'init_process_group', 'irecv', 'is_available',
     'is_backend_available', 'is_gloo_available', 'is_initialized', 'is_mpi_available', 'is_nccl_available',
     'is_torchelastic_launched', 'is_ucc_available', 'is_xccl_available', 'isend', 'monitored_barrier',
     'new_group', 'new_subgroups', 'new_subgroups_by_enumeration', 'recv', 'recv_object_list', 'reduce',
     'reduce_op', 'reduce_scatter', 'reduce_scatter_single', 'reduce_scatter_tensor',
     'register_rendezvous_handler', 'scatter', 'scatter_object_list', 'send', 'send_object_list',
-    'set_debug_level', 'set_debug_level_from_env', 'split_group', 'supports_complex']
+    'set_debug_level', 'set_debug_level_from_env', 'set_timeout', 'split_group', 'supports_complex']

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from rushlight._engine.core import accelerator
 
@@ -13,7 +15,7 @@ class Backend(str):
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
     default_device_backend_map = {"cpu": GLOO, "cuda": NCCL}
-    backend_capability = {
+    backend_capability: ClassVar[dict[str, list[str]]] = {
         GLOO: ["cpu", "cuda"],
         NCCL: ["cuda"],
         XCCL: ["xpu"],
@@ -21,12 +23,42 @@ class Backend(str):
         MPI: ["cpu", "cuda"],
         FAKE: ["cpu", "cuda", "hpu", "xpu"],
     }
+    _plugins: ClassVar[dict[str, Callable[..., Any]]] = {}
 
     def __new__(cls, name: Any) -> Any:
         """The name as PyTorch writes it."""
         if not isinstance(name, str):
             raise ValueError("Backend constructor parameter must be string-ish")
         return name.lower()
+
+    @classmethod
+    def register_backend(
+        cls,
+        name: str,
+        func: Callable[..., Any],
+        extended_api: bool = False,
+        devices: str | list[str] | None = None,
+    ) -> None:
+        """Make a backend of another package known by `name`, with what makes its process groups.
+
+        Groups here talk by MPI alone: init_process_group() refuses a registered backend by its name.
+        """
+        known = name.lower()
+        if not hasattr(cls, name.upper()):
+            setattr(cls, name.upper(), known)
+        if known not in cls.backend_list:
+            cls.backend_list.append(known)
+        if devices is None:
+            warnings.warn(
+                f"Device capability of {name} unspecified, assuming `cpu` and `cuda`. "
+                "Please specify it via the `devices` argument of `register_backend`.",
+                stacklevel=2,
+            )
+        listed = ["cpu", "cuda"] if devices is None else [devices] if isinstance(devices, str) else devices
+        for device in listed if devices is not None else ():
+            cls.default_device_backend_map.setdefault(device, known)
+        cls.backend_capability[known] = list(listed)
+        cls._plugins[name.upper()] = func
 
 
 class BackendConfig:
@@ -77,7 +109,9 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def checked_backend(backend: str | None) -> str:
-    """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones."""
+    """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones,
+    NotImplementedError for registered ones.
+    """
     if backend is None:
         return Backend.UNDEFINED
     name: str = Backend(backend)
@@ -87,6 +121,11 @@ def checked_backend(backend: str | None) -> str:
             continue
         if kind in (Backend.NCCL, Backend.XCCL, Backend.UCC):
             raise RuntimeError(f"Distributed package doesn't have {kind.upper()} built in")
+        if kind.upper() in Backend._plugins:
+            raise NotImplementedError(
+                f"the backend {kind!r} is registered, but process groups of other packages are not there in "
+                "Rushlight: use backend='gloo' (or 'nccl' where there is one)"
+            )
         if kind not in (Backend.GLOO, Backend.MPI, Backend.UNDEFINED):
             raise AssertionError(f"Unknown backend type {backend}")
     return name

@@ -134,6 +134,18 @@ def default_group(what: ProcessGroup | None = None) -> ProcessGroup:
     return world.default
 
 
+def set_timeout(timeout: timedelta, group: ProcessGroup | None = None) -> None:
+    """How long operations of a group, of all ranks by default, may take from now on.
+
+    Errors: ValueError outside of the group; TypeError for what is no timedelta.
+    """
+    found = default_group(group)
+    if not isinstance(found, ProcessGroup):
+        raise ValueError("Invalid process group specified")
+    found.timeout = checked_timeout(timeout)
+    found.queue.timeout = found.transfers.timeout = found.timeout.total_seconds()
+
+
 def checked_timeout(timeout: timedelta | None) -> timedelta:
     """The timeout, 30 minutes by default; TypeError for what is no timedelta."""
     if timeout is None:

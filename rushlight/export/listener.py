@@ -22,7 +22,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import BY_VALUES, TAPE
 from rushlight._engine.dispatch import arguments, interpreters, methods
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.table import ROWS
@@ -37,6 +37,13 @@ from rushlight.fx.node import Node, map_aggregate
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _INNER = tuple(f"{_PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
+
+
+def _is_number(index: Any) -> bool:
+    """Whether it is an integer tensor without dims, which cuts as its number does."""
+    if not isinstance(index, torch.Tensor) or index.dim():
+        return False
+    return index.dtype not in (torch.bool, torch.uint8) and not index.is_floating_point()
 
 
 class Value:
@@ -134,18 +141,20 @@ class Listener:
         items = index if isinstance(index, tuple) else (index,)
         if (
             value
-            or not all(i is None or i is ... or type(i) in (int, slice) for i in items)
-            or (items.count(...) > 1)
+            or not all(i is None or i is ... or type(i) in (int, slice) or _is_number(i) for i in items)
+            or sum(i is ... for i in items) > 1
         ):
             return run(t, index, *value)
-        missing = t.dim() - sum(type(i) in (int, slice) for i in items)
-        at = items.index(...) if ... in items else len(items)
+        missing = t.dim() - sum(i is not None and i is not ... for i in items)
+        at = next((place for place, i in enumerate(items) if i is ...), len(items))
         found, dim = t, 0
         for item in (*items[:at], *[slice(None)] * missing, *items[at + 1 :]):
             if item is None:
                 found = ROWS["unsqueeze"](found, dim)
             elif type(item) is int:
                 found, dim = ROWS["select"](found, dim, item), dim - 1
+            elif isinstance(item, torch.Tensor):  # its number is not known: an index tensor without dims
+                found, dim = ROWS["index"](found, (None,) * dim + (item,)), dim - 1
             elif item != slice(None):
                 end = sys.maxsize if item.stop is None else item.stop
                 found = ROWS["slice"](found, dim, item.start or 0, end, item.step or 1)
@@ -273,8 +282,8 @@ class _Tape:
         self.to.record(overloads.named(f"torch.ops.aten.{name}"), given, {}, into)
 
     def escape(self, what: str, breaks: bool = True) -> None:
-        """A value leaves for Python; what is only shown changes nothing."""
-        if what.startswith("printing"):
+        """A value leaves for Python; what is only shown changes nothing, and an op's body is no program."""
+        if what.startswith("printing") or what.endswith(BY_VALUES):
             return
         trace = self.to.place().get("stack_trace", "").strip()
         if self.to.failures is not None:

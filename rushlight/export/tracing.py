@@ -111,7 +111,7 @@ def _exported(
     given = shapes
     if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
         given = shapes.dynamic_shapes(mod, args, kwargs)
-    found = _Call(mod, args, kwargs, given, failures=failures).told()
+    found = _Call(mod, args, kwargs, given, failures=failures).exported()
     if isinstance(shapes, AdditionalInputs):
         shapes.verify(found)
     return found
@@ -150,7 +150,7 @@ class _Call:
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
         self.symbols = symbols(_spread(shapes, order), self.leaves, self.sources)
 
-    def told(self) -> ExportedProgram:
+    def exported(self) -> ExportedProgram:
         """The program; dimensions without a Dim that must be the same are one, and of these, those of
         Dim.AUTO that make a difference keep their sizes.
         """
@@ -483,7 +483,7 @@ def recorded(
     call = _Call(mod, args, kwargs, shapes, opened)
     call.instead = instead or {}
     if program is None:
-        return call.told()
+        return call.exported()
     call.symbols, call.names = program._symbols, program._forward_names
     call.held = [
         (s, program._tensor(s.target))

@@ -123,9 +123,9 @@ class GraphModule(torch.nn.Module):
         exec(compile(_runnable(self._code), name, "exec"), scope)
         linecache.cache[name] = (len(self._code), None, self._code.splitlines(True), name)
         type(self).forward = scope[self._graph._codegen._func_name]
-        told = getattr(self._graph._codegen, "pytree_info", None)
-        if told is not None:
-            self._in_spec, self._out_spec = told.in_spec, told.out_spec
+        info = getattr(self._graph._codegen, "pytree_info", None)
+        if info is not None:
+            self._in_spec, self._out_spec = info.in_spec, info.out_spec
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -235,14 +235,14 @@ def _explain(error: BaseException) -> None:
     if not place or "eval_with_key" not in place[0].filename:
         return
     number, lines = place[0].lineno or 0, linecache.getlines(place[0].filename)
-    told = [
+    info = [
         "".join(traceback.format_exception(error)),
         f"Call using an FX-traced Module, line {number} of the traced Module's generated forward function:",
         "".join(lines[max(0, number - 2) : number]),
         "~" * len(place[0].line or "") + "~~~ <--- HERE",
         "\n".join(lines[number : number + 2]),
     ]
-    print("\n".join(told), file=sys.stderr)
+    print("\n".join(info), file=sys.stderr)
 
 
 def _indented(text: str) -> str:

@@ -437,7 +437,7 @@ class Library:
         alias_analysis, tags: accepted. Errors: RuntimeError for what is no signature, or where there is one.
         """
         try:
-            told: Schema = parsed(schema)
+            known: Schema = parsed(schema)
         except ValueError:
             raise RuntimeError(
                 "Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "
@@ -451,7 +451,7 @@ class Library:
                 "overload name multiple times."
             )
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-        op._schema = told
+        op._schema = known
         op._declare(
             Signature(
                 [
@@ -460,7 +460,7 @@ class Library:
                         kinds[p.kwarg_only],
                         default=Parameter.empty if p.default is REQUIRED else p.whole_default,
                     )
-                    for p in told.arguments
+                    for p in known.arguments
                 ]
             )
         )

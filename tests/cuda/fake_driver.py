@@ -22,7 +22,7 @@ import ml_dtypes
 import numpy as np
 
 from rushlight._engine.devices.cuda.allocator import DriverOutOfMemory
-from rushlight._engine.devices.cuda.driver import blas
+from rushlight._engine.devices.cuda.driver import blas, dnn
 from rushlight._engine.devices.cuda.driver.blas import Override
 from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, FUNCTIONS, Library
 from rushlight._engine.devices.cuda.driver.modules import ENTRIES
@@ -642,3 +642,4 @@ def install(driver: Any) -> None:
     """Let the process's libcuda be this one; None: the real one again."""
     Library.stand_in, Library.made = driver, None
     Override.library = None if driver is None else FakeBlas(driver)
+    dnn.Override.off = driver is not None  # one that is installed cannot work on this memory

@@ -124,7 +124,7 @@ def test_page_locked_memory_outlives_the_copy_into_it() -> None:
     x = torch.arange(4.0, device="cuda")
     host = torch.empty(4).pin_memory()
     host.copy_(x, non_blocking=True)
-    assert any(held is host._a for _, held in device._flying)
+    assert any(held is host._array for _, held in device._flying)
 
 
 def test_memory_begins_as_nonsense() -> None:
@@ -295,3 +295,30 @@ def test_a_real_library_takes_the_arguments(tmp_path: Any) -> None:
         function = getattr(loaded, name)
         function.argtypes, function.restype = types, ctypes.c_int
         assert function(*[0 if t is not ctypes.c_char_p else b"" for t in types]) == 0
+
+
+def test_a_switch_of_rounding_is_heard_by_calls_that_are_prepared() -> None:
+    """Also by set_float32_matmul_precision(), as PyTorch links them."""
+    device: Any = platform().device(0)
+    products, matmul = device.blas.library, torch.backends.cuda.matmul
+    x, seen, before = torch.ones(4, 4, device="cuda"), list[int](), products.cublasLtMatmul
+    products.cublasLtMatmul = lambda *a: (seen.append(products.things[a[1]]["compute"]), before(*a))[1]
+
+    def computed() -> set[int]:
+        seen.clear()
+        for _ in range(4):
+            x @ x
+        return set(seen)
+
+    was = matmul.fp32_precision
+    try:
+        assert computed() == {68}  # CUBLAS_COMPUTE_32F
+        matmul.allow_tf32 = True
+        assert computed() == {77} and torch.get_float32_matmul_precision() == "high"
+        torch.set_float32_matmul_precision("highest")
+        assert computed() == {68} and matmul.fp32_precision == "ieee" and not matmul.allow_tf32
+        torch.set_float32_matmul_precision("medium")
+        assert computed() == {77} and torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+        matmul.fp32_precision = was

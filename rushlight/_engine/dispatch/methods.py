@@ -95,7 +95,7 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     check_writable(self, False)
     check_apart_from_itself(self._memory)
     escape("a copy between devices")
-    backend = self._kind.backend or src._kind.backend
+    backend: Any = self._kind.backend or src._kind.backend  # one of them has one
     pinned = _pinned(self if self._kind.backend is None else src)
     backend.copy(self._memory, src._memory, non_blocking, pinned)
     if self._kind.backend is None and non_blocking and pinned:
@@ -200,8 +200,9 @@ def view(
     if given and given[0].__class__ is int and size is None and dtype is None:
         return TENSOR_ROWS["_view"].call(self, *given)
     sizes: tuple[Any, ...] = given if size is None else (size,)
-    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
-        return taken_over(Tensor.view, _view_dtype, self, dtype or sizes[0])
+    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], (dt.dtype, type))):
+        wanted = given_dtype("view", sizes[0] if dtype is None else dtype)
+        return taken_over(Tensor.view, _view_dtype, self, wanted)
     return TENSOR_ROWS["_view"].call(self, *sizes)
 
 
@@ -282,8 +283,16 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return TENSOR_ROWS["_to_dtype"](self, dtype, order)
 
 
+def given_dtype(op: str, value: Any) -> dt.dtype | None:
+    """A dtype, or None, as it is handed to `op`; Python's number types mean dtypes as well."""
+    found = dt.of_python(value)
+    if not (found is None or isinstance(found, dt.dtype)):
+        raise wrong_type(op, "dtype", "torch.dtype", value)
+    return found
+
+
 def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
-    where, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    where, dtype = kwargs.pop("device", None), given_dtype("to", kwargs.pop("dtype", None))
     kwargs.pop("non_blocking", None)
     copy, order = kwargs.pop("copy", False), kwargs.pop("memory_format", None)
     other = kwargs.pop("other", None)
@@ -307,8 +316,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
     if rest and rest[0] is None:
         rest.pop(0)
     elif rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
-        found = rest.pop(0)
-        dtype = dt.OF_PYTHON.get(found, found)
+        dtype = dt.of_python(rest.pop(0))
     if rest:
         if not isinstance(rest[0], bool):
             raise TypeError(
@@ -360,7 +368,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         else TENSOR_ROWS["_to_dtype"](self, target.dtype, order)
     )
     escape("a copy between devices")
-    backend = target.backend or source._kind.backend
+    backend: Any = target.backend or source._kind.backend  # one of them has one
     pinned = _pinned(source)
     if target.backend is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
         found: Tensor = wrap(

@@ -68,7 +68,7 @@ sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
 )
 
 
-def _told(path: str, doc: str) -> Any:
+def _forwarded(path: str, doc: str) -> Any:
     return property(attrgetter(path), doc=doc)
 
 
@@ -85,11 +85,11 @@ class Geometry(_Tensor):
         except KeyError:
             return sized(self._geometry.shape)
 
-    dtype = _told("_kind.dtype", "The element type.")
-    device = _told("_kind.device", "Where the memory is.")
-    ndim = _told("_geometry.ndim", "The number of dims.")
-    itemsize = _told("_kind.dtype.itemsize", "Bytes of one element.")
-    is_meta = _told("_kind.on_meta", "Whether the tensor has a shape and no data.")
+    dtype = _forwarded("_kind.dtype", "The element type.")
+    device = _forwarded("_kind.device", "Where the memory is.")
+    ndim = _forwarded("_geometry.ndim", "The number of dims.")
+    itemsize = _forwarded("_kind.dtype.itemsize", "Bytes of one element.")
+    is_meta = _forwarded("_kind.on_meta", "Whether the tensor has a shape and no data.")
 
     @property
     def layout(self) -> StorageLayout:
@@ -126,7 +126,7 @@ class Geometry(_Tensor):
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
         if self._geometry.ndim == 2:
-            return self.permute(1, 0)
+            return lookup_function("permute")(self, (1, 0))
         if self._geometry.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
@@ -135,7 +135,7 @@ class Geometry(_Tensor):
                 "to reverse the dimensions of a tensor.",
                 UserWarning,
             )
-        return self.permute(tuple(range(self._geometry.ndim))[::-1])
+        return lookup_function("permute")(self, tuple(range(self._geometry.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
@@ -149,12 +149,12 @@ class Geometry(_Tensor):
             raise RuntimeError(
                 f"tensor.H is only supported on matrices (2-D tensors). Got {self._geometry.ndim}-D tensor."
             )
-        return self.T.conj()
+        return lookup_function("conj")(self.T)
 
     @property
     def mH(self) -> Tensor:
         """The last two dims swapped and conjugated."""
-        return self._swapped("mH").conj()
+        return lookup_function("conj")(self._swapped("mH"))
 
     def _swapped(self, name: str) -> Tensor:
         if not self._geometry.ndim:
@@ -168,7 +168,7 @@ class Geometry(_Tensor):
                 f"tensor.{name} is only supported on matrices or batches of matrices. "
                 f"Got {self._geometry.ndim}-D tensor."
             )
-        return self.transpose(-2, -1)
+        return lookup_function("transpose")(self, -2, -1)
 
     @property
     def real(self) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import escape
 from rushlight._engine.numerics.advanced_indexing import out_of_bounds
 from rushlight._engine.tensors.construction.from_data import checked, infer
 from rushlight._engine.tensors.conversion import Conversion
@@ -149,6 +150,8 @@ def _indices(parser: _IndexParser, item: Any) -> None:
     if is_away(a) and not a.ndim:  # which the host must know
         a = a.device.read(a)
     kind = a.dtype.kind
+    if a.ndim == 0 and a is not item:
+        escape("an index made of a tensor", breaks=False)
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
             _flag(parser, bool(a))
@@ -171,7 +174,7 @@ def _other(parser: _IndexParser, item: Any) -> None:
     elif isinstance(item, np.ndarray):
         _sequence(parser, item)
     elif isinstance(item, (bool, np.bool_)) or not hasattr(type(item), "__index__"):
-        if isinstance(item, (dict, np.generic)) or not hasattr(type(item), "__getitem__"):
+        if isinstance(item, (dict, np.generic)) or not hasattr(item, "__getitem__"):
             raise _invalid(item)
         _sequence(parser, item)
     else:
@@ -208,7 +211,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """A bare index as a tuple of one, except a sequence that PyTorch still reads as a tuple."""
     if isinstance(index, (int, slice, Conversion, np.ndarray)) or index is None or index is ...:
         return (index,)
-    if not hasattr(type(index), "__getitem__") or isinstance(index, (dict, np.generic)):
+    if not hasattr(index, "__getitem__") or isinstance(index, (dict, np.generic)):
         return (index,)
     if len(index) >= 32 or not any(map(_makes_tuple, index)):
         return (index,)
@@ -225,7 +228,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 def _makes_tuple(item: Any) -> bool:
     if item is None or item is ... or isinstance(item, (slice, Conversion)):
         return True
-    return hasattr(type(item), "__getitem__") and not isinstance(item, (dict, np.generic))
+    return hasattr(item, "__getitem__") and not isinstance(item, (dict, np.generic))
 
 
 def from_sequence(item: Any) -> np.ndarray[Any, Any]:

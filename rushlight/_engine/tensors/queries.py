@@ -69,7 +69,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dt.dtype:
 
 def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
     """Whether values of one dtype may be written into a tensor of another."""
-    return promotion.can_cast(from_, to)
+    return promotion.can_cast(dt.of_python(from_), dt.of_python(to))
 
 
 def _assert(condition: Any, message: str) -> None:

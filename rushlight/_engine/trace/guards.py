@@ -1,9 +1,10 @@
 """What makes compile() record a call again: the key of its arguments, and the guards of all else.
 
-`key_of` tells arguments apart (dtype, device, shape, strides, requires_grad, the values of numbers): each key
-has a program of its own. `Guards` are the facts that a recorded call took for granted: modules (their mode,
-options, parameters), the function's variables, the modes of autograd. `Guards.failure` compares them before
-every replay and says which one no longer holds; compiled.py then records anew.
+`key_of` tells arguments apart (dtype, device, shape, strides, requires_grad, which of them are one tensor or
+share memory, the values of numbers): each key has a program of its own. `Guards` are the facts that a
+recorded call took for granted: modules (their mode, options, parameters), the function's variables, the modes
+of autograd. `Guards.failure` compares them before every replay and says which one no longer holds;
+compiled.py then records anew.
 
 A call that is matched, not replayed (matching.py), has no guards: its Python runs every time. There the key
 of each op (`Region._describe`) decides, and an op with another key is a branch of the trace that is recorded.
@@ -19,6 +20,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.recorder import root
 
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 
@@ -34,12 +36,35 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
     for name, value in kwargs.items():
         parts.append(name)
         _describe(value, tensors, parts)
+    if len(tensors) > 1:
+        together = meetings(tensors)
+        if together:
+            parts.append(together)
     key = tuple(parts)
     try:
         hash(key)
     except TypeError:
         return tensors, None
     return tensors, key
+
+
+def meetings(tensors: list[Tensor]) -> tuple[tuple[int, int], ...]:
+    """(place of the first that lies in the same memory, place of the first that is the same tensor) for each
+    tensor; empty where all lie in memory of their own.
+    """
+    owners = []
+    for t in tensors:
+        a: Any = t._memory
+        owners.append(id(a if a.base is None else root(a)))
+    if len(set(owners)) == len(owners):
+        return ()
+    same = [id(t) for t in tensors]
+    return tuple([(owners.index(o), same.index(s)) for o, s in zip(owners, same, strict=True)])
+
+
+def overlapping(tensors: list[Tensor]) -> bool:
+    """Whether two different tensors share memory."""
+    return any(owner != same for owner, same in meetings(tensors))
 
 
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:

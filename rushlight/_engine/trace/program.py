@@ -88,6 +88,7 @@ class Program:
         self.fused = self._improved(Fusing(self.known, until))
         # Memory of others that a run writes to.
         self.written: list[Array] = []
+        self.writes: set[int] = set()  # the memory that these lie in
         self.plan: Plan | None = None
         self._latest: Any = None
         # Held by the thread that replays.
@@ -162,6 +163,7 @@ class Program:
         self.written = [
             a for e in self.entries if e.kind == "write" for a in arrays(e.operands) if id(root(a)) not in own
         ]
+        self.writes = roots(self.written)
         outputs = roots(self.forward.output)
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
             roots(arena.array), arena.array

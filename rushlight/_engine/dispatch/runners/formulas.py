@@ -337,14 +337,14 @@ class Formula:
         """`into` for a tensor that is like the result, while nobody listens; whether it was."""
         if WRAPPED or TAPE:
             return False
-        entry, to = self.entry(values), out._a
-        if entry.kind is not out._k or entry.kind.off_cpu or out._k.lazy:
+        entry, to = self.entry(values), out._array
+        if entry.kind is not out._kind or entry.kind.off_cpu or out._kind.lazy:
             return False
-        arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if to.shape != broadcast_shapes(*[a.shape for a in arrays]):
             return False
         check_apart_from_itself(to)
-        self.write(entry, out._k, arrays, to)
+        self.write(entry, out._kind, arrays, to)
         return True
 
     def write(self, entry: Entry, of: Kind, arrays: list[Array], out: Array) -> None:

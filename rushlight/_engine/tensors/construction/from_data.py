@@ -99,7 +99,8 @@ def is_sequence(value: Any) -> bool:
         return True
     if isinstance(value, (Conversion, dict, np.generic)):
         return False
-    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    # Asked of the value: a member of an enumeration has not what its class has as a container of members.
+    return hasattr(value, "__getitem__") and hasattr(value, "__len__") and not isinstance(value, type)
 
 
 def _sizes(data: Any) -> tuple[int, ...]:
@@ -194,8 +195,9 @@ def _dtype_of_type(kind: type) -> dtype:
         _refuse_text(kind)
     if issubclass(kind, np.generic):
         return dt.from_numpy_dtype(np.dtype(kind))
-    if issubclass(kind, (int, float, complex)):
-        return of_number(kind())
+    number = next((base for base in (int, float, complex) if issubclass(kind, base)), None)
+    if number is not None:
+        return of_number(number())
     raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
 
 

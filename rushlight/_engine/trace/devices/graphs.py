@@ -26,7 +26,7 @@ from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
 from rushlight._engine.trace.purity import unguarded, watched
 from rushlight._engine.trace.recorder import place_of, recording
-from rushlight._engine.trace.regions import CompiledBackward, Handed, leaves_of
+from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of
 
 # What ops on a device tell of themselves, which is no escape here.
 _OURS = "on a CUDA device"
@@ -284,7 +284,7 @@ class DeviceProgram:
 def _copied(t: Tensor) -> Tensor:
     made: Tensor = wrap(t._array.copy("K"), t._kind)
     if t._grad_node is not None:
-        made._grad_node, made._output_nr = Handed(t, made), 0
+        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
     return made
 
 

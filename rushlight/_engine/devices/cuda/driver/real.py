@@ -54,8 +54,8 @@ def cards() -> tuple[Card, ...]:
 def attributes(index: int) -> dict[str, Any]:
     """What the driver tells of a device, by the names that get_device_properties has."""
     driver = the_driver()
-    told = ("processors", "l2")  # which a Card has under other names
-    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in told}
+    renamed = ("processors", "l2")  # which a Card has under other names
+    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in renamed}
     return {**found, "uuid": driver.uuid(index)}
 
 
@@ -132,6 +132,7 @@ class Real(Rows):
         self.failures.value = 0
         self._blas: Any = None
         self._solver: Any = None
+        self._dnn: Any = None  # False where it is not installed
         # Host's memory that copies still read.
         self._flying: list[tuple[Any, Array]] = []
 
@@ -484,6 +485,21 @@ class Real(Rows):
             self.enter()
             self._blas = Products(self)
         return self._blas
+
+    @property
+    def dnn(self) -> Any:
+        """The device's convolutions by cuDNN. NotServed where it is not installed."""
+        if self._dnn is None:
+            from rushlight._engine.devices.cuda.driver.dnn import Convolutions  # few programs need it
+
+            self.enter()
+            try:
+                self._dnn = Convolutions(self)
+            except NotServed:
+                self._dnn = False
+        if self._dnn is False:
+            raise NotServed("cuDNN is not installed")
+        return self._dnn
 
     @property
     def solver(self) -> Any:
