@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import re
 import sys
 import traceback
 from itertools import count
@@ -222,6 +223,26 @@ def _rebuilt(held: dict[str, Any], text: str, name: str, known: dict[str, Any]) 
     exec(compile(_runnable(text), "<pickled graph>", "exec"), scope)
     root.__class__ = type(name, (torch.nn.Module,), {"forward": scope["forward"]})
     return GraphModule(root, leaves(Tracer)().trace(root), name)
+
+
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
+    """A GraphModule of what pickling kept of one: its text is traced again.
+
+    body: the module's attributes, with its text as `_code` (`code` in old files) and, if there is one, its
+    class name as `_graphmodule_cls_name`; import_block: the imports that the text needs.
+    """
+    held = dict(body)
+    text = held.pop("_code", None) or held.pop("code")
+    known: dict[str, Any] = {}
+    exec(compile(_ours(import_block), "<imports of a pickled graph>", "exec"), known)
+    made: GraphModule = _rebuilt(held, text, held.pop("_graphmodule_cls_name", "GraphModule"), known)
+    return made
+
+
+def _ours(imports: str) -> str:
+    """Imports of torch as imports of what it is here."""
+    lines = re.sub(r"^(\s*)import torch(\.\S+)?$", r"\1import rushlight as torch", imports, flags=re.M)
+    return re.sub(r"^(\s*)from torch\b", r"\1from rushlight", lines, flags=re.M)
 
 
 def _runnable(text: str) -> str:
