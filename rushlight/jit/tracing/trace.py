@@ -291,7 +291,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
     kind = type(found).__name__
     plain_list = isinstance(found, list) and all(isinstance(x, torch.Tensor) for x in found)
     if strict and (plain_list or isinstance(found, dict)):
-        told = (
+        message = (
             f"Encountering a {kind} at the output of the tracer might cause the trace to be "
             f"incorrect, this "
             "is only valid if the container structure does not change based on the module's "
@@ -303,8 +303,8 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
             "pass strict=False to trace() to allow this behavior."
         )
         if isinstance(found, dict):
-            raise RuntimeError(told)
-        warn(told, TracerWarning)
+            raise RuntimeError(message)
+        warn(message, TracerWarning)
     compiler = tracer.compiler
     if isinstance(found, dict):
         _check_entries(found)
