@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import rushlight
 from rushlight._engine.core.callers import warn
@@ -107,7 +107,7 @@ class StorageType:
         return f"StorageType(dtype={self.dtype})"
 
 
-def _unknown(name: str) -> None:
+def _unknown(name: str) -> NoReturn:
     raise KeyError(f'pickle storage type "{name}" is not recognized')
 
 

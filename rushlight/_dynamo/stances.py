@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from rushlight._dynamo import callback
 from rushlight._engine.trace.guards import key_of
@@ -17,7 +17,7 @@ StanceStr = Literal[
     "eager_on_recompile",
     "fail_on_recompile",
 ]
-_STANCES = StanceStr.__args__  # type: ignore[attr-defined]
+_STANCES = get_args(StanceStr)
 
 
 class _Stance:

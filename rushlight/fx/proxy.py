@@ -47,6 +47,8 @@ class TraceError(ValueError):
 class Proxy:
     """Stands for a node's value while a program is traced."""
 
+    __getitem__: Callable[[Proxy, Any], Proxy]  # one of the operators below, each of which writes a node
+
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
@@ -65,7 +67,7 @@ class Proxy:
         frame = sys._getframe(1)
         here = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
         if here is not None and here.opname == "UNPACK_SEQUENCE":
-            return (operator.getitem(self, i) for i in range(here.argval))
+            return (self[i] for i in range(here.argval))
         return self.tracer.iter(self)
 
     def __abs__(self) -> Proxy:

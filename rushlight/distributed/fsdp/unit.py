@@ -131,7 +131,7 @@ class Unit:
             if self.layout.rows or self.layout.world == 1:
                 out = torch.empty(self.layout.world * self.layout.size, dtype=self.compute)
             else:
-                out = self.pages.tensor  # type: ignore[union-attr]
+                out = self._memory()
             work = None
             if self.layout.world == 1:
                 out.copy_(mine)
@@ -147,12 +147,18 @@ class Unit:
         work, out, _ = self.gathering
         if work is not None:
             work.wait()
-        memory = self.pages.tensor  # type: ignore[union-attr]
+        memory = self._memory()
         if out is not memory:
             with torch.no_grad():
                 for begin, count, t in zip(self.layout.begins, self.layout.numels, self.layout.spread(out)):
                     memory[begin : begin + count].view(t.shape).copy_(t)
         self.gathering, self.ready = None, True
+
+    def _memory(self) -> Tensor:
+        """Where the whole parameters lie."""
+        if self.pages is None:
+            raise RuntimeError("this unit has no memory for whole parameters: they have been let go of")
+        return self.pages.tensor
 
     def release(self) -> None:
         """Let go of the whole parameters."""

@@ -177,7 +177,7 @@ class _Splitter:
             partition.submod_name, tuple(self.known[name] for name in partition.inputs)
         )
         for i, name in enumerate(outputs):
-            self.known[name] = call if alone else Proxy(call)[i].node  # type: ignore[index]
+            self.known[name] = call if alone else Proxy(call)[i].node
 
     def assembled(self, order: list[str], keep_order: bool) -> GraphModule:
         """The module that calls the parts. keep_order: attributes are read right before their use."""

@@ -138,7 +138,7 @@ class _Splitter:
             component.name, tuple(self.outside[node] for node in component.orig_inputs)
         )
         for i, node in enumerate(component.orig_outputs):
-            self.outside[node] = call if alone else Proxy(call)[i].node  # type: ignore[index]
+            self.outside[node] = call if alone else Proxy(call)[i].node
         return names
 
 

@@ -63,9 +63,10 @@ class _NormBase(Module):
     def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batch seen."""
         if self.track_running_stats:
-            self.running_mean.zero_()  # type: ignore[union-attr] # tracked: it is there
-            self.running_var.fill_(1)  # type: ignore[union-attr]
-            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
+            statistics: Any = self  # which has the three buffers, if it tracks
+            statistics.running_mean.zero_()
+            statistics.running_var.fill_(1)
+            statistics.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, and the running statistics as before the first batch."""

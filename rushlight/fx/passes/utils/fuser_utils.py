@@ -127,7 +127,7 @@ def insert_subgm(
         return gm
     with gm.graph.inserting_before(call.next):
         for i, node in enumerate(orig_outputs):
-            node.replace_all_uses_with(Proxy(call)[i].node, propagate_meta=True)  # type: ignore[index]
+            node.replace_all_uses_with(Proxy(call)[i].node, propagate_meta=True)
     call.meta["val"] = tuple(node.meta.get("val") for node in orig_outputs)
     return gm
 
