@@ -28,6 +28,7 @@ from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
+from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
@@ -71,11 +72,14 @@ class Value:
 
 class Listener:
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
-    opened(row, its overload): whether a composite row is told in the rows that it consists of.
+    opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
+    functions in the place of overloads. failures: gets what else would be an error (of a draft).
     """
 
-    def __init__(self, module: Any, opened: Any = None) -> None:
+    def __init__(self, module: Any, opened: Any = None, instead: Any = None, failures: Any = None) -> None:
         self.graph = Graph()
+        self.instead: dict[Any, Any] = instead or {}
+        self.failures: list[FailureReport] | None = failures
         self.known: dict[int, Node] = {}
         self.kept: list[Any] = []
         self.memory: dict[int, list[Any]] = {}
@@ -100,6 +104,8 @@ class Listener:
         bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         found = overloads.chosen(row, bound, writes)
+        if self.instead and found is not None and found[0] in self.instead:
+            return interpreters.within(self, self.instead[found[0]], tuple(found[1]), found[2])
         if row.kind == "composite" and out is None and self.opened(row, found):
             self.within.append(overloads.aten_name(row))
             try:
@@ -231,8 +237,9 @@ class Listener:
         begin = f"{_PACKAGE}export{os.sep}tracing"
         while frame is not None and not frame.f_code.co_filename.startswith(begin):
             file, own = frame.f_code.co_filename, None
-            if frame.f_code.co_name == "forward" and not file.startswith(_INNER):
-                own = frame.f_locals.get("self")
+            code_of = frame.f_code
+            if code_of.co_name == "forward" and code_of.co_argcount and not file.startswith(_INNER):
+                own = frame.f_locals.get(code_of.co_varnames[0])
                 code = linecache.getline(file, frame.f_lineno).strip()
                 lines.append(f'File "{file}", line {frame.f_lineno}, in forward\n    {code}')
             path = self.paths.get(id(own)) if own is not None else None
@@ -279,6 +286,10 @@ class _Tape:
         if what.startswith("printing") or what.endswith(BY_VALUES):
             return
         trace = self.to.place().get("stack_trace", "").strip()
+        if self.to.failures is not None:
+            told = {"expr": what, "user_stack": trace}
+            self.to.failures.append(FailureReport(FailureType.DATA_DEPENDENT_ERROR, told))
+            return
         raise GuardOnDataDependentSymNode(
             f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
             "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "

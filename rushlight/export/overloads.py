@@ -149,6 +149,11 @@ def overloads(name: str) -> dict[str, Overload]:
     return {schema.overload_name: Overload("aten", schema) for schema in made}
 
 
+def composites() -> list[str]:
+    """The names of which PyTorch makes an overload of other ops."""
+    return [name for name in _lines() if any(made for _, made, _ in _recorded().get(name, ()))]
+
+
 @lru_cache(None)
 def _recorded() -> dict[str, list[tuple[str, bool, tuple[str, ...]]]]:
     """(signature, whether PyTorch makes it of other ops, tags) of all of PyTorch's overloads, by name."""

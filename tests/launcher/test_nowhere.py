@@ -5,9 +5,9 @@ import sys
 import typing
 
 import pytest
-import rushlight.utils.data.graph
 
 import rushlight as torch
+import rushlight.utils.data.graph
 from rushlight._engine.names import placeholders
 
 

@@ -411,6 +411,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         dtype = by_legacy[dtype]
     if dtype is Tensor:
         return to(self, dt.get_default_dtype())
+    if getattr(dtype, "is_cuda", False):
+        self = cuda(self, non_blocking=non_blocking)
     return to(self, getattr(dtype, "dtype", dtype))
 
 

@@ -1,8 +1,9 @@
 """Names that PyTorch has in two modules are the same objects here."""
 
-import rushlight as torch
 from rushlight.autograd.grad_mode import set_multithreading_enabled
 from rushlight.signal.windows.windows import hann
+
+import rushlight as torch
 
 
 def test_same_objects():
