@@ -40,7 +40,7 @@ class PostLocalSGDOptimizer(Optimizer):
             )
         self.averager.step = state_dict.get("step", 0)
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """One step, and the average if it is time."""
         self.optim.step()
         self.averager.average_parameters(self.param_groups)
