@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -178,7 +179,8 @@ def own(grad: Any, leaf: Any) -> Any:
     a = grad._a
     if grad._k.backend is not None:
         return grad._k.backend.owned(grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._g is None)
-    alone = a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
+    whole = a.base is None or LENT.get(id(a.base)) is a.base
+    alone = whole and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
     buffer = None if (like := leaf._a).flags.c_contiguous else np.empty_like(like)
     if buffer is not None and any(
         n > 1 and s != t for n, s, t in zip(like.shape, buffer.strides, like.strides, strict=True)
@@ -193,6 +195,10 @@ def own(grad: Any, leaf: Any) -> Any:
     if grad.is_sparse or grad.__class__ in BELOW:
         return grad.detach()
     return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._k)
+
+
+# Memory of compiled programs, each handed out whole and to one holder at a time, by the ids of its arrays.
+LENT: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def _calibrate() -> int:

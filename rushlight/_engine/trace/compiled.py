@@ -32,7 +32,7 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
 from rushlight._engine.trace.guards import SIMPLE, Guards, key_of
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
-from rushlight._engine.trace.purity import unguarded, watched
+from rushlight._engine.trace.purity import watched
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root
 from rushlight._engine.trace.regions import Handed, Traced
 
@@ -201,7 +201,7 @@ class Compiled:
         given = [inputs[id(t)] for t in tensors]
         plan.broken = recorder.broken
         tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
-        unseen = watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0]))
+        unseen = watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0]))
         first = plan.calls == 1  # only looked at: it may still make what later calls find
         why = (
             recorder.refusal

@@ -12,15 +12,15 @@ of each op (`Region._describe`) decides, and an op with another key is a branch 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import FunctionType, MethodType
+from itertools import chain
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.tensors.tensor import Tensor
-
-SIMPLE = (bool, int, float, str, bytes, complex, type(None))
+from rushlight._engine.trace.contents import SIMPLE, Contents, alike, is_module
 
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
@@ -78,6 +78,8 @@ class Guards:
         self.modes = _modes()
         self._seen: set[int] = set()
         self.functions: set[FunctionType] = set()
+        self.contents = Contents(self._look)
+        self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
             self._look(value)
 
@@ -92,18 +94,47 @@ class Guards:
                 return f"requires_grad of a tensor of shape {tuple(t._m.shape)} has changed"
         for owner, name, value in self.facts:
             held = owner.get(name, self)
-            if held is not value and not (
-                isinstance(value, SIMPLE) and type(held) is type(value) and held == value
-            ):
+            if held is not value and not alike(held, value):
                 return f"{name!r} is no longer {value!r:.60}"
         for cell, value in self.cells:
             held = cell.cell_contents
-            if held is not value and not (isinstance(value, SIMPLE) and held == value):
+            if not alike(held, value):
                 return "a variable of an enclosing function has changed"
         for container, count in self.counts:
             if _count(container) != count:
                 return "a module, a list of hooks or a container has got other entries"
+        return self.contents.failure()
+
+    def unguarded(self, args: Any) -> str:
+        """What the call may read that cannot be guarded; empty if there is nothing."""
+        # What is looked into may bring more.
+        given = [("an argument", value) for value in args]
+        for name, value in chain(iter(self.seen), given):
+            if not self.contents.hold(value):
+                kind = type(value).__name__
+                return f"{name!r} is a {kind}, which may change unseen: pass what is needed of it"
         return ""
+
+    def use(self, variables: dict[str, Any], name: str, attributes: tuple[str, ...]) -> None:
+        """Guard a global that is read, and what is read of it if it is a module."""
+        key = id(variables), name, attributes
+        if name not in variables or key in self._used:
+            return
+        value = variables[name]
+        self._used.add(key)
+        self.facts.append((variables, name, value))
+        if isinstance(value, ModuleType) and attributes and attributes[0] in vars(value):
+            self.use(vars(value), attributes[0], attributes[1:])
+            return
+        self.seen.append((name, value))
+        if is_module(value):
+            self._look(value)
+
+    def enclosed(self, name: str, cell: Any) -> None:
+        """Guard a variable of an enclosing function."""
+        if all(cell is not known for known, _ in self.cells):
+            self.cells.append((cell, cell.cell_contents))
+            self.seen.append((name, cell.cell_contents))
 
     def known(self) -> list[Tensor]:
         """The tensors whose memory the program may use."""
@@ -146,6 +177,7 @@ class Guards:
 
     def _module(self, module: Any) -> None:
         own = module.__dict__
+        self.seen += self.contents.of_class(type(module))
         for name, value in own.items():
             if (isinstance(value, SIMPLE) and name != "_version") or name[0] != "_":
                 self.facts.append((own, name, value))
@@ -202,10 +234,6 @@ def _modes() -> tuple[Any, ...]:
     # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
     modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
     return LOCAL.enabled, LOCAL.inference, modes, switches()
-
-
-def is_module(value: Any) -> bool:
-    return hasattr(type(value), "named_modules") and isinstance(getattr(value, "_modules", None), dict)
 
 
 def _names(code: Any) -> set[str]:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from rushlight._engine.autograd.hooks import LENT
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
 from rushlight._engine.trace.graph import whole
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Arena, Plan
+from rushlight._engine.trace.passes.memory import Arena, Plan, pinned
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, root, roots
 from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes
+
+_LINE = 64
+# Results of so many bytes are handed out where they are made, unless they were held so often at the next run.
+_MUCH, _OFTEN = 1 << 13, 2
 
 
 class Part:
@@ -43,6 +53,31 @@ class Part:
                 step()
         finally:
             restore(token)
+
+
+class Lent:
+    """Memory of a result that is handed out as it is, again once nobody holds it. often: it was held so often."""
+
+    def __init__(self, like: Array) -> None:
+        self.shape, self.dtype, self.often = like.shape, like.dtype, 0
+        arena = np.empty(like.nbytes + _LINE, np.uint8)
+        start = -pointer(arena) % _LINE
+        self._memory = arena[start : start + like.nbytes]
+        # An array of its own, which nobody can look past: views of what is handed out hold it.
+        own: Any = self._memory
+        self.flat = np.frombuffer(memoryview(own), np.uint8)
+        self._given = np.frombuffer(memoryview(own), np.uint8)
+        LENT[id(self._given)] = self._given
+        self._idle = sys.getrefcount(self._given)
+
+    @property
+    def busy(self) -> bool:
+        """Whether what was handed out is still held."""
+        return sys.getrefcount(self._given) > self._idle
+
+    def array(self) -> Array:
+        """The memory, for one holder."""
+        return np.ndarray(self.shape, self.dtype, self._given)
 
 
 class Program:
@@ -86,6 +121,8 @@ class Program:
         self.constants: list[Array] = []
         self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
         self.fused = self._improved(Fusing(self.known, until))
+        # What is handed out where it is made, by its memory.
+        self.lent: dict[int, Lent] = {}
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.plan: Plan | None = None
@@ -135,8 +172,10 @@ class Program:
         self.guarded = [t for t in known if id(root(t._m)) in read]
         listed = whole(self.parts)
         before = sources(listed) if settings.verify else []
-        self.plan = Plan(listed)
+        lent = self._lent()
+        self.plan = Plan(listed, lent)
         arena = Arena(self.plan)
+        arena.places.update({key: (one.flat, 0) for key, one in lent.items()})
         numbers = {}
         for part in self.parts:
             for e in part.entries:
@@ -158,7 +197,8 @@ class Program:
         if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
         self.numbers, self.known = numbers, {}
-        own = {id(arena.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
+        self.lent = {id(root(one.flat)): one for one in lent.values()}
+        own = {id(arena.array), *self.lent} | {id(root(a)) for part in self.parts for a in part.inputs}
         self.written = [
             a for e in self.entries if e.kind == "write" for a in arrays(e.operands) if id(root(a)) not in own
         ]
@@ -166,6 +206,23 @@ class Program:
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
             roots(arena.array), arena.array
         )
+
+    def _lent(self) -> dict[int, Lent]:
+        """Gradients that the caller gets where they are made, by their memory: large ones of one leaf each."""
+        if self.backward is None:
+            return {}
+        made = {id(root(o)) for e in self.backward.entries if e.kind == "run" for o in e.outs}
+        given = [t._a for t in self.backward.output if t is not None]
+        times = Counter(id(root(a)) for a in given)
+        return {
+            id(root(a)): Lent(a)
+            for a in given
+            if isinstance(root(a), np.ndarray)
+            and a.nbytes >= _MUCH
+            and times[id(root(a))] == 1
+            and id(root(a)) in made - roots(self.forward.output) - pinned(self.entries)
+            and (a.flags.c_contiguous and a.nbytes == root(a).nbytes)
+        }
 
     # --- replays --------------------------------------------------------------------------------------
 
@@ -192,8 +249,23 @@ class Program:
         """The leaves' gradients, for those of the tracked results."""
         part: Any = self.backward
         given = *grads, *[None] * (len(part.inputs) - len(grads))
+        # What the last run's gradients hold still stays as it is.
+        held = [(one, one.flat.copy()) for one in self.lent.values() if one.busy]
         part.run([None if g is None else g._a for g in given])
-        return [None if t is None else wrap(t._a.copy("K"), t._k) for t in part.output]
+        busy = {id(root(one.flat)) for one, _ in held}
+
+        def handed(t: Tensor) -> Tensor:
+            memory = id(root(t._a))
+            found = self.lent.get(memory)
+            return wrap(t._a.copy("K") if found is None or memory in busy else found.array(), t._k)
+
+        found = [None if t is None else handed(t) for t in part.output]
+        for one, values in held:
+            one.flat[...] = values
+            one.often += 1
+            if one.often > _OFTEN:
+                del self.lent[id(root(one.flat))]
+        return found
 
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
         """The output's tree with tensors of its own: a later run does not change them."""
