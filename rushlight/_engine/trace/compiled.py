@@ -30,7 +30,8 @@ from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
-from rushlight._engine.trace.guards import SIMPLE, Guards, key_of
+from rushlight._engine.trace.contents import SIMPLE
+from rushlight._engine.trace.guards import Guards, key_of
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.purity import watched
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root

@@ -59,11 +59,9 @@ def is_module(value: Any) -> bool:
 
 def alike(a: Any, b: Any) -> bool:
     """Whether they are one object, or equal numbers or strings; zeros of two signs are not."""
-    if a is b:
-        return True
-    if not isinstance(a, SIMPLE) or type(a) is not type(b) or a != b:
-        return False
-    return a or type(a) is not float or copysign(1.0, a) == copysign(1.0, b)
+    if a is b or a.__class__ is not b.__class__ or not issubclass(a.__class__, SIMPLE) or a != b:
+        return a is b
+    return a.__class__ is not float or bool(a) or copysign(1.0, a) == copysign(1.0, b)
 
 
 class Contents:
@@ -176,7 +174,7 @@ def _is_plain(cls: type) -> bool:
     )
 
 
-def _still(value: Any, cls: type, keys: Any, items: Any) -> bool:
+def _still(value: Any, cls: Any, keys: Any, items: Any) -> bool:
     if cls is _Attributes:
         own = vars(value)
         return all(alike(own.get(k, items), v) for k, v in zip(keys, items, strict=True))
@@ -185,10 +183,10 @@ def _still(value: Any, cls: type, keys: Any, items: Any) -> bool:
     if value.__class__ is not cls:
         return False
     if cls is set:
-        return bool(value == items)
+        return {(type(v), v) for v in value} == {(type(v), v) for v in items}
     if keys is None:
         return len(value) == len(items) and (all(map(is_, value, items)) or all(map(alike, value, items)))
-    now = value if cls is dict or cls is OrderedDict else getattr(value, "__dict__", {})
+    now: dict[Any, Any] = value if cls is dict or cls is OrderedDict else getattr(value, "__dict__", {})
     if len(now) != len(keys):
         return False
     if all(map(is_, now, keys)) and all(map(is_, now.values(), items)):

@@ -11,8 +11,10 @@ of each op (`Region._describe`) decides, and an op with another key is a branch 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter, is_
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -79,6 +81,7 @@ class Guards:
         self._seen: set[int] = set()
         self.functions: set[FunctionType] = set()
         self.contents = Contents(self._look)
+        self._quick: _Quick | None = None
         self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
             self._look(value)
@@ -87,23 +90,32 @@ class Guards:
         """Which fact no longer holds; empty if all do."""
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter, a default or the switch of determinism has changed"
+        quick = self._quick
+        if quick is None or quick.of != (len(self.tensors), len(self.facts), len(self.counts)):
+            quick = self._quick = _Quick(self)
+        if not quick.tensors():
+            return self._tensor()
+        for get, names, values in quick.facts:
+            if not all(map(is_, map(get, names, _NOTHING), values)):
+                for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
+                    if not alike(held, value):
+                        return f"{name!r} is no longer {value!r:.60}"
+        for cell, value in self.cells:
+            held = cell.cell_contents
+            if not alike(held, value):
+                return "a variable of an enclosing function has changed"
+        if [*map(len, quick.plain)] != quick.counts or any(_count(c) != n for c, n in quick.others):
+            return "a module, a list of hooks or a container has got other entries"
+        return self.contents.failure()
+
+    def _tensor(self) -> str:
+        """Which tensor is no longer as it was; empty if all are."""
         for t, memory, requires_grad in self.tensors:
             if t._m is not memory:
                 return f"a tensor of shape {tuple(t._m.shape)} has got other memory"
             if (t._g is not None) is not requires_grad:
                 return f"requires_grad of a tensor of shape {tuple(t._m.shape)} has changed"
-        for owner, name, value in self.facts:
-            held = owner.get(name, self)
-            if held is not value and not alike(held, value):
-                return f"{name!r} is no longer {value!r:.60}"
-        for cell, value in self.cells:
-            held = cell.cell_contents
-            if not alike(held, value):
-                return "a variable of an enclosing function has changed"
-        for container, count in self.counts:
-            if _count(container) != count:
-                return "a module, a list of hooks or a container has got other entries"
-        return self.contents.failure()
+        return ""
 
     def unguarded(self, args: Any) -> str:
         """What the call may read that cannot be guarded; empty if there is nothing."""
@@ -220,6 +232,36 @@ class Guards:
             found.append(value)
         for value in found + self.globals_of(function.__code__, function.__globals__):
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+
+
+class _Quick:
+    """The facts in the form in which many are compared at once; of: how many there were."""
+
+    def __init__(self, guards: Guards) -> None:
+        self.of = len(guards.tensors), len(guards.facts), len(guards.counts)
+        self._tensors = [t for t, _, _ in guards.tensors]
+        self._memories = [memory for _, memory, _ in guards.tensors]
+        self._tracked = [tracked for _, _, tracked in guards.tensors]
+        owners: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        for owner, name, value in guards.facts:
+            owners.setdefault(id(owner), (owner, {}))[1][name] = value
+        self.facts = [(owner.get, (*of,), (*of.values(),)) for owner, of in owners.values()]
+        # What has no meaning of its own of len().
+        plain = {id(c): (c, n) for c, n in guards.counts if type(c) in (list, tuple, dict, OrderedDict)}
+        self.plain, self.counts = [c for c, _ in plain.values()], [n for _, n in plain.values()]
+        self.others = [(c, n) for c, n in guards.counts if id(c) not in plain]
+
+    def tensors(self) -> bool:
+        """Whether they have the memory that they had, and require a gradient as they did."""
+        return (
+            all(map(is_, map(_MEMORY, self._tensors), self._memories))
+            and [g is not None for g in map(_NODE, self._tensors)] == self._tracked
+        )
+
+
+_MEMORY, _NODE = attrgetter("_m"), attrgetter("_g")
+# What stands for the value of a name that is gone.
+_NOTHING = repeat(_Quick)
 
 
 class VisibleTensors(Guards):

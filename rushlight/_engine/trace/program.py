@@ -56,7 +56,9 @@ class Part:
 
 
 class Lent:
-    """Memory of a result that is handed out as it is, again once nobody holds it. often: it was held so often."""
+    """Memory of a result that is handed out as it is, each time that nobody holds it; often: how often it was
+    held still.
+    """
 
     def __init__(self, like: Array) -> None:
         self.shape, self.dtype, self.often = like.shape, like.dtype, 0
@@ -208,7 +210,7 @@ class Program:
         )
 
     def _lent(self) -> dict[int, Lent]:
-        """Gradients that the caller gets where they are made, by their memory: large ones of one leaf each."""
+        """Large gradients of one leaf each, which the caller gets where they are made, by their memory."""
         if self.backward is None:
             return {}
         made = {id(root(o)) for e in self.backward.entries if e.kind == "run" for o in e.outs}
