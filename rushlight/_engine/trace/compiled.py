@@ -7,6 +7,7 @@ was computed by something that the recorder does not see, and the callable stays
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -114,6 +115,9 @@ class Compiled:
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
+            if plan.replays == 1:  # by now nobody holds what the recorded calls have made
+                gc.collect(1)
+                memory_pages.give_back()
             return spanned(self.label, program.run, tensors)
         finally:
             program.busy.release()

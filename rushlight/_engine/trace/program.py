@@ -13,9 +13,11 @@ import numpy as np
 
 from rushlight._engine.autograd.hooks import LENT
 from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.core import memory_pages
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
@@ -29,6 +31,8 @@ from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, roo
 from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes
 
 _LINE = 64
+# Addresses for what stages work in; what is used of them takes memory.
+_SCRATCH = 1 << 30
 # Results of so many bytes are handed out where they are made, unless they were held so often at the next run.
 _MUCH, _OFTEN = 1 << 13, 2
 
@@ -179,6 +183,7 @@ class Program:
         arena = Arena(self.plan)
         arena.places.update({key: (one.flat, 0) for key, one in lent.items()})
         numbers = {}
+        scratch = Scratch(memory_pages.Range(_SCRATCH).at(0))
         for part in self.parts:
             for e in part.entries:
                 e.operands, e.outs = arena(e.operands), arena(e.outs)
@@ -194,7 +199,7 @@ class Program:
                 return made
 
             part.output = mapped(part.output, moved)
-            part.steps = stage_planning.steps(part.entries)
+            part.steps = stage_planning.steps(part.entries, scratch)
             part.replay = stage_planning.together(part.steps)
         if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
