@@ -263,15 +263,14 @@ class Program:
 
         def handed(t: Tensor) -> Tensor:
             memory = id(root(t._a))
-            found = self.lent.get(memory)
-            return wrap(t._a.copy("K") if found is None or memory in busy else found.array(), t._k)
+            one = self.lent.get(memory)
+            copied = one is None or memory in busy or one.often > _OFTEN
+            return wrap(t._a.copy("K") if copied else one.array(), t._k)  # type: ignore[union-attr]
 
         found = [None if t is None else handed(t) for t in part.output]
         for one, values in held:
             one.flat[...] = values
             one.often += 1
-            if one.often > _OFTEN:
-                del self.lent[id(root(one.flat))]
         return found
 
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
