@@ -138,6 +138,7 @@ from rushlight._dynamo.report import explain as explain
 from rushlight import export as export
 from rushlight import fft as fft
 from rushlight._engine.tensors.limits import finfo as finfo
+from rushlight import foreach as foreach
 from rushlight.toplevel.functions import fork as fork
 from rushlight.toplevel.functions import frobenius_norm as frobenius_norm
 from rushlight._engine.tensors.construction.interop import from_dlpack as from_dlpack
@@ -295,16 +296,16 @@ from rushlight import xpu as xpu
 class Tensor(metaclass=_TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
-    _a: np.ndarray[Any, Any]
-    _k: Kind
-    _g: Any
-    _i: _int
-    _s: _Storage | None
-    _b: Any
+    _array: np.ndarray[Any, Any]
+    _kind: Kind
+    _grad_node: Any
+    _output_nr: _int
+    _storage: _Storage | None
+    _view_of: Any
     _grad: Any
     _hidden: Any
-    _m: np.ndarray[Any, Any]
-    _l: np.ndarray[Any, Any]
+    _memory: np.ndarray[Any, Any]
+    _geometry: np.ndarray[Any, Any]
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
@@ -347,7 +348,8 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def _base(self) -> Tensor | None: ...
     def _is_view(self) -> _bool: ...
-    def _storage(self) -> _Storage: ...
+    def _state(self, state: Tensor) -> Tensor:
+        """What an optimizer keeps of this parameter: a tensor of its memory's shape, perhaps of its class."""
     @property
     def _version(self) -> _int: ...
     def as_subclass(self, cls: _type) -> Any:
@@ -2276,11 +2278,7 @@ def _add_relu(input: Tensor, other: Tensor | _int | _float | _complex, *, alpha:
     """relu of the sum."""
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, use_gelu: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """relu, or gelu in tanh's form, of addmm."""
-@overload
-def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
-@overload
-def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
 def _conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
@@ -2625,13 +2623,7 @@ def bucketize(input: Tensor | _int | _float | _complex, boundaries: Tensor, *, o
     """The number of the bucket between boundaries that each value falls into."""
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """All tuples with one element of each vector, as rows; of one vector, the vector."""
-@overload
-def cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
-    are promoted.
-    """
-@overload
-def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def cat(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
     are promoted.
     """
@@ -2697,33 +2689,17 @@ def clip_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, m
     """In-place version of clamp."""
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with its own memory."""
-@overload
-def column_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """cat along the second dim, vectors being columns."""
-@overload
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def column_stack(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim, vectors being columns."""
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of r elements of a vector, in the vector's order, as rows."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """real + i * imag, of two real tensors of one dtype."""
-@overload
-def concat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def concat(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
     are promoted.
     """
-@overload
-def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
-    are promoted.
-    """
-@overload
-def concatenate(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
-    are promoted.
-    """
-@overload
-def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def concatenate(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim: sizes agree in the others (RuntimeError), dtypes
     are promoted.
     """
@@ -2877,11 +2853,7 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """dropout in place."""
 def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 2."""
-@overload
-def dstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """cat along the third dim."""
-@overload
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def dstack(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the third dim."""
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b); "..." stands for dims that broadcast.
@@ -3148,11 +3120,7 @@ def histogramdd(input: Tensor, bins: Sequence[_int] | _int | Sequence[Tensor], *
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 1 (dim 0 of vectors)."""
-@overload
-def hstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """cat along the second dim; of vectors, along the first."""
-@overload
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def hstack(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim; of vectors, along the first."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """sqrt(input ** 2 + other ** 2) without overflow.
@@ -3821,11 +3789,7 @@ def round(input: Tensor, *, decimals: _int | None = None, out: Tensor | Sequence
     """
 def round_(input: Tensor, *, decimals: _int | None = None) -> Tensor:
     """In-place version of round."""
-@overload
-def row_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """cat along the first dim, vectors being rows."""
-@overload
-def row_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def row_stack(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
     """input where positive, else input times a slope: random while training, else the mean one."""
@@ -3985,13 +3949,7 @@ def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | Sequence[Tensor] | Non
 @overload
 def squeeze_copy(input: Tensor, dim: Sequence[_int] | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """squeeze, copied."""
-@overload
-def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The tensors, all of one shape (RuntimeError), side by side along a new dim: k of (a, b) and dim 0 give
-    (k, a, b).
-    """
-@overload
-def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def stack(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors, all of one shape (RuntimeError), side by side along a new dim: k of (a, b) and dim 0 give
     (k, a, b).
     """
@@ -4181,11 +4139,7 @@ def view_copy(input: Tensor, size: _int | Sequence[_int] | None = None, *, dtype
     """view, copied: in another shape, or its bytes as another dtype."""
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 0."""
-@overload
-def vstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """cat along the first dim, vectors being rows."""
-@overload
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def vstack(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 @overload
 def where(condition: Tensor, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:

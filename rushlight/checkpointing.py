@@ -196,8 +196,8 @@ def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
     """Write the file; the table of what is where in it."""
     header, table, pieces, place = {}, {}, [], 0
     # The widest elements first: then all lie at multiples of their size.
-    for name, t in sorted(tensors.items(), key=lambda item: -item[1]._l.itemsize):
-        flat = np.ascontiguousarray(t.cpu()._a).reshape(-1).view(np.uint8)
+    for name, t in sorted(tensors.items(), key=lambda item: -item[1]._geometry.itemsize):
+        flat = np.ascontiguousarray(t.cpu()._array).reshape(-1).view(np.uint8)
         code, shape = _CODES.get(t.dtype, "F64"), list(t.shape)
         header[name] = {
             "dtype": code,

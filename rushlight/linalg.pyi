@@ -85,11 +85,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | Sequence[Tensor] | None
     """input @ input @ ... (n times), by squaring; the inverse's power for negative n."""
 def matrix_rank(input: Tensor, tol: float | Tensor | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The rank: how many singular values are above max(atol, rtol * the largest); tol is an atol alone."""
-@overload
-def multi_dot(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
-@overload
-def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def multi_dot(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
 def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """A vector norm over one dim, a matrix norm over two; ord=None is the 2-norm of all elements."""

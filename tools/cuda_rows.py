@@ -154,9 +154,10 @@ def table() -> str:
         "the driver). On a simulated device they run as blocks and threads with `,kernels`, else the host "
         "computes. Special cases that no kernel serves (some dtypes and layouts) are "
         "refused by name on a real device",
-        BLAS: "cuBLASLt on a real device, the host's BLAS on a simulated one",
+        BLAS: "cuBLASLt on a real device (convolutions: cuDNN where it is installed, seen over an imitation "
+        "of it alone), the host's BLAS on a simulated one",
         SOLVER: "cuSOLVER on a real device where it is installed (real matrices; seen over an imitation of "
-        "it alone), the host's LAPACK on a simulated one",
+        "of it alone), the host's LAPACK on a simulated one",
         LIBRARY: "only simulated, by the host's NumPy, BLAS and compiled loops over the device's memory; a "
         "real device refuses them by name, but for composites, which run by their rows there",
         DRAWN: "PyTorch's CUDA numbers (Philox), drawn by the host into the device's memory",
@@ -243,7 +244,7 @@ def _steps() -> Iterator[tuple[str, str]]:
     optimizer: Any = torch.optim.AdamW([p])
     optimizer.step()
     (plans,) = optimizer._plans.values()
-    kernel = plans[1][0].kernel.kernel(p._a.dtype)
+    kernel = plans[1][0].kernel.kernel(p._array.dtype)
     meaning, scalars = kernel._meaning(), tuple(kernel.scalars)
     yield "AdamW step", writing.pointwise(meaning, 0, 4, frozenset(scalars))[0]
     yield (

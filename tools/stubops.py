@@ -170,7 +170,7 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
     if row.name in _KEEPING_SIZES:
         typed = [(p, _SIZES_OR_NONE if p.name == "output_size" else kind) for p, kind in typed]
     overloads = [("Tensor", typed)] if writes else list(_overloads(row, method, typed, known))
-    spelled = [made for kind, ps in overloads for each in _lists(ps) for made in _spread(each, kind)]
+    spelled = [made for kind, ps in overloads for made in _spread(_listed(ps), kind)]
     spelled = _without_repeats(spelled)
     lines: list[str] = []
     for parameters, kind in spelled:
@@ -325,15 +325,15 @@ def _by_forms(
         yield own["out"], _OUT
 
 
-def _lists(typed: list[tuple[Param, str]]) -> list[list[tuple[Param, str]]]:
-    """Two forms of what takes tensors in a sequence: pyright takes a list that is written out, with an item
-    that it knows nothing of, for what is asked only where a list is; and a list of Parameters is no
-    list[Tensor].
+def _listed(typed: list[tuple[Param, str]]) -> list[tuple[Param, str]]:
+    """A first parameter that takes tensors in a sequence, with lists and tuples said by themselves: pyright
+    takes a list that is written out, with an item that it knows nothing of, only where a list is asked for;
+    and a list of Parameters is no list[Tensor].
     """
     (first, kind), *rest = typed
     if kind != "Sequence[Tensor]":
-        return [typed]
-    return [[(first, "list[Tensor] | tuple[Tensor, ...]"), *rest], typed]
+        return typed
+    return [(first, f"list[Tensor] | tuple[Tensor, ...] | {kind}"), *rest]
 
 
 def _spread(typed: list[tuple[Param, str]], result: str) -> Any:

@@ -125,17 +125,17 @@ def reexports(scope: Scope, package: str, homes: dict[str, str]) -> list[str]:
 
 # The types of what a tensor is made of; those of others are Any.
 _SLOTS = {
-    "_a": "np.ndarray[Any, Any]",
-    "_m": "np.ndarray[Any, Any]",
-    "_l": "np.ndarray[Any, Any]",
-    "_k": "Kind",
-    "_s": "_Storage | None",
-    "_i": "_int",
+    "_array": "np.ndarray[Any, Any]",
+    "_memory": "np.ndarray[Any, Any]",
+    "_geometry": "np.ndarray[Any, Any]",
+    "_kind": "Kind",
+    "_storage": "_Storage | None",
+    "_output_nr": "_int",
 }
 
 
 # Names with an underscore that programs, or other parts of the engine, take from a tensor.
-_HALF_PUBLIC = frozenset(("_base", "_is_view", "_storage", "_version"))
+_HALF_PUBLIC = frozenset(("_base", "_is_view", "_state", "_version"))
 
 
 def tensor() -> str:
@@ -168,7 +168,11 @@ def tensor_class(scope: Scope) -> list[str]:
     own = [*stubclasses.doc_lines(Tensor.__doc__), ""]
     any_ = scope.home("Any")
     slots = vars(Tensor)["__slots__"]
-    own += [f"{name}: {_SLOTS.get(name, any_)}" for name in (*slots, "_m", "_l") if not name.startswith("__")]
+    own += [
+        f"{name}: {_SLOTS.get(name, any_)}"
+        for name in (*slots, "_memory", "_geometry")
+        if not name.startswith("__")
+    ]
     scope.name("rushlight._engine.tensors.kind", "Kind")
     scope.name("rushlight._engine.tensors.storages.storage", "Storage")
     told = {*methods.METHODS, *dispatcher._SPARSE}
@@ -370,7 +374,7 @@ def packages() -> list[str]:
     return sorted(path for path in named if hasattr(import_module(path), "__path__"))
 
 
-_BACKENDS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
+_BACKENDS = ("cudnn", "mkl", "mkldnn", "mps", "openmp")
 
 
 def modules() -> list[str]:

@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rushlight._engine.names.alternatives import homes  # noqa: E402
+from rushlight._engine.names.placeholders import is_absent  # noqa: E402
 
 PAGE = ROOT / "docs" / "upstream.md"
 REASONS = Path(__file__).with_suffix(".tsv")
@@ -181,13 +182,15 @@ def _forms(node: ast.FunctionDef | ast.ClassDef) -> Forms:
     a = node.args
     plain = [*a.posonlyargs, *a.args]
     defaults = [None] * (len(plain) - len(a.defaults)) + list(a.defaults)
-    parts = [_told(p.arg, d) for p, d in zip(plain, defaults, strict=True) if p.arg not in ("self", "cls")]
+    parts = [
+        _parameter(p.arg, d) for p, d in zip(plain, defaults, strict=True) if p.arg not in ("self", "cls")
+    ]
     parts += [f"*{a.vararg.arg}"] if a.vararg else []
-    parts += [_told(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    parts += [_parameter(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
     return {(*parts, *([f"**{a.kwarg.arg}"] if a.kwarg else []))}
 
 
-def _told(name: str, default: ast.expr | None) -> str:
+def _parameter(name: str, default: ast.expr | None) -> str:
     return name if default is None else f"{name}={ast.unparse(default)}"
 
 
@@ -198,14 +201,15 @@ _HOMES = {f"rushlight.{other}": f"rushlight.{home}".rstrip(".") for other, home 
 
 
 def ours(name: str) -> Any:
-    """Rushlight's object of a name, or None."""
+    """Rushlight's object of a name, or None: what can be imported and refuses to be called is not there."""
     module, _, leaf = name.replace("torch", "rushlight", 1).rpartition(".")
     if module == "rushlight.Tensor":
         return getattr(import_module("rushlight").Tensor, leaf, None)
     try:
-        return getattr(import_module(_HOMES.get(module, module)), leaf, None)
+        found = getattr(import_module(_HOMES.get(module, module)), leaf, None)
     except (ImportError, RuntimeError, TypeError):
         return None
+    return None if is_absent(found) else found
 
 
 def lacking(name: str, forms: Forms) -> list[str]:

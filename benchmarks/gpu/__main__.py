@@ -1,8 +1,10 @@
 """python -m benchmarks.gpu: everything that a real GPU must show, in under nine minutes.
 
-Each section runs in a process of its own, first all of them for Rushlight, then, where an interpreter with
-PyTorch on CUDA is there, for PyTorch what time is left for; what fails, or outlives its time, is noted, and
-the next one follows. After each section gpu.json and gpu.md are written anew.
+Sections come by what they are worth: what is wrong first, then what is compared with PyTorch, for which an
+interpreter with PyTorch on CUDA must be there; each library has its turn in each section, so that what time
+cuts off is whole comparisons. Each turn is a process of its own (operator cases: several, side by side). What
+fails, or outlives its time, is noted and printed, and the next one follows. After each turn gpu.json and
+gpu.md are written anew.
 
 python -m benchmarks.gpu --out DIRECTORY [--torch-python PYTHON] [--seconds 520] [--only NAME,NAME]
 python -m benchmarks.gpu --fake       tiny sizes over the tests' imitation of the driver: a rehearsal
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,26 +29,32 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Section(NamedTuple):
-    """A part of the run: seconds it may take for each library, and whether PyTorch does it, too."""
+    """A part of the run: seconds it may take for Rushlight, and for PyTorch, 0 where it does not do it."""
 
     name: str
     seconds: int
-    compared: bool
+    compared: int
 
 
 SECTIONS = (
-    Section("machine", 40, True),
-    Section("ops", 25, True),
-    Section("bandwidth", 35, True),
-    Section("products", 30, True),
-    Section("steps", 45, True),
-    Section("compiled", 70, True),
-    Section("attention", 20, True),
-    Section("copies", 15, True),
-    Section("memory", 25, True),
-    Section("errors", 15, False),
-    Section("cases", 100, False),
+    Section("machine", 40, 0),
+    Section("rules", 40, 0),
+    Section("cases", 110, 0),
+    Section("numbers", 20, 15),
+    Section("ops", 25, 20),
+    Section("steps", 45, 30),
+    Section("bandwidth", 35, 20),
+    Section("products", 25, 15),
+    Section("attention", 20, 15),
+    Section("compiled", 70, 70),
+    Section("memory", 25, 20),
+    Section("copies", 12, 10),
+    Section("errors", 12, 0),
 )
+# How many processes the operator cases are shared out over, at most.
+PARTS = 8
+# How many failures of a section are printed.
+SHOWN = 12
 # Of a section's run: how many times it is begun again after the device's context was lost.
 AGAIN = 12
 
@@ -63,15 +72,32 @@ def options() -> argparse.Namespace:
 
 def run(section: Section, library: str, given: argparse.Namespace, left: float) -> dict[str, Any]:
     """One section by one library: its lines, and how it ended."""
+    parts = (
+        max(min(PARTS, (os.cpu_count() or 1) // 2), 1) if section.name == "cases" and not given.fake else 1
+    )
+    with ThreadPoolExecutor(parts) as pool:
+        turns = [pool.submit(turn, section, library, given, left, f"{k}/{parts}") for k in range(parts)]
+        each = [t.result() for t in turns]
+    return {
+        "lines": [line for one in each for line in one["lines"]],
+        "ended": next((one["ended"] for one in each if one["ended"]), ""),
+        "seconds": max(one["seconds"] for one in each),
+    }
+
+
+def turn(section: Section, library: str, given: argparse.Namespace, left: float, part: str) -> dict[str, Any]:
+    """A part of a section, in a process; begun again behind what has ended it."""
     python = sys.executable if library == "rushlight" else given.torch_python
+    most = section.seconds if library == "rushlight" else section.compared
     found: dict[str, Any] = {"lines": [], "ended": "", "seconds": 0.0}
     began, first = time.perf_counter(), 0
     for _ in range(AGAIN):
-        limit = min(section.seconds, left) - (time.perf_counter() - began)
+        limit = min(most, left) - (time.perf_counter() - began)
         if limit < 3:
             found["ended"] = found["ended"] or "out of time"
             break
-        command = [python, "-m", "benchmarks.gpu.worker", section.name, library, str(limit), str(first)]
+        worker = [python, "-m", "benchmarks.gpu.worker"]
+        command = [*worker, section.name, library, str(limit), str(first), part]
         lines, ended = _lines([*command, *(["--fake"] if given.fake else [])], limit)
         found["lines"] += [line for line in lines if "next" not in line]
         found["ended"] = ended
@@ -85,7 +111,8 @@ def run(section: Section, library: str, given: argparse.Namespace, left: float) 
 
 def _lines(command: list[str], limit: float) -> tuple[list[dict[str, Any]], str]:
     """What a worker prints, a JSON object a line, and how it ended: "" is well."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RUSHLIGHT_CUDA": "driver", "PYTHONUNBUFFERED": "1"}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": paths, "RUSHLIGHT_CUDA": "driver", "PYTHONUNBUFFERED": "1"}
     # Into files: what hangs in the driver may not even die when it is killed.
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         worker = subprocess.Popen(command, stdout=out, stderr=errors, text=True, env=environment, cwd=ROOT)
@@ -101,6 +128,15 @@ def _lines(command: list[str], limit: float) -> tuple[list[dict[str, Any]], str]
         if worker.returncode and not ended:
             ended = f"exit status {worker.returncode}: {errors.read()[-1500:]}"
     return lines, ended
+
+
+def failures(lines: list[dict[str, Any]]) -> list[str]:
+    """What failed, a line each."""
+    return [
+        f"{line['name']}: {line.get('value') or ''} {line['error'].strip().splitlines()[-1][:200]}"
+        for line in lines
+        if line.get("error") and line.get("value") != "refused"
+    ]
 
 
 def _parsed(line: str) -> list[dict[str, Any]]:
@@ -121,15 +157,17 @@ def main() -> int:
     wanted = given.only.split(",") if given.only else [s.name for s in SECTIONS]
     runs = [("rushlight", s) for s in SECTIONS]
     if not given.fake:
-        runs += [("pytorch", s) for s in SECTIONS if s.compared]
+        runs = [(lib, s) for s in SECTIONS for lib in ("rushlight", "pytorch")[: 1 + bool(s.compared)]]
     for library, section in runs:
         if section.name not in wanted:
             continue
         left = given.seconds - (time.perf_counter() - began)
         result = run(section, library, given, left)
         found.setdefault(section.name, {})[library] = result
-        told = result["ended"].splitlines()[-1][:100] if result["ended"] else "done"
+        told = result["ended"].splitlines()[-1][:300] if result["ended"] else "done"
         print(f"{section.name:10s} {library:10s} {result['seconds']:6.1f} s  {told}", flush=True)
+        for line in failures(result["lines"])[:SHOWN]:
+            print(f"    {line}", flush=True)
         (out / "gpu.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
         (out / "gpu.md").write_text(page(found), encoding="utf-8")
     print(f"wrote {out / 'gpu.json'} and {out / 'gpu.md'} in {time.perf_counter() - began:.0f} s")

@@ -42,6 +42,8 @@ def _shown(line: dict[str, Any]) -> str:
 
 def _ratio(one: dict[str, Any], two: dict[str, Any]) -> str:
     a, b = one.get("value"), two.get("value")
+    if isinstance(a, str) and isinstance(b, str):
+        return "the same" if a == b else "other"
     if not isinstance(a, float) or not isinstance(b, float) or not a or not b:
         return ""
     # Rates are better when they are larger.

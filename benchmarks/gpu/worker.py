@@ -1,6 +1,6 @@
 """One section of benchmarks.gpu in a process of its own, by Rushlight or by PyTorch; prints JSON lines.
 
-python -m benchmarks.gpu.worker SECTION LIBRARY SECONDS FIRST [--fake]
+python -m benchmarks.gpu.worker SECTION LIBRARY SECONDS FIRST PART/PARTS [--fake]
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ class Bench:
             return
         try:
             self.line(name, work(), unit)
+        except NotImplementedError as error:
+            self.line(name, "refused", unit, error=str(error)[:200])
         except Exception:
             self.line(name, None, unit, error=traceback.format_exc(limit=-4))
 
@@ -96,15 +98,16 @@ class Bench:
 
 def main() -> int:
     """Run a section."""
-    section, library, seconds, first, *rest = sys.argv[1:]
+    section, library, seconds, first, part, *rest = sys.argv[1:]
     bench = Bench(library, float(seconds), "--fake" in rest)
     if section == "cases":
         from benchmarks.gpu import cases
 
-        return cases.run(bench, int(first))
-    from benchmarks.gpu import sections
+        number, parts = part.split("/")
+        return cases.run(bench, int(first), int(number), int(parts))
+    from benchmarks.gpu import same, sections
 
-    sections.SECTIONS[section](bench)
+    {**sections.SECTIONS, **same.SECTIONS}[section](bench)
     return 0
 
 

@@ -12,6 +12,7 @@ from weakref import WeakSet
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight._dynamo.registry import list_backends as list_backends, resolve
+from rushlight._dynamo.stances import chosen, is_usual
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.trace.compiled import Compiled
 from rushlight._engine.trace.eager_backends import Eager
@@ -96,8 +97,7 @@ def compile(
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
     it is recorded. "max-autotune" also tries out how to cut large products, as far as bits stay the same.
-    fullgraph: torch._dynamo.exc.Unsupported, naming the line, where a value leaves for Python (`.item()`, a
-    branch on data).
+    fullgraph: torch._dynamo.exc.Unsupported, naming the line, where it branches on data or prints a tensor.
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
     backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed), or a
     function that is given each segment's ops, (an fx.GraphModule, its inputs), and returns what runs them.
@@ -106,8 +106,9 @@ def compile(
     budget_s: seconds that compiling may take for one kind of arguments; then it runs kernel by kernel.
     background: no call waits for the compiler. Calls run eagerly while it works beside them, but for two that
     are recorded, and replays begin when all is ready; their bits are those of eager calls.
-    options: {"memory_budget": f}, see torch._functorch.config.activation_memory_budget, the default.
-    Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
+    options: {"memory_budget": torch._functorch.config.activation_memory_budget's}; PyTorch's compiler's
+    ("guard_filter_fn", torch._inductor.config's) are accepted and change nothing.
+    Errors: RuntimeError for an unknown mode or option, or mode with options; InvalidBackend.
     """
     how = {key: value for key, value in locals().items() if key != "model"}
     _check(mode, backend or _DEFAULT[0], options)
@@ -132,19 +133,28 @@ def compile(
 
 
 def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
-    chosen = resolve(backend or _DEFAULT[0])
-    if callable(chosen):
-        runner: Any = import_module("rushlight._dynamo.backends").Handed(function, chosen, fullgraph)
-    else:
-        own = chosen == "inductor"
-        runner = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)
-    _all.add(runner)
+    @functools.cache
+    def of_backend(backend: Any) -> Any:
+        resolved = resolve(backend)
+        if callable(resolved):
+            backends = import_module("rushlight._dynamo.backends")
+            made: Any = backends.CompiledByBackend(function, resolved, fullgraph)
+        else:
+            own = resolved == "inductor"
+            made = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)
+        _all.add(made)
+        return made
+
+    runner = of_backend(backend or _DEFAULT[0])
 
     @functools.wraps(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
+        run = runner if is_usual() else chosen(function, runner, of_backend, args, kwargs)
+        if run is function:
+            return function(*args, **kwargs)
         before, _INSIDE.compiled = _INSIDE.compiled, True
         try:
-            return runner(*args, **kwargs)
+            return run(*args, **kwargs)
         finally:
             _INSIDE.compiled = before
 
@@ -160,8 +170,8 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
         )
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
-    for key in (options or {}).keys() - {"memory_budget"}:
-        raise RuntimeError(f"Unexpected optimization option {key}: expected memory_budget")
+    if options:
+        import_module("rushlight._dynamo.options").check(options)
     resolve(backend)
 
 
@@ -177,6 +187,9 @@ def reset() -> None:
 def is_compiling() -> bool:
     """Whether this runs inside a compiled function, at each of its calls, or torch.export records it."""
     return bool(TAPE) if _INSIDE.compiled is None else _INSIDE.compiled
+
+
+is_dynamo_compiling = is_compiling
 
 
 def is_exporting() -> bool:
@@ -198,6 +211,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
         finally:
             _INSIDE.compiled = before
 
+    setattr(plain, "_torchdynamo_disable_recursive", recursive)
     return plain
 
 
@@ -215,6 +229,10 @@ def get_default_backend() -> Any:
 
 def cudagraph_mark_step_begin() -> None:
     """Nothing to do: a replay's results are memory of their own."""
+
+
+def cudagraph_mark_warmup_incomplete() -> None:
+    """Nothing to do: a program is recorded once, without a warm-up that could go on."""
 
 
 def allow_in_graph(fn: Any) -> Any:

@@ -78,7 +78,7 @@ class FakeTensor(Tensor):
     @staticmethod
     def __new__(cls, fake_mode: Any, elem: Any, device: Any, constant: Any = None) -> Any:
         made = make_wrapper_subclass(cls, elem.shape, dtype=elem.dtype, device=device)
-        made._a = elem._m
+        made._array = elem._memory
         made.fake_mode = fake_mode
         return made
 
@@ -100,8 +100,8 @@ class FakeTensor(Tensor):
 
 def _on_meta(t: Any) -> Any:
     """A tensor of the meta device that lies as another."""
-    array = t._m
-    if not t._k.on_meta:
+    array = t._memory
+    if not t._kind.on_meta:
         strides = tuple(s // array.itemsize for s in array.strides)
         array = meta_array(array.shape, array.dtype, strides)
     return wrap(array, kind(t.dtype, META))

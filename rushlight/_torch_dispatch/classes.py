@@ -40,10 +40,10 @@ def handler(found: list[Any]) -> Callable[..., Any]:
                 interpreters.CLASSES.asked = before
             if result is not NotImplemented:
                 return result
-        told = "\n".join(f"  - tensor subclass {cls}" for cls in types)
+        shown = "\n".join(f"  - tensor subclass {cls}" for cls in types)
         raise TypeError(
             f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
-            f"NotImplemented:\n\n{told}\n\nFor more information, try re-running with "
+            f"NotImplemented:\n\n{shown}\n\nFor more information, try re-running with "
             "TORCH_LOGS=not_implemented"
         )
 
@@ -60,7 +60,7 @@ def answered(row: Any, direct: Callable[..., Any], args: tuple[Any, ...], kwargs
         return body(*given, **named)
 
     return delivery.hear(
-        handler(found), again, row, direct, args, dict(kwargs), any(item._k.on_meta for item in found)
+        handler(found), again, row, direct, args, dict(kwargs), any(item._kind.on_meta for item in found)
     )
 
 
@@ -107,7 +107,9 @@ def make_wrapper_subclass(
     sizes = tuple(int(n) for n in size)
     given = None if strides is None else tuple(int(n) for n in strides)
     made: Any = object.__new__(cls)
-    made._a = meta_array(sizes, dtype.np, given)
-    made._k = unreal(dtype, str(torch.device(device) if device is not None else torch.get_default_device()))
-    made._g, made._i, made._s = None, 0, None
+    made._array = meta_array(sizes, dtype.np, given)
+    made._kind = unreal(
+        dtype, str(torch.device(device) if device is not None else torch.get_default_device())
+    )
+    made._grad_node, made._output_nr, made._storage = None, 0, None
     return made.requires_grad_() if requires_grad else made

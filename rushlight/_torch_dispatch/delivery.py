@@ -102,18 +102,20 @@ def hear(
     opened = row.kind == "composite" and row.vjp is None and not writes
     if opened and (not translation.is_op(row) or (wrapped and _tracked(bound.values()))):
         return again(_opened, row, call, args, kwargs, bound)
-    told = translation.told(row, bound, writes)
-    if opened and (told.op.namespace == "rushlight" or told.op.is_composite):
+    aten = translation.aten_call(row, bound, writes)
+    if opened and (aten.op.namespace == "rushlight" or aten.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
-    found = tell(handler, told.op, told.args, told.kwargs, once, None if told.take is None else told.take)
+    found = tell(handler, aten.op, aten.args, aten.kwargs, once, None if aten.take is None else aten.take)
     if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
         found.requires_grad_()  # PyTorch's op does not know of it
     return bound[row.params[0].name] if writes else found
 
 
 def _tracked(values: Any) -> bool:
-    return LOCAL.enabled and any(isinstance(t, Tensor) and t._g is not None for t in flatten(list(values))[0])
+    return LOCAL.enabled and any(
+        isinstance(t, Tensor) and t._grad_node is not None for t in flatten(list(values))[0]
+    )
 
 
 def _opened(
@@ -163,7 +165,7 @@ def tell(
     result = found if take is None else found[take]
     if tracked and not op._schema.writes:
         wanted = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
-        if any(t._g is None and t._k.dtype.category >= 2 for t in wanted):
+        if any(t._grad_node is None and t._kind.dtype.category >= 2 for t in wanted):
             source = call.found if take is None or not call.ran else call.found[take]
             _hand_over(source if call.ran else _unheard(once), result)
     return result
@@ -185,14 +187,16 @@ def _hand_over(source: Any, result: Any) -> None:
     """The results take the places in the graph that the sources have."""
     sources, results = ([t for t in flatten(v)[0] if isinstance(t, Tensor)] for v in (source, result))
     for s, r in zip(sources, results, strict=False):
-        if s._g is None or r._g is not None or r is s:
+        if s._grad_node is None or r._grad_node is not None or r is s:
             continue
-        node, r._g, r._i = s._g, s._g, s._i
+        node, r._grad_node, r._output_nr = s._grad_node, s._grad_node, s._output_nr
         saved: Any = node.saved if hasattr(node, "saved") else None
         if isinstance(saved, tuple) and saved and "result" in saved[0]:
             saved[1][saved[0].index("result")] = (twin(r), keep_result(r)[1])
         elif getattr(saved, "_results", None):
-            saved._results[1][s._i] = kept(twin(r)) if saved._results[1][s._i] is not None else None
+            saved._results[1][s._output_nr] = (
+                kept(twin(r)) if saved._results[1][s._output_nr] is not None else None
+            )
 
 
 def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

@@ -68,7 +68,7 @@ class Casting:
 
     def _cast(self, target: dt.dtype, value: Any) -> Any:
         if isinstance(value, Tensor):
-            if not castable(value, self.device) or value._k.dtype is target:
+            if not castable(value, self.device) or value._kind.dtype is target:
                 return value
             return self._weight(value, target) if self._is_weight(value, target) else value.to(target)
         if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
@@ -78,9 +78,9 @@ class Casting:
     def _is_weight(self, value: Tensor, target: dt.dtype) -> bool:
         return (
             self.keeps_weights
-            and value._g is not None
+            and value._grad_node is not None
             and target is self.dtype
-            and value._k.dtype is dt.float32
+            and value._kind.dtype is dt.float32
             and value.is_leaf
         )
 
@@ -92,7 +92,7 @@ class Casting:
         if copy is None:
             copy = known[1][target, LOCAL.enabled] = value.detach().to(target)
             if LOCAL.enabled:
-                copy._g, copy._i = ToCopyBackward0(((value._g, value._i),)), 0
+                copy._grad_node, copy._output_nr = ToCopyBackward0(((value._grad_node, value._output_nr),)), 0
         return copy
 
     def _concerned(self, values: Sequence[Any]) -> bool:
@@ -103,7 +103,7 @@ class Casting:
         for tensor in operands(values):
             if not castable(tensor, self.device) or dt.float32 is widest:
                 continue
-            dtype = tensor._k.dtype
+            dtype = tensor._kind.dtype
             if dtype is not dt.float32 and dtype is not widest:
                 raise RuntimeError(
                     "Unexpected floating ScalarType in at::autocast::prioritize: autocast "
@@ -126,7 +126,7 @@ def _run(row: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 def castable(tensor: Tensor, device: str) -> bool:
     """Whether autocast for a type of device changes the tensor's type: floating, not float64, and there."""
-    kind = tensor._k
+    kind = tensor._kind
     return kind.dtype.is_floating_point and kind.dtype is not dt.float64 and kind.device.type == device
 
 

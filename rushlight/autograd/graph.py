@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from rushlight._engine.autograd.function import FunctionCtx
 from rushlight._engine.autograd.hooks import Handle, current_run, queue_callback
-from rushlight._engine.autograd.node import GradientEdge, Node as _Node, get_gradient_edge
+from rushlight._engine.autograd.node import TRACES, GradientEdge, Node as _Node, get_gradient_edge
 from rushlight._engine.autograd.node_classes import DelayedError, UndefinedGrad
 from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, pop, push, refusal, refuse
 from rushlight._engine.tensors.tensor import Tensor, storage
@@ -22,6 +22,7 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "node_creation_hook",
     "queue_callback",
     "register_multi_grad_hook",
     "save_on_cpu",
@@ -137,7 +138,7 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    nodes = [t._g for t in tensors]
+    nodes = [t._grad_node for t in tensors]
     if None in nodes:
         raise AssertionError("Expected gradient function to be set: all tensors must require grad")
     found: WeakKeyDictionary[Any, tuple[list[Any], list[int]]] = WeakKeyDictionary()
@@ -155,3 +156,21 @@ def register_multi_grad_hook(
 
     handles = [t.register_hook(partial(receive, place)) for place, t in enumerate(tensors)]
     return _Together(handles)
+
+
+class node_creation_hook:
+    """A context manager in which hook(node) is called with each node that is made, in its order.
+
+    A node is complete then: what it keeps, and where its gradients go. The hook may look at it, keep notes in
+    its `metadata` and register hooks on it. Of nested ones the outer goes first. A leaf's node
+    (AccumulateGrad) is made, and told, when it is first asked for.
+    """
+
+    def __init__(self, hook: Callable[[Any], None]) -> None:
+        self._hook = hook
+
+    def __enter__(self) -> None:
+        TRACES.add(self._hook)
+
+    def __exit__(self, *error: object) -> None:
+        TRACES.remove(self._hook)

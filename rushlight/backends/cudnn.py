@@ -1,4 +1,4 @@
-"""torch.backends.cudnn: its switches are kept; convolutions are Rushlight's own."""
+"""torch.backends.cudnn: its switches, which convolutions on a real device look at; the CPU has its own."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from rushlight._engine.core.accelerator import switched
+
 # Whether switches may only be set by `flags()`: torch.backends.disable_global_flags().
 FROZEN = [False]
 
@@ -27,6 +29,7 @@ class SwitchModule(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_SWITCHES", ()):
             refuse_frozen(self.__name__.replace("rushlight", "torch", 1))
+            switched()
         super().__setattr__(name, value)
 
 
@@ -55,6 +58,7 @@ def switches(
             )
         before = tuple(names[name] for name in order)
         names.update({k: v for k, v in asked.items() if v is not None})
+        switched()
         return before
 
     @contextmanager
@@ -70,6 +74,7 @@ def switches(
             yield
         finally:
             names.update(zip(order, before, strict=True))
+            switched()
 
     names["_SWITCHES"] = frozenset(defaults)
     return set_flags, flags

@@ -16,9 +16,8 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.autograd import hooks
 from rushlight._engine.core.callers import warn
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.communication.common import words
-
-Tensor = Any
 
 
 def assign_buckets(tensors: Sequence[Tensor], limits: Sequence[float]) -> list[list[int]]:
@@ -127,9 +126,9 @@ class Reducer:
     def listen(self) -> None:
         """Hook the parameters' nodes; again those of parameters that were frozen meanwhile."""
         for number, p in enumerate(self.params):
-            if p.requires_grad and p._g is not self.nodes[number]:
-                self.nodes[number] = p._g
-                hooks.on_node(p._g, lambda *_, number=number: self._arrived(number), "post")
+            if p.requires_grad and p._grad_node is not self.nodes[number]:
+                self.nodes[number] = p._grad_node
+                hooks.on_node(p._grad_node, lambda *_, number=number: self._arrived(number), "post")
 
     def _lay_out(self, assignment: list[list[int]]) -> None:
         self.buckets = [Bucket([self.params[n] for n in numbers], numbers) for numbers in assignment]
@@ -281,13 +280,13 @@ class Reducer:
         else:
             p.grad.copy_(view)
 
-    told = False
+    announced = False
 
     def _tell_unneeded(self) -> None:
         """Once: the search was in vain."""
-        if not self.told and all(self.used):
+        if not self.announced and all(self.used):
             warn(words("vain"))
-        self.told = True
+        self.announced = True
 
     def check_finished(self) -> None:
         """RuntimeError where the last backward left buckets unsent: which parameters got no gradient."""

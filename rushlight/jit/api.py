@@ -104,7 +104,12 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
-    """A copy of a scripted module in evaluation mode, whose weights are no parameters any more."""
+    """A copy of a scripted module whose parameters, buffers and attributes have become constants of its code.
+
+    preserved_attrs: attributes and methods that stay, beside forward. optimize_numerics: whether layers are
+    merged where that may round differently (run_frozen_optimizations). RuntimeError for what is no
+    ScriptModule, and for a module in training mode.
+    """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
             "Freezing expects a ScriptModule as input. Please use torch.jit.script or "
@@ -143,7 +148,10 @@ def run_frozen_optimizations(
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """The module, frozen where it is not, with layers merged."""
+    """The module in evaluation mode, frozen unless it is, with layers merged (freeze).
+
+    other_methods: what to keep beside forward. ValueError for what is no ScriptModule.
+    """
     if not isinstance(mod, ScriptModule):
         raise ValueError(
             "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or "

@@ -88,6 +88,13 @@ class _FileNames(Names):
             raise compiler.error(node, f"Unknown builtin op: {kind}::{name}")
         return Builtin(f"{kind}::{name}")
 
+    def default(self, node: Any) -> Any:  # or one of the archive's constants
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "CONSTANTS":
+            return self.archive.constants[int(node.attr[1:])]
+        if isinstance(node, ast.Name) and node.id in ("inf", "nan"):
+            return _NAMES[node.id]
+        return ast.literal_eval(node)
+
     def annotation(self, node: Any, compiler: Any) -> Type:
         def find(part: Any) -> Any:
             if isinstance(part, ast.Name) and part.id in ATOMS:

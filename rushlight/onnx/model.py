@@ -147,7 +147,7 @@ class _Writer:
         for node, spec in zip(self.program.graph.nodes, specs, strict=False):
             if spec.kind is not InputKind.USER_INPUT and weights:
                 t = self.program._tensor(spec.target)
-                self.known[node] = self.builder.constant(t.detach()._a, spec.target, t.dtype)
+                self.known[node] = self.builder.constant(t.detach()._array, spec.target, t.dtype)
             elif isinstance(spec.arg, ConstantArgument):
                 self.known[node] = spec.arg.value
             else:

@@ -4,4 +4,4 @@ from rushlight._engine.lazy import homes, lazy_names, public
 
 _HOMES = homes("rushlight.optim")
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)
-__all__ = [*public(_HOMES), "lr_scheduler", "swa_utils"]
+__all__ = [*public(_HOMES), "functional", "lr_scheduler", "swa_utils"]

@@ -24,6 +24,7 @@ from rushlight.optim import adagrad as adagrad
 from rushlight.optim import adam as adam
 from rushlight.optim import adamax as adamax
 from rushlight.optim import asgd as asgd
+from rushlight.optim import functional as functional
 from rushlight.optim import lbfgs as lbfgs
 from rushlight.optim import lr_scheduler as lr_scheduler
 from rushlight.optim import nadam as nadam
@@ -38,4 +39,4 @@ from rushlight.optim._stateless import swap_in_optimizer_params_and_state as swa
 def __dir__() -> list[str]: ...
 __all__ = ['ASGD', 'Adadelta', 'Adafactor', 'Adagrad', 'Adam', 'AdamW', 'Adamax', 'LBFGS', 'Muon', 'NAdam',
     'Optimizer', 'RAdam', 'RMSprop', 'Rprop', 'SGD', 'SparseAdam', 'swap_in_optimizer_params_and_state',
-    'lr_scheduler', 'swa_utils']
+    'functional', 'lr_scheduler', 'swa_utils']

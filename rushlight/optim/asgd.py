@@ -50,8 +50,8 @@ class ASGD(Elementwise, formula=formula):
         super()._run(group, plan)
         step, lr = plan.step, number(group["lr"])
         # Through tensors of the default dtype, whatever loading a state has made of the numbers.
-        plan.carry("eta", scalar(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]))._a)
-        plan.carry("mu", scalar(1 / max(1, step - group["t0"]))._a)
+        plan.carry("eta", scalar(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]))._array)
+        plan.carry("mu", scalar(1 / max(1, step - group["t0"]))._array)
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         return *plan.switches, bool(plan.number("mu") != 1)

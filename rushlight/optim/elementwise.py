@@ -20,7 +20,7 @@ from rushlight.optim.optimizer import Optimizer
 
 # Stands for the state of a parameter that needs none.
 _NOTHING: dict[str, Any] = {}
-_memory, _gradient = attrgetter("_a"), attrgetter("_grad")
+_memory, _gradient = attrgetter("_array"), attrgetter("_grad")
 
 
 class Plan:
@@ -66,26 +66,27 @@ class Plan:
         counted = [s for s in states if "step" in s]
         self.rest = [*chain.from_iterable(map(dict.values, states))]
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
-        if any(t._k.lazy for t in self.tensors):
+        if any(t._kind.lazy for t in self.tensors):
             raise NotImplementedError(
                 "optimizers step memory that holds values; a parameter is conjugated"
                 " or negated when it is read: resolve_conj() or resolve_neg() it first"
             )
         self.held = [*map(_memory, self.tensors)]
         self.fixed = [
-            [*map(_real, (p._a, *[s[n]._a for n in names]))] for p, s in zip(params, states, strict=True)
+            [*map(_real, (p._array, *[s[n]._array for n in names]))]
+            for p, s in zip(params, states, strict=True)
         ]
         self.storages = [*map(storage, self.tensors[: len(params) * (1 + len(names))])]
-        self.counters = [s["step"]._a for s in counted]
+        self.counters = [s["step"]._array for s in counted]
 
     def number(self, name: str) -> Any:
         """A carried number, as it is stored."""
-        return self.states[0][name]._a[()]
+        return self.states[0][name]._array[()]
 
     def carry(self, name: str, value: Any) -> None:
         """Give all parameters this number."""
         for s in self.states:
-            s[name]._a[...] = value
+            s[name]._array[...] = value
 
     def fits(self, table: Any) -> bool:
         """Whether parameters and states still lie where they lay."""
@@ -196,9 +197,7 @@ class Elementwise(Optimizer):
             if state.get(name) is None:
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
-                made: Any = wrap(np.full_like(p._a, start), p._k)
-                of_subclass: Any = p
-                state[name] = of_subclass._state(made)
+                state[name] = p._state(wrap(np.full_like(p._array, start), p._kind))
         return state
 
     # --- stepping -----------------------------------------------------------------------------------
@@ -234,12 +233,12 @@ class Elementwise(Optimizer):
         )
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
-        backend = plan.params[0]._k.backend
+        backend = plan.params[0]._kind.backend
         if backend is not None and backend.capture is not None:
             self._capture(group, plan, backend)
             return
         differentiable = group.get("differentiable")
-        plan.step = step = (int(plan.states[0]["step"]._a) if self._counted else plan.step) + 1
+        plan.step = step = (int(plan.states[0]["step"]._array) if self._counted else plan.step) + 1
         lr = group["lr"] if differentiable else number(group["lr"])
         for counter in plan.counters:
             counter[...] = step
@@ -274,7 +273,7 @@ class Elementwise(Optimizer):
 
         def advance() -> list[float]:
             lr = number(group["lr"]) if live else fixed
-            begun = int(plan.states[0]["step"]._a) if self._counted else plan.step
+            begun = int(plan.states[0]["step"]._array) if self._counted else plan.step
             plan.step = begun + 1
             return [*map(float, self._numbers(group, lr, plan, plan.kernel.scalars))]
 
@@ -342,7 +341,7 @@ class Elementwise(Optimizer):
             state = self._state_of(group, p, names)
             step = int(state["step"].item()) if self._counted else begun
             carried = [state[name].item() for name in self._carried]
-            buckets.setdefault((step, p._k, *carried), []).append(p)
+            buckets.setdefault((step, p._kind, *carried), []).append(p)
         return members, [
             Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
             for (step, *_), params in buckets.items()

@@ -229,14 +229,18 @@ class Search:
         direction: Any,
         start: Point,
         tolerance_change: float = 1e-9,
+        decrease: float = SUFFICIENT_DECREASE,
+        curvature: float = CURVATURE,
+        most: int = MOST_TRIALS,
     ) -> None:
         self.at, self.direction, self.start = at, direction, start
         self.tolerance, self.evaluations, self.trials = tolerance_change, 0, 0
+        self.decrease, self.curvature, self.most = decrease, curvature, most
 
     def run(self, t: Any) -> Point:
         """The step to take, from a first guess."""
         bracket, done = self._bracket(t)
-        if self.trials == MOST_TRIALS:
+        if self.trials == self.most:
             bracket = [self.start, bracket[-1]]
         low = 0 if bracket[0].loss <= bracket[-1].loss else 1
         return bracket[low] if done else self._zoom(bracket, low)
@@ -248,15 +252,15 @@ class Search:
 
     def _too_high(self, point: Point) -> bool:
         start = self.start
-        return bool(point.loss > start.loss + SUFFICIENT_DECREASE * point.t * start.slope)
+        return bool(point.loss > start.loss + self.decrease * point.t * start.slope)
 
     def _flat_enough(self, point: Point) -> bool:
-        return bool(abs(point.slope) <= -CURVATURE * self.start.slope)
+        return bool(abs(point.slope) <= -self.curvature * self.start.slope)
 
     def _bracket(self, t: Any) -> tuple[list[Point], bool]:
         """Two points that enclose a good one, or a good one (True)."""
         before, new = self.start._replace(t=0), self._try(t)
-        while self.trials < MOST_TRIALS:
+        while self.trials < self.most:
             if self._too_high(new) or (self.trials > 1 and new.loss >= before.loss):
                 return [before, new], False
             if self._flat_enough(new):
@@ -271,7 +275,7 @@ class Search:
     def _zoom(self, bracket: list[Point], low: int) -> Point:
         """The bracket narrowed until its lower end is good, or too narrow."""
         size, stuck = self.direction.abs().max(), False
-        while self.trials < MOST_TRIALS:
+        while self.trials < self.most:
             first, last = bracket
             if abs(last.t - first.t) * size < self.tolerance:
                 break
@@ -300,3 +304,39 @@ def _inside(t: Any, a: Any, b: Any, stuck: bool) -> tuple[Any, bool]:
     if not (stuck or t >= high or t <= low):
         return t, True
     return (high - margin if abs(t - high) < abs(t - low) else low + margin), False
+
+
+# --- the same under the names that programs with line searches of their own import --------------------
+
+
+def _cubic_interpolate(
+    x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: tuple[Any, Any] | None = None
+) -> Any:
+    """Where the cubic through losses f and slopes g at x1 and x2 is least, within bounds (the points)."""
+    return cubic_minimum(Point(x1, f1, None, g1), Point(x2, f2, None, g2), bounds)
+
+
+def _strong_wolfe(
+    obj_func: Callable[[Any, Any, Any], tuple[float, Any]],
+    x: Any,
+    t: Any,
+    d: Any,
+    f: float,
+    g: Any,
+    gtd: Any,
+    c1: float = SUFFICIENT_DECREASE,
+    c2: float = CURVATURE,
+    tolerance_change: float = 1e-9,
+    max_ls: int = MOST_TRIALS,
+) -> tuple[float, Any, Any, int]:
+    """A step along d from x, where loss, gradient and slope are f, g and gtd; t is the first guess.
+
+    obj_func(x, t, d) gives (loss, flat gradient) at x + t d. Returns (loss, gradient, t, evaluations).
+    """
+
+    def at(distance: Any) -> tuple[float, Any]:
+        return obj_func(x, distance, d)
+
+    search = Search(at, d, Point(0, f, g, gtd), tolerance_change, c1, c2, max_ls)
+    found = search.run(t)
+    return found.loss, found.grad, found.t, search.evaluations

@@ -38,15 +38,15 @@ def _lerp(averaged: list[Tensor], current: list[Tensor], weight: float) -> None:
     """All averages towards the current values, in place; a native call for those of one dtype."""
     groups: dict[Any, list[tuple[Tensor, Tensor]]] = {}
     for a, c in zip(averaged, current, strict=True):
-        fits = a.is_floating_point() and a.dtype is c.dtype and a.shape == c.shape and not a._k.lazy
-        groups.setdefault((a.dtype, a._k.backend) if fits and a.device == c.device else None, []).append(
+        fits = a.is_floating_point() and a.dtype is c.dtype and a.shape == c.shape and not a._kind.lazy
+        groups.setdefault((a.dtype, a._kind.backend) if fits and a.device == c.device else None, []).append(
             (a, c)
         )
     for a, c in groups.pop(None, []):
         a.copy_(a + (c - a) * weight)
     for (_, home), pairs in groups.items():
         kernel = updates.kernel(_toward, (), (), False)
-        arrays = [(a._a, c._a) for a, c in pairs]
+        arrays = [(a._array, c._array) for a, c in pairs]
         if home is None:
             kernel(arrays, [weight])
         else:

@@ -30,7 +30,7 @@ _watching = [0]
 
 def _shape(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return value._l.shape
+        return value._geometry.shape
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
         return [list(_shape(v)) for v in value]
     return ()
@@ -38,11 +38,11 @@ def _shape(value: Any) -> Any:
 
 def _bytes(found: Any, operands: Iterable[Any]) -> int:
     """The memory of results that are neither operands' nor views."""
-    given = {id(v._a) for v in operands if isinstance(v, Tensor)}
+    given = {id(v._array) for v in operands if isinstance(v, Tensor)}
     return sum(
-        v._l.nbytes
+        v._geometry.nbytes
         for v in (found if isinstance(found, (tuple, list)) else (found,))
-        if isinstance(v, Tensor) and v._a.base is None and id(v._a) not in given
+        if isinstance(v, Tensor) and v._array.base is None and id(v._array) not in given
     )
 
 
@@ -135,7 +135,7 @@ class Watch:
     def detail(self, args: Any, kwargs: Any, found: Any) -> None:
         """Note more of an op, if asked to, just before its record: shapes, the result's, bytes, callers."""
         if self.detailed:
-            shapes = [v._l.shape if v.__class__ is Tensor else _shape(v) for v in args]
+            shapes = [v._geometry.shape if v.__class__ is Tensor else _shape(v) for v in args]
             if kwargs:
                 shapes += [_shape(v) for name, v in kwargs.items() if name != "out"]
             memory = _bytes(found, (*args, *kwargs.values())) if self.memory else 0

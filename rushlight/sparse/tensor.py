@@ -1,9 +1,9 @@
 """Sparse tensors: a subclass of Tensor that holds index tensors and a tensor of values.
 
 COO holds (indices, values), CSR and BSR (crow_indices, col_indices, values), CSC and BSC (ccol_indices,
-row_indices, values): numbers, blocks, or dense tensors. Its `_a` is one zero seen as the whole shape, so that
-what asks for shape or dtype needs nothing of its own; every op comes by `__torch_function__` to a function of
-ops.py of the same name. Values are an ordinary tensor: gradients flow through it.
+row_indices, values): numbers, blocks, or dense tensors. Its `_array` is one zero seen as the whole shape, so
+that what asks for shape or dtype needs nothing of its own; every op comes by `__torch_function__` to a
+function of ops.py of the same name. Values are an ordinary tensor: gradients flow through it.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: 
             "sparse tensors are on the CPU alone: keep the tensor dense on CUDA (sparse=False), or use .cpu()"
         )
     made: SparseTensor = object.__new__(SparseTensor)
-    made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
-    made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(map(int, size)))
+    made._kind, made._grad_node, made._output_nr, made._storage = parts[-1]._kind, None, 0, None
+    made._array = np.broadcast_to(np.zeros((), made._kind.np), tuple(map(int, size)))
     made.__dict__.update(
         parts=parts,
         coalesced=coalesced or len(parts) == 3,
@@ -224,9 +224,9 @@ class SparseTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient of the values, at their places."""
+        """The gradient, at the places of the values: each once, as elements that add up have the same."""
         found = self.parts[-1].grad
-        return None if found is None else self.map(lambda _: found)
+        return None if found is None else self._gradient(found)
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -247,6 +247,16 @@ class SparseTensor(Tensor):
         # Gradients lie at the places of the values.
         placed: Any = value if alike else value.to_dense().sparse_mask(self)
         self.parts[-1].grad = placed.parts[-1]
+
+    def _gradient(self, of_values: Tensor) -> Tensor:
+        """The gradient of the tensor, from that of its values."""
+        grad = self.map(lambda _: of_values)
+        if self.layout is not sparse_coo or self.is_coalesced():
+            return grad
+        # layouts are made of this class
+        from rushlight.sparse.layouts import once
+
+        return once(grad)
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""
@@ -276,7 +286,7 @@ class SparseTensor(Tensor):
 
     def _become(self, other: Any) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
-        self._k, self._a = other._k, other._a
+        self._kind, self._array = other._kind, other._array
         return self
 
     def _coalesced_(self, coalesced: bool) -> SparseTensor:
@@ -409,7 +419,7 @@ class SparseTensor(Tensor):
         for name, part in zip(PARTS[self._layout], self.parts, strict=True):
             prefix = f"{name}=tensor("
             size = [f"size={tuple(part.shape)}"] if not part.numel() else []
-            texts.append(_add_suffixes(prefix + format_array(part._a, 7 + len(prefix)), size, 7))
+            texts.append(_add_suffixes(prefix + format_array(part._array, 7 + len(prefix)), size, 7))
         text = "tensor(" + (",\n" + " " * 7).join(texts)
         suffixes = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
         if self.dtype not in (torch.get_default_dtype(), torch.int64, torch.bool):

@@ -49,8 +49,8 @@ class _Kept:
         self.tracked = [t.requires_grad for t in _tensors(found)]
         self.result, self.random = mapped(found, lambda t: t.detach()), random
         self.versions = self._versions()
-        places = {id(t._m): i for i, t in enumerate(_tensors([operands, found]))}
-        self.saved = [places.get(id(t._m), t.detach()) for t in saved]
+        places = {id(t._memory): i for i, t in enumerate(_tensors([operands, found]))}
+        self.saved = [places.get(id(t._memory), t.detach()) for t in saved]
 
     def _versions(self) -> list[int]:
         return [storage(t).version for t in _tensors(self.result)]
@@ -61,7 +61,9 @@ class _Kept:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         found = mapped(self.result, lambda t: t.detach())
         for t, tracked in zip(_tensors(found), self.tracked, strict=True):
-            t._g = Node() if tracked else None  # nobody goes backward here: what follows is to be recorded
+            t._grad_node = (
+                Node() if tracked else None
+            )  # nobody goes backward here: what follows is to be recorded
         known = _tensors([operands, found])
         for source in self.saved:
             HOOKS.stack[-1][0](known[source] if isinstance(source, int) else source)

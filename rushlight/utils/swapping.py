@@ -18,7 +18,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     function is held by a graph.
     """
     for t, name in ((t1, "t1"), (t2, "t2")):
-        own = t._g._leaf if isinstance(t._g, AccumulateGrad) else None
+        own = t._grad_node._leaf if isinstance(t._grad_node, AccumulateGrad) else None
         if any(held is not own for held in weakref.getweakrefs(t)):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
     if _slots(type(t1)) != _slots(type(t2)):
@@ -36,13 +36,13 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
                 setattr(t, name, state[name])
             elif hasattr(t, name):
                 delattr(t, name)
-        if isinstance(t._g, AccumulateGrad):
-            t._g._leaf = weakref.ref(t)
+        if isinstance(t._grad_node, AccumulateGrad):
+            t._grad_node._leaf = weakref.ref(t)
 
 
 def _slots(cls: type) -> set[str]:
     names: list[str] = getattr(copyreg, "_slotnames")(cls)
-    return {*names, "_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden"}
+    return {*names, "_array", "_kind", "_grad_node", "_output_nr", "_storage", "_view_of", "_grad", "_hidden"}
 
 
 def _state(t: Tensor) -> dict[str, Any]:

@@ -219,3 +219,23 @@ def test_functional_products(create_graph):
         RuntimeError, match="Output 0 of the user-provided function does not require gradients"
     ):
         torch.autograd.functional.jvp(lambda x: x.detach(), x, v, strict=True)
+
+
+def test_each_node_that_is_made_is_told():
+    x, seen = torch.ones(3, requires_grad=True), []
+    graph = torch.autograd.graph
+
+    def keep(node):
+        node.metadata["seen"] = len(seen)
+        seen.append(node.name())
+
+    with graph.node_creation_hook(keep), graph.node_creation_hook(lambda node: seen.append("inner")):
+        y = (x * 2).exp()
+    y.sum()
+    assert [name for name in seen if "Accumulate" not in name][:4] == [
+        "MulBackward0",
+        "inner",
+        "ExpBackward0",
+        "inner",
+    ]
+    assert "seen" in y.grad_fn.metadata

@@ -246,7 +246,7 @@ def test_every_dtype_to_the_bit(tmp_path, of):
     for mmap in (False, True):
         for kept, t in zip(checkpoint.read(mmap=mmap)["values"]["values"], values, strict=True):
             assert kept.dtype is dtype and kept.shape == t.shape
-            assert kept._a.tobytes() == t._a.tobytes()
+            assert kept._array.tobytes() == t._array.tobytes()
 
 
 def test_tied_weights_are_kept_once(tmp_path):

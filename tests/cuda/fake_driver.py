@@ -1,16 +1,20 @@
 """An imitation of libcuda: its functions as Python's, over the simulator's memory and kernels.
 
 It counts calls, checks handles and their order, knows what was not given back, and answers errors that a test
-plants. Work is done when it is queued, but what is captured into a graph waits for the graph's launches.
+plants. It is as strict as the driver: arguments go through ctypes, contexts are a thread's own, devices are
+handles and not their numbers, memory begins as nonsense, a capture is spoilt by what may not be in it. Work is
+done when it is queued, but what is captured into a graph waits for the graph's launches.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -18,14 +22,24 @@ import ml_dtypes
 import numpy as np
 
 from rushlight._engine.devices.cuda.allocator import DriverOutOfMemory
+from rushlight._engine.devices.cuda.driver import blas, dnn
 from rushlight._engine.devices.cuda.driver.blas import Override
-from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, Library
+from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, FUNCTIONS, Library
 from rushlight._engine.devices.cuda.driver.modules import ENTRIES
+from rushlight._engine.devices.cuda.driver.real import THREADS
 from rushlight._engine.devices.cuda.kernels import simulator
 from rushlight._engine.devices.cuda.memory import Memory
 
 Work = Callable[[], None]
 INVALID_VALUE, INVALID_CONTEXT, INVALID_HANDLE, CAPTURING = 1, 201, 400, 900
+SPOILT, CAPTURED_EVENT = 901, 907
+# A device's handle is its number and this.
+DEVICE = 70
+# Of a kernel: bytes of parameters, blocks, threads of a block (of which any kernel's registers are there).
+MOST_PARAMETERS, MOST_BLOCKS, MOST_THREADS = 4096, (1 << 31) - 1, THREADS
+# Not allowed while any stream is captured, unless the thread has said that it knows (relaxed mode).
+UNSAFE = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuModuleLoadData"}
+RELAXED = 2
 _TOLD = {
     1: b"invalid argument",
     2: b"out of memory",
@@ -37,6 +51,8 @@ _TOLD = {
     700: b"an illegal memory access was encountered",
     710: b"device-side assert triggered",
     900: b"operation not permitted when stream is capturing",
+    901: b"operation failed due to a previous error during capture",
+    907: b"operation not permitted on an event last recorded in a capturing stream",
 }
 _PROPERTIES = {
     "major": 9,
@@ -56,6 +72,21 @@ def _put(place: Any, value: Any) -> None:
     place._obj.value = value
 
 
+def taken(types: Any, args: Any) -> None:
+    """What ctypes does with arguments of these types: TypeError or ArgumentError for what it does not take."""
+    if len(types) != len(args):
+        raise TypeError(f"{len(args)} arguments for {len(types)} parameters")
+    for of, given in zip(types, args, strict=True):
+        of.from_param(given)
+
+
+class _Thread(threading.local):
+    """What each thread has of the driver: its context, and how it is about captures."""
+
+    context = 0
+    mode = 0
+
+
 class FakeDriver:
     """libcuda for `devices` devices of `memory` bytes. `calls` counts; `log` has the names in their order."""
 
@@ -69,9 +100,10 @@ class FakeDriver:
         self.planted: dict[str, list[int]] = {}
         self.sticky = 0
         self.live: dict[int, tuple[str, Any]] = {}  # handle -> (kind, what it is)
-        self.context = 0
+        self._thread = _Thread()
         self._handles = itertools.count(0x1000, 16)
         self.captures: dict[int, list[Work]] = {}  # stream -> what is captured
+        self.spoilt: set[int] = set()  # captures, by identity, that something was in that may not be
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         """A function of the driver, counted."""
@@ -82,6 +114,7 @@ class FakeDriver:
             raise AttributeError(name)
 
         def call(*args: Any) -> int:
+            taken(FUNCTIONS[name], args)
             self.calls[name] += 1
             self.log.append(name)
             waiting = self.planted.get(name)
@@ -91,10 +124,22 @@ class FakeDriver:
                 return code
             if self.sticky and name not in ("cuGetErrorString", "cuGetErrorName"):
                 return self.sticky
+            if name in UNSAFE and self.captures and self._thread.mode != RELAXED:
+                return self._spoil()
             return body(self, *args) or 0
 
         self.__dict__[name] = call
         return call
+
+    @property
+    def context(self) -> int:
+        """The context of this thread."""
+        return self._thread.context
+
+    def _spoil(self, *streams: int) -> int:
+        """What may not be in a capture was in the one of these streams, or in all."""
+        self.spoilt.update([id(works) for s, works in self.captures.items() if s in streams or not streams])
+        return CAPTURING
 
     def kinds(self) -> Counter[str]:
         """How many handles of each kind were not given back."""
@@ -123,29 +168,45 @@ class FakeDriver:
     def _cuDeviceGetCount(self, place: Any) -> None:
         _put(place, len(self.memories))
 
-    def _cuDeviceGetName(self, room: Any, size: int, index: int) -> None:
+    def _cuDeviceGet(self, place: Any, index: int) -> int:
+        _put(place, DEVICE + index)
+        return 0 if 0 <= index < len(self.memories) else 101
+
+    def _known(self, device: int) -> bool:
+        return 0 <= device - DEVICE < len(self.memories)
+
+    def _cuDeviceGetName(self, room: Any, size: int, device: int) -> int:
         room.value = b"Fake H100"
+        return 0 if self._known(device) else 101
 
-    def _cuDeviceTotalMem_v2(self, place: Any, index: int) -> None:
-        _put(place, self.memories[index].total)
+    def _cuDeviceTotalMem_v2(self, place: Any, device: int) -> int:
+        if not self._known(device):
+            return 101
+        _put(place, self.memories[device - DEVICE].total)
+        return 0
 
-    def _cuDeviceGetAttribute(self, place: Any, number: int, index: int) -> int:
+    def _cuDeviceGetAttribute(self, place: Any, number: int, device: int) -> int:
         name = next(n for n, k in ATTRIBUTES.items() if k == number)
         _put(place, _PROPERTIES.get(name, 0))
-        return 0 if index < len(self.memories) else 101
+        return 0 if self._known(device) else 101
 
-    def _cuDeviceGetUuid_v2(self, room: Any, index: int) -> None:
-        room[:] = range(index, index + 16)
+    def _cuDeviceGetUuid_v2(self, room: Any, device: int) -> int:
+        room[:] = range(device - DEVICE, device - DEVICE + 16)
+        return 0 if self._known(device) else 101
 
-    def _cuDeviceCanAccessPeer(self, place: Any, one: int, two: int) -> None:
+    def _cuDeviceCanAccessPeer(self, place: Any, one: int, two: int) -> int:
         _put(place, one != two)
+        return 0 if self._known(one) and self._known(two) else 101
 
-    def _cuDevicePrimaryCtxRetain(self, place: Any, index: int) -> None:
-        _put(place, 1 + index)
+    def _cuDevicePrimaryCtxRetain(self, place: Any, device: int) -> int:
+        _put(place, 1 + device - DEVICE)
+        return 0 if self._known(device) else 101
 
     def _cuCtxSetCurrent(self, context: int) -> int:
-        self.context = context
-        return 0 if 1 <= context <= len(self.memories) else 201
+        if not 1 <= context <= len(self.memories):
+            return INVALID_CONTEXT
+        self._thread.context = context
+        return 0
 
     def _cuCtxSynchronize(self) -> int:
         return self._waiting()
@@ -153,7 +214,9 @@ class FakeDriver:
     def _waiting(self, stream: int | None = None) -> int:
         if not self.context:
             return INVALID_CONTEXT
-        return CAPTURING if self.captures and (stream is None or stream in self.captures) else 0
+        if self.captures and (stream is None or stream in self.captures):
+            return self._spoil(*([] if stream is None else [stream]))
+        return 0
 
     # --- memory -----------------------------------------------------------------------------------
 
@@ -186,11 +249,14 @@ class FakeDriver:
             address = self._memory.reserve(size)
         except DriverOutOfMemory:
             return 2
+        ctypes.memset(address + self._memory.shift, 0xFF, size)  # nan, -1
         self.live[address] = "memory", size
         _put(place, address)
         return 0
 
     def _cuMemFree_v2(self, address: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
         if not self._is(address, "memory"):
             return INVALID_VALUE
         _, size = self.live.pop(address)
@@ -199,32 +265,39 @@ class FakeDriver:
                 memory.release(address, size)
         return 0
 
-    def _cuMemHostAlloc(self, place: Any, size: int, flags: int) -> None:
+    def _cuMemHostAlloc(self, place: Any, size: int, flags: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
         room = ctypes.create_string_buffer(size + 64)
         address = -(-ctypes.addressof(room) // 64) * 64
         self.live[address] = "host memory", room
         _put(place, address)
+        return 0
 
     def _cuMemFreeHost(self, address: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
         return 0 if self.live.pop(address, None) else INVALID_VALUE
 
-    def _cuMemHostRegister_v2(self, address: int, size: int, flags: int) -> None:
-        self.live[address] = "registered memory", size
+    def _page_locked(self, address: int, size: int) -> bool:
+        rooms = [(a, len(what)) for a, (kind, what) in self.live.items() if kind == "host memory"]
+        return any(a <= address and address + size <= a + n for a, n in rooms)
 
-    def _cuMemHostUnregister(self, address: int) -> int:
-        return 0 if self.live.pop(address, None) else INVALID_VALUE
+    def _copied(self, target: int, source: int, size: int, stream: Any, host: int = 0) -> int:
+        """Queue a copy; host: the address of the host's, which has to be page-locked in a capture."""
+        if host and (stream or 0) in self.captures and not self._page_locked(host, size):
+            return self._spoil(stream or 0)
 
-    def _copied(self, target: int, source: int, size: int, stream: Any) -> int:
         def work() -> None:
             ctypes.memmove(self.place(target, size), self.place(source, size), size)
 
         return self._queued(stream, work)
 
     def _cuMemcpyHtoDAsync_v2(self, target: int, source: int, size: int, stream: Any) -> int:
-        return self._copied(target, source, size, stream)
+        return self._copied(target, source, size, stream, source)
 
     def _cuMemcpyDtoHAsync_v2(self, target: Any, source: int, size: int, stream: Any) -> int:
-        return self._copied(target, source, size, stream)
+        return self._copied(target, source, size, stream, target)
 
     def _cuMemcpyDtoDAsync_v2(self, target: int, source: int, size: int, stream: Any) -> int:
         return self._copied(target, source, size, stream)
@@ -239,10 +312,10 @@ class FakeDriver:
 
     def _queued(self, stream: Any, work: Work) -> int:
         stream = stream or 0
-        if stream and not self._is(stream, "stream"):
-            return INVALID_HANDLE
         if not self.context:
             return INVALID_CONTEXT
+        if stream and not self._here(stream, "stream"):
+            return INVALID_HANDLE
         if stream in self.captures:
             self.captures[stream].append(work)
             return 0
@@ -254,10 +327,20 @@ class FakeDriver:
             return 0  # the next call tells
         return 0
 
-    def _cuStreamCreateWithPriority(self, place: Any, flags: int, priority: int) -> None:
-        _put(place, self._new("stream"))
+    def _here(self, handle: int, kind: str) -> bool:
+        """Whether it is a handle of this kind, of this thread's context."""
+        found = self.live.get(handle)
+        return found is not None and found[0] == kind and found[1].get("context") == self.context
+
+    def _cuStreamCreateWithPriority(self, place: Any, flags: int, priority: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
+        _put(place, self._new("stream", {"context": self.context}))
+        return 0
 
     def _cuStreamDestroy_v2(self, stream: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
         return 0 if self.live.pop(stream, ("",))[0] == "stream" else INVALID_HANDLE
 
     def _cuStreamSynchronize(self, stream: Any) -> int:
@@ -267,38 +350,56 @@ class FakeDriver:
         return 0
 
     def _cuStreamWaitEvent(self, stream: Any, event: int, flags: int) -> int:
-        if not self._is(event, "event"):
+        if not self.context:
+            return INVALID_CONTEXT
+        if not self._is(event, "event") or (stream and not self._here(stream, "stream")):
             return INVALID_HANDLE
-        source = self.live[event][1].get("captured")
-        if source is not None:  # the stream joins the capture
-            self.captures[stream or 0] = self.captures[source]
+        works = self.live[event][1].get("captured")
+        if works is not None:  # the stream joins the capture
+            if not any(w is works for w in self.captures.values()):
+                return CAPTURED_EVENT
+            self.captures[stream or 0] = works
         return 0
 
-    def _cuEventCreate(self, place: Any, flags: int) -> None:
-        _put(place, self._new("event", {}))
+    def _cuEventCreate(self, place: Any, flags: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
+        _put(place, self._new("event", {"context": self.context, "flags": flags}))
+        return 0
 
     def _cuEventRecord(self, event: int, stream: Any) -> int:
-        if not self._is(event, "event"):
+        if not self.context:
+            return INVALID_CONTEXT
+        if not self._here(event, "event") or (stream and not self._here(stream, "stream")):
             return INVALID_HANDLE
-        what = self.live[event][1]
-        what.update(
-            time=time.perf_counter(), captured=(stream or 0) if (stream or 0) in self.captures else None
-        )
+        self.live[event][1].update(time=time.perf_counter(), captured=self.captures.get(stream or 0))
         return 0
 
     def _cuEventQuery(self, event: int) -> int:
-        return 0 if self._is(event, "event") else INVALID_HANDLE
+        if not self.context:
+            return INVALID_CONTEXT
+        if not self._is(event, "event"):
+            return INVALID_HANDLE
+        return 0 if self.live[event][1].get("captured") is None else self._of_captured()
 
     _cuEventSynchronize = _cuEventQuery
 
+    def _of_captured(self) -> int:
+        self._spoil()
+        return CAPTURED_EVENT
+
     def _cuEventElapsedTime(self, place: Any, start: int, end: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
         one, two = (self.live[e][1].get("time") for e in (start, end))
-        if one is None or two is None:
+        if one is None or two is None or any(self.live[e][1]["flags"] & 2 for e in (start, end)):
             return INVALID_HANDLE
         _put(place, (two - one) * 1000)
         return 0
 
     def _cuEventDestroy_v2(self, event: int) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
         return 0 if self.live.pop(event, ("",))[0] == "event" else INVALID_HANDLE
 
     # --- modules ----------------------------------------------------------------------------------
@@ -325,6 +426,8 @@ class FakeDriver:
         return 0 if self.live.pop(state.value, None) else INVALID_HANDLE
 
     def _cuModuleLoadData(self, place: Any, image: bytes) -> int:
+        if not self.context:
+            return INVALID_CONTEXT
         if b".entry" not in image:
             return 200
         _put(place, self._new("module", image))
@@ -337,15 +440,18 @@ class FakeDriver:
         if name not in self.live[module][1]:
             return 500
         source = ENTRIES[name.decode()]
-        _put(place, self._new("function", (name.decode(), source, simulator.compiled(source))))
+        what = {"context": self.context, "made": (name.decode(), source, simulator.compiled(source))}
+        _put(place, self._new("function", what))
         return 0
 
     def _cuLaunchKernel(self, function: int, *given: Any) -> int:
         blocks, _, _, threads, _, _, _, stream, places, _ = given
-        if not self._is(function, "function") or not 1 <= threads <= 1024 or blocks < 1:
-            return INVALID_VALUE
-        name, source, kernel = self.live[function][1]
+        if not self._here(function, "function"):
+            return INVALID_HANDLE
+        name, source, kernel = self.live[function][1]["made"]
         count = source.pointers + source.numbers
+        if not (1 <= threads <= MOST_THREADS and 1 <= blocks <= MOST_BLOCKS and 8 * count <= MOST_PARAMETERS):
+            return INVALID_VALUE
         values = [ctypes.c_uint64.from_address(places[k]).value for k in range(count)]
 
         def work() -> None:
@@ -358,11 +464,14 @@ class FakeDriver:
     # --- graphs -----------------------------------------------------------------------------------
 
     def _cuThreadExchangeStreamCaptureMode(self, place: Any) -> None:
-        _put(place, 2 - place._obj.value)
+        before, self._thread.mode = self._thread.mode, place._obj.value
+        _put(place, before)
 
     def _cuStreamBeginCapture_v2(self, stream: Any, mode: int) -> int:
         if not stream or stream in self.captures:
             return CAPTURING
+        if not self._here(stream, "stream"):
+            return INVALID_HANDLE
         self.captures[stream] = []
         return 0
 
@@ -371,6 +480,9 @@ class FakeDriver:
         if works is None:
             return 901
         self.captures = {s: w for s, w in self.captures.items() if w is not works}
+        if id(works) in self.spoilt:
+            self.spoilt.discard(id(works))
+            return SPOILT
         _put(place, self._new("graph", works))
         return 0
 
@@ -393,6 +505,15 @@ class FakeDriver:
         return 0 if self.live.pop(graph, ("",))[0] == "graph" else INVALID_HANDLE
 
 
+def _nothing(*_: Any) -> bool:
+    return False
+
+
+def _typed(types: Any, body: Callable[..., int], *args: Any) -> int:
+    taken(types, args)
+    return body(*args)
+
+
 class FakeBlas:
     """cuBLASLt over a FakeDriver's memory: products by NumPy. `calls` counts; `products` has their sizes."""
 
@@ -401,8 +522,15 @@ class FakeBlas:
     def __init__(self, driver: FakeDriver) -> None:
         self.driver, self.calls = driver, Counter[str]()
         self.products: list[tuple[int, int, int, int]] = []
+        # Which products it has no algorithm for: a function of the description and of the least alignment.
+        self.refuses: Callable[[dict[int, Any], int], bool] = _nothing
         self.things: dict[int, dict[int, Any]] = {}
         self._handles = itertools.count(1 << 20)
+
+        for name, types in blas._FUNCTIONS.items():  # arguments go through ctypes
+            body = getattr(self, name, None)
+            if body is not None:
+                setattr(self, name, partial(_typed, types, body))
 
     def _new(self, place: Any, **what: Any) -> int:
         handle = next(self._handles)
@@ -436,8 +564,15 @@ class FakeBlas:
     def cublasLtMatmulPreferenceDestroy(self, handle: int) -> int:
         return 0 if self.things.pop(handle, None) is not None else 7
 
-    def cublasLtMatmulAlgoGetHeuristic(self, *args: Any) -> int:
-        _put(args[-1], 1)
+    def cublasLtMatmulAlgoGetHeuristic(
+        self, handle: int, desc: int, a: int, b: int, c: int, d: int, search: int, most: int, found: Any, count: Any
+    ) -> int:  # fmt: skip
+        how, given = self.things[desc], self.things[search]
+        alignments = how["aligned"] = [given.get(k, 256) for k in (5, 6, 7, 8)]
+        how["most"] = given.get(1, 0)
+        if self.things[d]["kind"] in (4, 5) and how.get(7, 1) != 1:
+            return 15  # complex numbers have no epilogues
+        _put(count, int(not self.refuses(how, min(alignments))))
         return 0
 
     def _matrix(self, address: int, layout: int) -> Any:
@@ -458,6 +593,11 @@ class FakeBlas:
         self.calls["cublasLtMatmul"] += 1
         how = self.things[desc]
         bias = how.get(8) if how.get(7) == 4 else None
+        if any(at % size for at, size in zip((a, b, c, d), how["aligned"], strict=True)) or room % 256:
+            return 7
+        if size > how["most"] or (how.get(7) == 4 and not bias):
+            return 7
+        self.driver.place(room, size)
 
         def work() -> None:
             one, two, out = self._matrix(a, la), self._matrix(b, lb), self._matrix(d, ld)
@@ -494,10 +634,12 @@ for _cls in (FakeDriver, FakeBlas):
     for _function in vars(_cls).values():
         if hasattr(_function, "__code__"):
             _function.__code__ = _renamed(_function.__code__)
-_put.__code__ = _renamed(_put.__code__)
+for _function in (_put, taken, _typed, _nothing):
+    _function.__code__ = _renamed(_function.__code__)
 
 
 def install(driver: Any) -> None:
     """Let the process's libcuda be this one; None: the real one again."""
     Library.stand_in, Library.made = driver, None
     Override.library = None if driver is None else FakeBlas(driver)
+    dnn.Override.off = driver is not None  # one that is installed cannot work on this memory

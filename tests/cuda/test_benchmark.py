@@ -18,14 +18,21 @@ def test_a_rehearsal(tmp_path: Path) -> None:
     pytest.importorskip("llvmlite")
     command = [sys.executable, "-m", "benchmarks.gpu", "--fake", "--out", str(tmp_path)]
     done = subprocess.run(
-        [*command, "--only", "machine,ops,errors"], capture_output=True, text=True, timeout=300, cwd=ROOT
+        [*command, "--only", "machine,rules,numbers,ops,errors"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
-    assert list(found) == ["machine", "ops", "errors"]
+    assert list(found) == ["machine", "rules", "numbers", "ops", "errors"]
     assert not any(run["ended"] for runs in found.values() for run in runs.values()), found
     lines = [line for runs in found.values() for line in runs["rushlight"]["lines"]]
-    assert len(lines) > 20 and not [line for line in lines if "error" in line]
+    failed = [line for line in lines if "error" in line]
+    refused = {"poisson", "poisson, large", "gamma", "gamma, small"}
+    assert len(lines) > 60 and {line["name"] for line in failed} == refused, failed
+    assert {line["value"] for line in lines if line["name"] == "denormal numbers"} == {"good"}
     assert "| gelu | us |" in (tmp_path / "gpu.md").read_text(encoding="utf-8")
 
 
@@ -38,6 +45,7 @@ def test_a_section_that_fails_is_noted(tmp_path: Path) -> None:
         "rushlight",
         "9",
         "0",
+        "0/1",
         "--fake",
     ]
     assert subprocess.run(command, capture_output=True, timeout=100, cwd=ROOT).returncode == 1

@@ -276,7 +276,7 @@ def test_a_device_that_is_not_there() -> None:
 def test_no_cublas(monkeypatch: Any) -> None:
     x = torch.ones(2, 2, device="cuda")
     monkeypatch.setattr(blas.Override, "library", None)
-    monkeypatch.setattr(blas, "_places", lambda: ["libcublasLt.so.does-not-exist"])
+    monkeypatch.setattr(blas, "_places", lambda driver: ["libcublasLt.so.does-not-exist"])
     blas._installed.cache_clear()
     with pytest.raises(RuntimeError, match=r"need NVIDIA's cuBLAS.*rushlight\[cuda\]"):
         x @ x

@@ -86,7 +86,7 @@ def test_row_kernels_run_as_blocks_and_threads() -> None:
         given: list[Any] = []
         for (_, d), role in zip(kernel.inputs, kernel.roles, strict=True):
             shape = (5, 70) if role == "vector" else (5,)
-            of = torch.empty(0, dtype=getattr(torch, d))._a.dtype
+            of = torch.empty(0, dtype=getattr(torch, d))._array.dtype
             given.append((np.abs(draw.standard_normal(shape)) * (1 if of.kind != "i" else 3)).astype(of))
         want = kernel.reference(*given)
         want = want if isinstance(want, tuple) else (want,)

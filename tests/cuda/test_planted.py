@@ -95,6 +95,21 @@ def ema_left_behind() -> None:
         a.mul_(0.9).add_(p.detach(), alpha=0.1)
 
 
+def schedule_left_behind() -> None:
+    m, table = model(), torch.linspace(1, 0, 5, device="cuda")
+    chosen = torch.eye(5)
+    torch.optim.lr_scheduler.LambdaLR(
+        torch.optim.SGD(m.parameters(), 0.1), lambda epoch: (table * chosen[epoch]).sum().item()
+    )
+
+
+def plateau_of_two_devices() -> None:
+    m = model()
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(m.parameters(), 0.1))
+    losses = [F.cross_entropy(m(x()), y()), torch.zeros(())[None]]
+    schedule.step(torch.stack([losses[0][None], losses[1]]).mean())
+
+
 def hidden_state_left_behind() -> None:
     nn.LSTM(4, 3).cuda()(x().unsqueeze(0), (torch.zeros(1, 5, 3), torch.zeros(1, 5, 3)))
 
@@ -155,6 +170,8 @@ BUGS: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "optimizer state loaded to the CPU": (loaded_state, RuntimeError, SAME),
     "gradient of another device": (gradient_of_another_device, RuntimeError, "device"),
+    "scheduler's table left behind": (schedule_left_behind, RuntimeError, SAME),
+    "a scheduler's losses of two devices": (plateau_of_two_devices, RuntimeError, SAME),
     "metric left behind": (confusion_left_behind, RuntimeError, SAME),
     "running average left behind": (ema_left_behind, RuntimeError, SAME),
     "two cards": (lambda: x("cuda:0") + x("cuda:1"), RuntimeError, f"{SAME}.*cuda:0 and cuda:1"),

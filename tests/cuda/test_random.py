@@ -36,10 +36,10 @@ def test_philox_is_that_of_its_authors() -> None:
 
 def test_the_numbers_of_a_grid_that_strides() -> None:
     # More numbers than threads: the first of the second round are the second words of the first threads.
-    backend = torch.zeros(1, device="cuda")._k.backend
+    backend = torch.zeros(1, device="cuda")._kind.backend
     torch.cuda.manual_seed(5)
     threads = backend.philox.threads(10**6)
-    many = torch.rand(threads + 3, device="cuda").cpu()._a
+    many = torch.rand(threads + 3, device="cuda").cpu()._array
     first, second = philox.uniform32(philox.words(5, 0, threads))[:2]
     assert threads == 108 * 8 * 256 and np.array_equal(many[:threads], first)
     assert np.array_equal(many[threads:], second[:3])

@@ -71,7 +71,7 @@ def moved(value: Any) -> Any:
 
 def close(found: torch.Tensor, want: torch.Tensor, loose: bool) -> None:
     """The same geometry and numbers, to rounding."""
-    assert found.is_cuda and found._a.__class__.__name__ == "DeviceArray"
+    assert found.is_cuda and found._array.__class__.__name__ == "DeviceArray"
     assert found.shape == want.shape and found.dtype is want.dtype
     if want.untyped_storage().nbytes() == want.nbytes:  # what is dense there lies the same way here
         assert found.stride() == want.stride()

@@ -123,7 +123,7 @@ def test_errors_of_the_library(library: FakeSolver) -> None:
 
 def test_it_says_what_to_install(monkeypatch: Any) -> None:
     monkeypatch.setattr(solver.Override, "library", None)
-    monkeypatch.setattr(solver, "_places", lambda: ["libcusolver.so.none"])
+    monkeypatch.setattr(solver, "_places", lambda driver: ["libcusolver.so.none"])
     solver._installed.cache_clear()
     with pytest.raises(RuntimeError, match=r"pip install 'rushlight\[cusolver\]' brings it"):
         L.cholesky(torch.eye(3, device="cuda"))

@@ -44,8 +44,8 @@ def test_numpy_cannot_reach_it() -> None:
     for attempt in (
         there.numpy,
         lambda: np.asarray(there),
-        lambda: np.asarray(there._a),
-        lambda: memoryview(there._a),
+        lambda: np.asarray(there._array),
+        lambda: memoryview(there._array),
     ):
         with pytest.raises(TypeError):
             attempt()

@@ -167,3 +167,21 @@ def test_spawned_ranks(tmp_path):
         timeout=20,
     )
     assert done.stdout == "done\n", done.stderr
+
+
+def test_into_one_tensor_and_timeouts(alone):
+    x = torch.arange(3)
+    whole, stacked = torch.zeros(3, dtype=torch.int64), torch.zeros(1, 3, dtype=torch.int64)
+    dist.gather_single(x, whole)
+    dist.gather_into_tensor(x, stacked, group_dst=0)
+    assert whole.tolist() == [0, 1, 2] and stacked.tolist() == [[0, 1, 2]]
+    with pytest.raises(ValueError, match="gather_tensor must be specified on the destination rank"):
+        dist.gather_single(x)
+    with pytest.raises(ValueError, match="has 2 elements"):
+        dist.gather_single(x, whole[:2])
+    dist.set_timeout(timedelta(seconds=7))
+    assert dist.group.WORLD.timeout == timedelta(seconds=7) and dist.group.WORLD.queue.timeout == 7
+    with pytest.raises(TypeError, match="timedelta"):
+        dist.set_timeout(7)
+    with pytest.raises(ValueError, match="Invalid process group"):
+        dist.set_timeout(timedelta(seconds=7), dist.GroupMember.NON_GROUP_MEMBER)

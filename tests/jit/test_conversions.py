@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from typing import Optional
+
 import rushlight as torch
 
 
@@ -33,3 +36,53 @@ def test_conversions() -> None:
 
 def test_sizes_of_no_dims() -> None:
     assert of_no_dims(torch.ones(1)).item() == 4
+
+
+@torch.jit.script
+def multiplied(a, b, dtype: Optional[torch.dtype] = None):
+    return (a @ b).to(dtype)
+
+
+def test_a_dtype_that_may_be_none() -> None:
+    x = torch.ones(2, 2)
+    assert multiplied(x, x).dtype == torch.float32
+    assert multiplied(x, x, torch.float64).dtype == torch.float64
+
+
+@torch.jit.script
+def differentiated(x: torch.Tensor, y: torch.Tensor):
+    found = torch.autograd.grad([y], [x], create_graph=True)[0]
+    if found is None:
+        raise RuntimeError("y does not depend on x")
+    torch.autograd.backward([y])
+    return found
+
+
+def test_gradients_inside() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    found = differentiated(x, (x**3).sum())
+    assert found.tolist() == [3, 12] and found.requires_grad
+    assert x.grad is not None and x.grad.tolist() == [3, 12]
+    assert "torch.autograd.grad([y], [x], None, None, True)" in differentiated.code
+
+
+class Switching(torch.nn.Module):
+    def forward(self, x: torch.Tensor, shift: torch.Tensor = torch.full((2,), 3.0)):
+        before = torch.is_grad_enabled()
+        torch.set_grad_enabled(False)
+        off = x * 2
+        torch.set_grad_enabled(before)
+        return off, x + shift
+
+
+def test_tensors_as_defaults_and_switches_of_gradients() -> None:
+    module = torch.jit.script(Switching())
+    file = io.BytesIO()
+    torch.jit.save(module, file)
+    file.seek(0)
+    x = torch.ones(2, requires_grad=True)
+    for one in (module, torch.jit.load(file)):
+        off, shifted = one(x)
+        assert (off.requires_grad, shifted.requires_grad) == (False, True)
+        assert shifted.tolist() == [4, 4] and one(x, torch.zeros(2))[1].tolist() == [1, 1]
+        assert "shift: Tensor=CONSTANTS.c" in one.code

@@ -203,3 +203,10 @@ def test_a_module_whose_result_nobody_reads_gives_it_when_called():
 
     traced = torch.jit.trace(Idle(), torch.rand(2, 3))
     assert traced(torch.ones(2, 3)).sum().item() == 12.0 and traced.idle(torch.ones(1, 3)).shape == (1, 3)
+
+
+def test_the_trace_of_a_modules_forward_is_a_module():
+    layer = torch.nn.Linear(2, 3)
+    traced = torch.jit.trace(layer.forward, torch.ones(1, 2))
+    assert isinstance(traced, torch.jit.ScriptModule)
+    assert torch.equal(traced(torch.ones(4, 2)), layer(torch.ones(4, 2)))

@@ -32,7 +32,7 @@ def make(lib: Any, d: Any, n: int = 6) -> Any:
 
 def facts(t: Any) -> Any:
     raw = (
-        t.detach()._a.tobytes()
+        t.detach()._array.tobytes()
         if isinstance(t, rushlight.Tensor)
         else bytes(t.detach().contiguous().view(torch.uint8).flatten().tolist())
         if t.ndim

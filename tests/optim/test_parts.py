@@ -50,3 +50,19 @@ def test_storages_of_buffers() -> None:
 def test_datasets_and_groups() -> None:
     assert torch.utils.data.ConcatDataset.cumsum([[1], [2, 3]]) == [1, 3]
     assert torch.distributed.GroupMember.WORLD is None
+
+
+def test_the_line_search_of_lbfgs_by_its_names() -> None:
+    from rushlight.optim.lbfgs import _cubic_interpolate, _strong_wolfe
+
+    one, two = torch.tensor(-2.0), torch.tensor(2.0)
+    assert float(_cubic_interpolate(0, 1.0, one, 2, 1.0, two)) == 1
+    x, d = torch.tensor([3.0, -1.0]), torch.tensor([-6.0, 2.0])
+
+    def at(x: torch.Tensor, t: float, d: torch.Tensor) -> tuple[float, torch.Tensor]:
+        point = x + t * d
+        return float(point.square().sum()), 2 * point
+
+    loss, grad = at(x, 0, d)
+    found, slope, t, evaluations = _strong_wolfe(at, x, 1.0, d, loss, grad, grad.dot(d))
+    assert (found, float(t), evaluations) == (0.0, 0.5, 2) and slope.abs().max() == 0

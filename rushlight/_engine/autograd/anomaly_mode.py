@@ -45,7 +45,7 @@ def _guarded(node: Node, grad: Any) -> Any:
         raise
     if _State.check_nan:
         for number, g in enumerate(results):
-            if g is not None and g._l.dtype.kind in "fc" and np.isnan(g._a).any():
+            if g is not None and g._geometry.dtype.kind in "fc" and np.isnan(g._array).any():
                 _tell(node)
                 raise RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")
     return results

@@ -37,9 +37,7 @@ from rushlight._engine.core.profiling_ranges import SPANS
 from rushlight._engine.core.recording import TAPE, constant, escape
 from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
 from rushlight._engine.tensors.gradient import Gradient
-from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, wrap
-
-Tensor = Any
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 
 def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
@@ -62,7 +60,7 @@ class _Wanted:
     def __init__(self, inputs: Sequence[Tensor], roots: list[Node]) -> None:
         self.places: dict[tuple[Node, int], list[int]] = {}
         for number, t in enumerate(inputs):
-            self.places.setdefault((t._g, t._i), []).append(number)
+            self.places.setdefault((t._grad_node, t._output_nr), []).append(number)
         self.nodes = {node for node, _ in self.places}
         self.found: list[Tensor | None] = [None] * len(inputs)
         self.useful = self._ancestors(roots)
@@ -178,7 +176,8 @@ def _run(
     # The first node that the last one led to, with its gradient and turn: it need not wait in the heap if it
     # is next, as is usual. (A node's attributes are looked up as seldom as can be: its class varies.)
     ahead: Node | None = None
-    held, turn = None, 0.0
+    held: Any = None
+    turn = 0.0
     while heap or ahead is not None:
         if ahead is None:
             node = heappop(heap)[1]
@@ -320,8 +319,9 @@ def _receive(
     if node not in buffers:
         heappush(heap, (-node.seq, node))
         if node.multi:
-            buffers[node] = slots = [None] * (number + 1)
+            slots: list[Any] = [None] * (number + 1)
             slots[number] = grad
+            buffers[node] = slots
         else:
             buffers[node] = grad
     elif node.multi:
@@ -334,8 +334,8 @@ def _receive(
 
 
 def _sum(held: Tensor, grad: Tensor) -> Tensor:
-    if held.layout is not grad.layout and held.layout is not strided:
-        return grad + held  # sparse tensors are added to dense ones
+    if held.layout is not strided:
+        return grad + held  # sparse tensors are added to dense ones; of two, the later comes first
     return held + grad
 
 
@@ -350,7 +350,7 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
         # differentiated again: a write to the leaf's must not reach another's.
         leaf._grad = _recorded_copy(grad, leaf) if create else hooks.own(grad, leaf)
-    elif create or held._g is not None or held.layout is not grad.layout is strided:
+    elif create or held._grad_node is not None or held.layout is not grad.layout is strided:
         leaf._grad = _sum(held, grad)
     else:
         held.add_(grad)
@@ -360,16 +360,16 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
 
 def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     """A gradient of a leaf, which gradients flow through."""
-    if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
+    if grad._kind.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
         return grad.clone()
-    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)
+    return leaf.detach().new_empty(leaf._geometry.shape).copy_(grad)
 
 
 _one = cache(partial(np.ones, ()))
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
-    if t._g is None:
+    if t._grad_node is None:
         raise RuntimeError(
             "element 0 of tensors does not require grad and does not have a grad_fn; nothing "
             "in its computation had requires_grad=True (or it ran under no_grad)"
@@ -380,36 +380,40 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
                 "grad can be implicitly created only for scalar outputs; the gradient of a "
                 "GradientEdge must be given"
             )
-        return t._g, t._i, grad if create else grad.detach()
+        return t._grad_node, t._output_nr, grad if create else grad.detach()
     if grad is None:
-        if t._l.size != 1:
+        if t._geometry.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs; call "
-                f"backward(gradient=...) with a tensor of shape {tuple(t._l.shape)}, "
+                f"backward(gradient=...) with a tensor of shape {tuple(t._geometry.shape)}, "
                 "or reduce first, with .sum() or .mean()"
             )
-        if not t._k.dtype.is_floating_point:
+        if not t._kind.dtype.is_floating_point:
             raise RuntimeError(
-                f"grad can be implicitly created only for real scalar outputs but got {t._k.dtype}"
+                f"grad can be implicitly created only for real scalar outputs but got {t._kind.dtype}"
             )
         if LISTENING in WRAPPED:
-            return t._g, t._i, lookup_function("ones_like")(t, memory_format=preserve_format)
-        if t._k.backend is not None:
-            return t._g, t._i, lookup_function("ones_like")(t)
-        one = _one(t._l.dtype).copy() if not t._l.ndim else np.ones(t._l.shape, t._l.dtype)
-        return t._g, t._i, wrap(constant(one), t._k)
-    if grad._l.shape != t._l.shape:
+            return t._grad_node, t._output_nr, lookup_function("ones_like")(t, memory_format=preserve_format)
+        if t._kind.backend is not None:
+            return t._grad_node, t._output_nr, lookup_function("ones_like")(t)
+        one = (
+            _one(t._geometry.dtype).copy()
+            if not t._geometry.ndim
+            else np.ones(t._geometry.shape, t._geometry.dtype)
+        )
+        return t._grad_node, t._output_nr, wrap(constant(one), t._kind)
+    if grad._geometry.shape != t._geometry.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
             f"output[0] has a shape of {t.shape}."
         )
-    if grad._k.dtype.is_complex != t._k.dtype.is_complex:
+    if grad._kind.dtype.is_complex != t._kind.dtype.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have "
             f"the same dtype. Mismatch in dtype: grad_output[0] has a dtype of "
             f"{grad.dtype} and output[0] has a dtype of {t.dtype}."
         )
-    return t._g, t._i, grad if create else grad.detach()
+    return t._grad_node, t._output_nr, grad if create else grad.detach()
 
 
 def _listed(value: Any, count: int) -> list[Any]:
@@ -471,14 +475,14 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     wanted = _Wanted(_tracked(targets), [node for node, _, _ in roots])
     for t in targets:
-        if t._g.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
+        if t._grad_node.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
             t.retain_grad()
     run(roots, keep, create_graph, wanted)
 
 
 def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
     for t in inputs:
-        if t._g is None:
+        if t._grad_node is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     return inputs
 
@@ -511,7 +515,7 @@ def grad(
             materialize_grads,
         )
         return tuple(
-            t.map(lambda _, g=g: g) if t.layout is not strided and g is not None else g
+            t._gradient(g) if t.layout is not strided and g is not None else g
             for t, g in zip(ins, found, strict=True)
         )
     if is_grads_batched:

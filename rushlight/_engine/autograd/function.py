@@ -61,10 +61,12 @@ class FunctionNode(Node):
     def __init__(self, inputs: tuple[Any, ...]) -> None:
         super().__init__(tuple(edge(x) if isinstance(x, Tensor) else None for x in inputs), [])
         self.user: dict[str, Any] = {
-            "needs_input_grad": tuple(isinstance(x, Tensor) and x._g is not None for x in inputs)
+            "needs_input_grad": tuple(isinstance(x, Tensor) and x._grad_node is not None for x in inputs)
         }
         self.ctx: Any = None
-        self.inputs = [(x._l.shape, x._k) if isinstance(x, Tensor) and x._g else None for x in inputs]
+        self.inputs = [
+            (x._geometry.shape, x._kind) if isinstance(x, Tensor) and x._grad_node else None for x in inputs
+        ]
         self.to_save: tuple[Any, ...] = ()
         self.for_forward: tuple[Any, ...] = ()
         self.forward = False  # whether jvp runs, which has tensors of its own
@@ -270,7 +272,7 @@ def _fitted(ctx: FunctionNode, number: int, g: Any, shape: tuple[int, ...], of: 
     """A gradient in its input's shape and dtype."""
     if not isinstance(g, Tensor):
         raise RuntimeError(f"function {ctx.name()}: expected Variable or None (got {type(g).__name__})")
-    have = g._l.shape
+    have = g._geometry.shape
     if have != shape and (
         len(have) < len(shape) or any(n not in (1, m) for n, m in zip(shape[::-1], have[::-1], strict=False))
     ):
@@ -278,7 +280,7 @@ def _fitted(ctx: FunctionNode, number: int, g: Any, shape: tuple[int, ...], of: 
             f"Function {ctx.name()} returned an invalid gradient at index {number} - got "
             f"{list(have)} but expected shape compatible with {list(shape)}"
         )
-    return g if have == shape and g._k is of else fit(g, shape, of)
+    return g if have == shape and g._kind is of else fit(g, shape, of)
 
 
 class FunctionMeta(type):
@@ -383,7 +385,7 @@ def _backward(of: type[Function]) -> Callable[..., Any]:
 
 def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`apply` with this node."""
-    recording = LOCAL.enabled and any(isinstance(a, Tensor) and a._g is not None for a in args)
+    recording = LOCAL.enabled and any(isinstance(a, Tensor) and a._grad_node is not None for a in args)
     ctx = node.settle()
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
@@ -446,7 +448,7 @@ def _record(node: FunctionNode, args: tuple[Any, ...], output: Any, recording: b
     _check_dirty(node, args, outputs, recording)
     fresh = tuple(_as_result(node, number, o, args) for number, o in enumerate(outputs))
     if recording:
-        node.shapes = [(o._l.shape, o._k) if isinstance(o, Tensor) else None for o in fresh]
+        node.shapes = [(o._geometry.shape, o._kind) if isinstance(o, Tensor) else None for o in fresh]
         node.to_save = tuple(
             next((f for f, o in zip(fresh, outputs, strict=True) if o is t), t) for t in node.to_save
         )
@@ -454,7 +456,7 @@ def _record(node: FunctionNode, args: tuple[Any, ...], output: Any, recording: b
         silent = {id(t) for t in node.silent}
         for number, (o, original) in enumerate(zip(fresh, outputs, strict=True)):
             if isinstance(o, Tensor):
-                _place(node, number, o, id(original) not in silent and o._k.dtype.category >= 2)
+                _place(node, number, o, id(original) not in silent and o._kind.dtype.category >= 2)
     return fresh[0] if not isinstance(output, (tuple, list)) else type(output)(fresh)
 
 
@@ -462,14 +464,14 @@ def _place(node: FunctionNode, number: int, o: Tensor, differentiable: bool) -> 
     """A result in the graph."""
     if not differentiable:
         if not any(o is d for d in node.dirty):
-            o._g, o._i = None, 0
+            o._grad_node, o._output_nr = None, 0
     elif any(o is d for d in node.dirty):
         target = result_alias(o)
-        target._g, target._i = node, number
+        target._grad_node, target._output_nr = node, number
         storage(o).version += 1
         rebase(o, target)
     else:
-        o._g, o._i = node, number
+        o._grad_node, o._output_nr = node, number
 
 
 def _check_dirty(node: FunctionNode, args: tuple[Any, ...], outputs: Any, recording: bool) -> None:
@@ -485,7 +487,7 @@ def _check_dirty(node: FunctionNode, args: tuple[Any, ...], outputs: Any, record
                 "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
                 "input, there is no need to pass it to mark_dirty()."
             )
-        if recording and d._g is not None and d.is_leaf:
+        if recording and d._grad_node is not None and d.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if recording and d._is_view() and sum(isinstance(o, Tensor) for o in outputs) > 1:
             raise RuntimeError(
@@ -512,7 +514,7 @@ def _as_result(node: FunctionNode, number: int, o: Any, args: tuple[Any, ...]) -
     ):
         return o
     if o.__class__ not in WRAPPED:
-        o._b = (base, None, _VIEW.format(number, type(node).__name__), None)
+        o._view_of = (base, None, _VIEW.format(number, type(node).__name__), None)
     return o
 
 
@@ -524,7 +526,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         recording = LOCAL.enabled
         with no_grad():
             found = function(ctx, *args)
-        if not recording or not any(isinstance(a, Tensor) and a._g is not None for a in args):
+        if not recording or not any(isinstance(a, Tensor) and a._grad_node is not None for a in args):
             return found
         outs = found if isinstance(found, tuple) else (found,)
         refusing = DelayedError(

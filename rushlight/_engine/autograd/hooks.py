@@ -54,18 +54,18 @@ def _added(table: dict[int, Any], entry: Any) -> Handle:
 
 def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Handle:
     """Register a hook on a tensor's gradient."""
-    if t._g is None:
+    if t._grad_node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    return _added(_of(t._g).tensor, (t._i, hook))
+    return _added(_of(t._grad_node).tensor, (t._output_nr, hook))
 
 
 def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Handle:
     """Register a hook on a leaf that runs once its `.grad` is complete."""
-    if t._g.__class__ is not AccumulateGrad:
-        if t._g is None:
+    if t._grad_node.__class__ is not AccumulateGrad:
+        if t._grad_node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return _added(_of(t._g).accumulated, hook)
+    return _added(_of(t._grad_node).accumulated, hook)
 
 
 def on_node(node: Node, hook: Callable[..., Any], when: str) -> Handle:
@@ -77,7 +77,7 @@ def retain(t: Any) -> None:
     """Keep a non-leaf tensor's gradient."""
     if not t.retains_grad:
         t.__dict__["_retains_grad"] = True
-        _of(t._g).retained[t._i] = weakref.ref(t)
+        _of(t._grad_node).retained[t._output_nr] = weakref.ref(t)
 
 
 def move_retained(t: Any, old: Node, node: Node, number: int) -> None:
@@ -138,11 +138,11 @@ def _counted(found: Any, wanted: int) -> list[Any]:
 def _replaced(found: Any, grad: Any) -> Any:
     if found is None:
         return grad
-    if not hasattr(found, "_a"):
+    if not hasattr(found, "_array"):
         raise TypeError(f"hook should return a Tensor or None, got {type(found).__name__}")
     if grad is None:
         raise RuntimeError("can't replace a empty gradient with a non-empty value")
-    if found._l.shape != grad._l.shape:
+    if found._geometry.shape != grad._geometry.shape:
         raise RuntimeError(
             f"hook has changed the size of value: expected {list(grad.shape)}, got {list(found.shape)}"
         )
@@ -174,27 +174,29 @@ def own(grad: Any, leaf: Any) -> Any:
 
     It lies as the leaf does where that is dense, else row by row.
     """
-    if grad._k.lazy and sys.getrefcount(grad) <= _ALONE:
-        return mark(own(memory(grad), leaf), grad._k.conj, grad._k.neg)
-    a = grad._a
-    if grad._k.backend is not None:
-        return grad._k.backend.owned(grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._g is None)
+    if grad._kind.lazy and sys.getrefcount(grad) <= _ALONE:
+        return mark(own(memory(grad), leaf), grad._kind.conj, grad._kind.neg)
+    a = grad._array
+    if grad._kind.backend is not None:
+        return grad._kind.backend.owned(
+            grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._grad_node is None
+        )
     whole = a.base is None or LENT.get(id(a.base)) is a.base
     alone = whole and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
-    buffer = None if (like := leaf._a).flags.c_contiguous else np.empty_like(like)
+    buffer = None if (like := leaf._array).flags.c_contiguous else np.empty_like(like)
     if buffer is not None and any(
         n > 1 and s != t for n, s, t in zip(like.shape, buffer.strides, like.strides, strict=True)
     ):
         buffer = np.empty(like.shape, like.dtype)
     if (
         alone
-        and grad._g is None
+        and grad._grad_node is None
         and (a.flags.c_contiguous if buffer is None else a.strides == buffer.strides)
     ):
         return grad
     if grad.is_sparse or grad.__class__ in BELOW:
         return grad.detach()
-    return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._k)
+    return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._kind)
 
 
 # Memory of compiled programs, each handed out whole and to one holder at a time, by the ids of its arrays.

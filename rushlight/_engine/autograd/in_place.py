@@ -24,16 +24,16 @@ from rushlight._engine.tensors.tensor import Tensor, storage
 
 def check_writable(target: Tensor, tracked: bool) -> None:
     """Refuse writes that PyTorch refuses before it looks at the memory: to leaves that require grad, ..."""
-    a = target._m
-    if tracked or target._g is not None:
+    a = target._memory
+    if tracked or target._grad_node is not None:
         _check_view(target)
-    if LOCAL.enabled and target._g.__class__ is AccumulateGrad:
+    if LOCAL.enabled and target._grad_node.__class__ is AccumulateGrad:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place "
             "operation. Do it under torch.no_grad(), or on a clone()."
         )
     for t in chain.from_iterable(LOCAL.transforms):
-        if np.may_share_memory(t._m, a):
+        if np.may_share_memory(t._memory, a):
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
                 "in-place operation that would mutate a captured Tensor. This is not supported; please "
@@ -44,7 +44,7 @@ def check_writable(target: Tensor, tracked: bool) -> None:
 
 def refuse_inference(target: Tensor) -> None:
     """Refuse to change a tensor of inference mode outside of it."""
-    s = target._s
+    s = target._storage
     if s is not None and s.inference and not LOCAL.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. "
@@ -54,11 +54,16 @@ def refuse_inference(target: Tensor) -> None:
 
 def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
     """Refuse to write to expanded memory, or to some of which an operand reads a part, in another way."""
-    check_apart_from_itself(target._m)
+    check_apart_from_itself(target._memory)
     for v in values:
-        if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
-            a, b = (_reach(t._m) for t in (target, v))
-            same = a == b and target._l.strides == v._l.strides
+        if (
+            v is not target
+            and isinstance(v, Tensor)
+            and v._storage is not None
+            and v._storage is target._storage
+        ):
+            a, b = (_reach(t._memory) for t in (target, v))
+            same = a == b and target._geometry.strides == v._geometry.strides
             if a and b and not same and a[0] < b[1] and b[0] < a[1]:
                 raise shared("some elements of the input tensor and the written-to tensor refer")
 
@@ -69,7 +74,7 @@ def _reach(a: Any) -> tuple[int, int] | None:
     return (low, high) if a.size and high - low == a.nbytes else None
 
 
-class Several:
+class SplitView:
     """How to take a view again that came with others from one call, of a tensor that was not tracked."""
 
     __slots__ = ("again",)
@@ -91,24 +96,26 @@ _SEVERAL = (
 def _check_view(target: Tensor) -> None:
     if not LOCAL.enabled:
         return
-    step, t = getattr(target, "_b", None), target
+    step, t = getattr(target, "_view_of", None), target
     while step is not None:
-        if t._g.__class__ is AccumulateGrad and t._g.apart is not None:
-            _refuse_apart(t._g.apart.mode, target, t)
+        if t._grad_node.__class__ is AccumulateGrad and t._grad_node.apart is not None:
+            _refuse_apart(t._grad_node.apart.mode, target, t)
         if step[1] is None and " " in step[2]:
             raise RuntimeError(step[2])
-        if step[1].__class__ is Several:
+        if step[1].__class__ is SplitView:
             raise RuntimeError(
                 "A view was created in no_grad mode and is being modified inplace with grad "
                 f"mode enabled. {_SEVERAL}"
             )
         if step[1] is None:
             raise RuntimeError(
-                f"Output {t._i} of {step[2]} is a view and is being modified inplace. {_SEVERAL}"
+                f"Output {t._output_nr} of {step[2]} is a view and is being modified inplace. {_SEVERAL}"
             )
         t = step[0]
-        step = getattr(t, "_b", None)
-    if t is not target and (t._g.__class__ is AccumulateGrad or t._g is None is not target._g):
+        step = getattr(t, "_view_of", None)
+    if t is not target and (
+        t._grad_node.__class__ is AccumulateGrad or t._grad_node is None is not target._grad_node
+    ):
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an "
             "in-place operation. Do it under torch.no_grad(), or on a clone()."
@@ -118,9 +125,9 @@ def _check_view(target: Tensor) -> None:
 def _refuse_apart(mode: str, target: Tensor, apart: Tensor) -> None:
     if mode:
         what = "A view was"
-        if target is not apart and target._g is not None:
-            kind = target._g.name().partition("Backward")[0]
-            what = f"Output {target._i} of {kind} is a view of a view which was"
+        if target is not apart and target._grad_node is not None:
+            kind = target._grad_node.name().partition("Backward")[0]
+            what = f"Output {target._output_nr} of {kind} is a view of a view which was"
         name, normal = (
             (mode, "with grad mode enabled") if mode == "no_grad" else ("inference", "in normal mode")
         )
@@ -135,16 +142,18 @@ def _refuse_apart(mode: str, target: Tensor, apart: Tensor) -> None:
 
 def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...], step: Any = None) -> None:
     """Note that `view` is again(base, *args), so that writes through it can reach the base; step: see()'s."""
-    view._b = (base, again, args, step)
-    if base._g is not None and not LOCAL.enabled:
+    view._view_of = (base, again, args, step)
+    if base._grad_node is not None and not LOCAL.enabled:
         unrecorded(view)
-    if base._g.__class__ is not AccumulateGrad:  # no write can ever be recorded through a leaf's views
-        remember(view, view._s)
+    if (
+        base._grad_node.__class__ is not AccumulateGrad
+    ):  # no write can ever be recorded through a leaf's views
+        remember(view, view._storage)
 
 
 def unrecorded(view: Tensor) -> None:
     """Of a view of a tensor that requires grad, taken where nothing is recorded: so it requires grad, too."""
-    if view._k.dtype.category >= FLOATING and not view._s.inference:  # type: ignore[union-attr]
+    if view._kind.dtype.category >= FLOATING and not view._storage.inference:  # type: ignore[union-attr]
         set_apart(view, "inference_mode" if LOCAL.inference else "no_grad")
 
 
@@ -194,7 +203,7 @@ def replay(base: Any, chain: tuple[Any, ...]) -> Any:
 def view_chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
     steps = []
     t = view
-    while (step := getattr(t, "_b", None)) is not None:
+    while (step := getattr(t, "_view_of", None)) is not None:
         steps.append((step[1], step[2]))
         t = step[0]
     return t, tuple(reversed(steps))
@@ -202,20 +211,20 @@ def view_chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
 
 def switched(base: Tensor) -> None:
     """Let earlier views of a tensor know that it now requires grad as a leaf, or does so no more."""
-    for reference in base._s.views or ():  # type: ignore[union-attr]
+    for reference in base._storage.views or ():  # type: ignore[union-attr]
         view = reference()
         if view is not None and view is not base and view_chain(view)[0] is base:
-            if base._g is None:
-                if view._g.__class__ is AccumulateGrad and view._g.apart is not None:
-                    view._g = None
-            elif view._g is None and view._k.dtype.category >= FLOATING:
+            if base._grad_node is None:
+                if view._grad_node.__class__ is AccumulateGrad and view._grad_node.apart is not None:
+                    view._grad_node = None
+            elif view._grad_node is None and view._kind.dtype.category >= FLOATING:
                 set_apart(view, "")
 
 
 def moved(t: Tensor, node: Any, number: int) -> None:
     """Give a tensor another place in the graph; a gradient that it keeps is that of the new place."""
-    old = t._g
-    t._g, t._i = node, number
+    old = t._grad_node
+    t._grad_node, t._output_nr = node, number
     if old is not None and old is not node and t.__dict__.get("_retains_grad"):
         # Here: hooks are loaded by a program that has some.
         from rushlight._engine.autograd.hooks import move_retained
@@ -227,7 +236,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
     """After a write: `target` (and the base it is a view of) takes `result`'s place in the graph."""
     root, chain = view_chain(target)
     if root is target:
-        moved(root, result._g, result._i)
+        moved(root, result._grad_node, result._output_nr)
     else:
         moved(root, CopySlices((edge(root), edge(result)), chain), 0)
     for reference in list(storage(root).views or ()):  # views that are taken anew are no more to be seen
@@ -236,4 +245,4 @@ def rebase(target: Tensor, result: Tensor) -> None:
             above, steps = view_chain(view)
             if above is root and all(again is not None for again, _ in steps):
                 found = replay(root, steps)
-                moved(view, found._g, found._i)
+                moved(view, found._grad_node, found._output_nr)

@@ -57,8 +57,8 @@ def keep_constants(node: Node | None, since: int) -> None:
     They hold constants that the op made for itself and that PyTorch does not save: so a second backward()
     works.
     """
-    if TRACES.told is not None:
-        TRACES.told(None)
+    if TRACES.listener is not None:
+        TRACES.listener(None)
     found = [node]
     while found:
         node = found.pop()
@@ -220,7 +220,7 @@ class _Traces:
     record: Callable[[Node], None] | None = None
     how: Any = None
     asked = False
-    told: Callable[[Any], None] | None = None
+    listener: Callable[[Any], None] | None = None
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Node], None]] = []
@@ -303,13 +303,13 @@ def set_apart(view: Any, mode: str) -> None:
     node = new(AccumulateGrad)
     Node.__init__(node)
     node._leaf = _APART[mode]
-    view._g = node
+    view._grad_node = node
 
 
 def edge(t: Any) -> Edge | None:
     """Where the gradient of tensor `t` flows to."""
-    g = t._g
-    return None if g is None else (g, t._i)
+    g = t._grad_node
+    return None if g is None else (g, t._output_nr)
 
 
 def backward_name(op: str) -> str:
@@ -325,26 +325,26 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
     @property
-    def _g(self) -> Node:
+    def _grad_node(self) -> Node:
         # A Function's node is its ctx for a program.
         return getattr(self.node, "_node", self.node)
 
     @property
-    def _i(self) -> int:
+    def _output_nr(self) -> int:
         return self.output_nr
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
     """Where the gradient of `tensor` arrives; RuntimeError if it does not require gradients."""
-    if tensor._g is None:
+    if tensor._grad_node is None:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    return GradientEdge(tensor._g.settle(), tensor._i)
+    return GradientEdge(tensor._grad_node.settle(), tensor._output_nr)
 
 
 def listed(values: Any) -> list[Any]:
     """One tensor or edge, or several of them, as a list."""
-    if values is None or isinstance(values, GradientEdge) or hasattr(type(values), "_g"):
+    if values is None or isinstance(values, GradientEdge) or hasattr(type(values), "_grad_node"):
         return [values]
     return list(values) if hasattr(values, "__iter__") else [values]

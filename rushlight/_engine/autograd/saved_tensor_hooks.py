@@ -124,8 +124,8 @@ def pack(node: Node, t: Tensor, number: int, hooks: Any = None) -> PackedTensor:
             "unexpected side-effects. Write to a clone() of it instead."
         )
     if value is given and number >= 0:
-        given._g, given._i = None, 0  # a node that holds its own result would be a cycle
-    return PackedTensor(value, unpack, (None, 0) if number >= 0 else (t._g, t._i), number)
+        given._grad_node, given._output_nr = None, 0  # a node that holds its own result would be a cycle
+    return PackedTensor(value, unpack, (None, 0) if number >= 0 else (t._grad_node, t._output_nr), number)
 
 
 class Packed:
@@ -153,7 +153,7 @@ def _kept(item: Any, node: Node) -> Any:
     if item.__class__ is not PackedTensor:
         return item
     t = item.restore(node)
-    return t, 0 if t._s is None else t._s.version
+    return t, 0 if t._storage is None else t._storage.version
 
 
 def _pack_node(node: Node) -> None:

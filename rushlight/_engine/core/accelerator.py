@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
-from rushlight._engine.core.settings import settings
+from rushlight._engine.core.settings import on_change, settings
+
+if TYPE_CHECKING:  # an interface to be checked against, which no program loads
+    from rushlight._engine.core.backend import Platform
 
 
-class Away(Protocol):
+class DeviceArrayLike(Protocol):
     """An array on a device, as the engine lays out its memory; NumPy's stands for it where types are told."""
 
     device: Any
@@ -44,7 +47,7 @@ class Interface:
     """What is registered: the class of arrays on a device, and the platform that owns the devices."""
 
     array: type = NoArray
-    platform: Any = None
+    platform: Platform | None = None
     looked = False
 
 
@@ -53,6 +56,7 @@ class Products:
 
     allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
     fp32_precision = "none"  # or "tf32", "ieee"
+    _precision = "highest"  # torch.get_float32_matmul_precision()
 
     @property
     def allow_tf32(self) -> bool:
@@ -61,7 +65,29 @@ class Products:
 
     @allow_tf32.setter
     def allow_tf32(self, allowed: bool) -> None:
-        self.fp32_precision = "tf32" if allowed else "ieee"
+        self.fp32_precision, self._precision = ("tf32", "high") if allowed else ("ieee", "highest")
+
+    def set_precision(self, precision: str) -> None:
+        """torch.set_float32_matmul_precision(): all but "highest" let products round."""
+        self.allow_tf32 = precision != "highest"
+        self._precision = precision
+
+    def get_precision(self) -> str:
+        """torch.get_float32_matmul_precision()."""
+        return self._precision
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        switched()
+
+
+def switched() -> None:
+    """Forget what calls came to: a switch was set that says how, or by whom, numbers are computed."""
+    for forget in on_change:
+        forget()
+    if Interface.platform is not None:
+        for device in Interface.platform.devices():
+            device.prepared.clear()
 
 
 PRODUCTS = Products()
@@ -77,7 +103,7 @@ def wanted() -> bool:
     return any(map(os.path.exists, _SIGNS))
 
 
-def platform() -> Any:
+def platform() -> Platform | None:
     """The platform that owns CUDA devices, loaded when this is first asked; None where there is none.
 
     RuntimeError for a setting that means nothing.
@@ -90,8 +116,8 @@ def platform() -> Any:
 
 def page_locked(array: Any) -> Any:
     """A host's array in page-locked memory, where the driver of real devices has such; else itself."""
-    lock = getattr(platform(), "page_locked", None)
-    return array if lock is None else lock(array)
+    owner = platform()
+    return array if owner is None else owner.page_locked(array)
 
 
 def asarray(value: Any) -> Any:
@@ -105,6 +131,6 @@ def host(array: Any) -> Any:
     return array.device.read(array).copy() if away else array
 
 
-def is_away(value: Any) -> TypeGuard[Away]:
+def is_away(value: Any) -> TypeGuard[DeviceArrayLike]:
     """Whether it is an array on a device."""
     return value.__class__ is Interface.array

@@ -92,6 +92,13 @@ ALIASES: dict[str, dtype] = {
 NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES}
 # What Python's number types stand for where a dtype is asked for.
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
+
+
+def of_python(value: Any) -> Any:
+    """The dtype that one of Python's number types stands for; anything else as it is."""
+    return OF_PYTHON.get(value, value) if isinstance(value, type) else value
+
+
 # What PyTorch's messages call them.
 C_NAMES = {d.name: d.c_name for d in ALL if d.c_name}
 _FROM_NUMPY: dict[np.dtype[Any], dtype] = {d.np: d for d in ALL}

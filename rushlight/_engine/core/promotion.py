@@ -19,7 +19,8 @@ _UNSIGNED = {dt.uint16, dt.uint32, dt.uint64}
 @cache
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both, by PyTorch's table."""
-    a, b = type1, type2
+    a: dtype = dt.of_python(type1)
+    b: dtype = dt.of_python(type2)
     for position, given in enumerate((a, b), 1):
         if not isinstance(given, dtype):
             raise TypeError(

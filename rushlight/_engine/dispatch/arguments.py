@@ -32,13 +32,13 @@ def bind(
         args, kwargs = earlier[0], {**kwargs, **earlier[1]}
     if len(args) > len(positional):
         raise TypeError(
-            f"{row.told}() takes {len(positional)} positional arguments but {len(args)} "
-            f"were given; {forms.told(row.name, params)}"
+            f"{row.display_name}() takes {len(positional)} positional arguments but {len(args)} "
+            f"were given; {forms.how_called(row.name, params)}"
         )
     bound = {p.name: v for p, v in zip(positional, args, strict=False)}
     for key, value in kwargs.items():
         if key in bound:
-            raise TypeError(f"{row.told}() got multiple values for argument '{key}'")
+            raise TypeError(f"{row.display_name}() got multiple values for argument '{key}'")
         bound[key] = value
     values = {}
     for position, p in enumerate(params):
@@ -47,8 +47,8 @@ def bind(
             value = ()
         if value is REQUIRED:
             raise TypeError(
-                f'{row.told}() missing 1 required positional arguments: "{p.name}"; '
-                f"{forms.told(row.name, params)}"
+                f'{row.display_name}() missing 1 required positional arguments: "{p.name}"; '
+                f"{forms.how_called(row.name, params)}"
             )
         values[p.name] = check(row, p, value, position)
     return values
@@ -84,7 +84,7 @@ def check(row: Row, p: Param, value: Any, position: int) -> Any:
     if p.is_number:
         if value is p.default or (value is None and "None" in p.type):
             return value
-        if isinstance(value, Tensor) and value._l.ndim == 0:
+        if isinstance(value, Tensor) and value._geometry.ndim == 0:
             return value.item()
         if is_number(value):
             return plain_number(value)
@@ -112,7 +112,7 @@ def plain_number(value: Any) -> Any:
 def _mismatch(row: Row, p: Param, wanted: str, value: Any, position: int) -> Any:
     if p.name == "reduction":  # PyTorch's losses are Python functions, which look it up
         raise ValueError(f"{value} is not a valid value for reduction")
-    raise wrong_type(row.told, p.name, wanted, value, None if p.keyword_only else position + 1)
+    raise wrong_type(row.display_name, p.name, wanted, value, None if p.keyword_only else position + 1)
 
 
 def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:
@@ -132,7 +132,7 @@ def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:
 
 def _int(row: Row, p: Param, value: Any, position: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        if isinstance(value, Tensor) and value._l.ndim == 0 and value._l.dtype.kind in "iu":
+        if isinstance(value, Tensor) and value._geometry.ndim == 0 and value._geometry.dtype.kind in "iu":
             return int(value)
         if isinstance(value, bool):
             _mismatch(row, p, "int", value, position)
@@ -145,7 +145,7 @@ def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, Tensor):
-        if value._l.dtype.kind in "iu" and value._l.ndim <= 1:
+        if value._geometry.dtype.kind in "iu" and value._geometry.ndim <= 1:
             return value.tolist()
         _mismatch(row, p, "tuple of ints", value, position)
     if not isinstance(value, (tuple, list)):
@@ -156,18 +156,18 @@ def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
 def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, Tensor) and value._l.size == 1 and value._l.dtype.kind in "iu":
+    if isinstance(value, Tensor) and value._geometry.size == 1 and value._geometry.dtype.kind in "iu":
         return int(value)
     if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
         return int(value.__index__())
     raise TypeError(
-        f"{row.told}(): argument '{p.name}' (position {position + 1}) must be tuple of ints, "
+        f"{row.display_name}(): argument '{p.name}' (position {position + 1}) must be tuple of ints, "
         f"but found element of type {type(value).__name__} at pos {i}"
     )
 
 
 def _float(row: Row, p: Param, value: Any, position: int) -> float:
-    if isinstance(value, Tensor) and value._l.ndim == 0:
+    if isinstance(value, Tensor) and value._geometry.ndim == 0:
         return float(value)
     if not isinstance(value, (int, float, np.number)):
         _mismatch(row, p, "float", value, position)
@@ -177,7 +177,7 @@ def _float(row: Row, p: Param, value: Any, position: int) -> float:
 def _bool(row: Row, p: Param, value: Any, position: int) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, Tensor) and value._l.size == 1:
+    if isinstance(value, Tensor) and value._geometry.size == 1:
         return bool(value)
     if isinstance(value, int):
         return bool(value)

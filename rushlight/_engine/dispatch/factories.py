@@ -29,8 +29,8 @@ from rushlight._engine.dispatch.runners.meta import as_meta
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.construction.placement import backend_of as available, refuse_placement, track
-from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.construction.placement import refuse_placement, track
+from rushlight._engine.tensors.kind import backend_of, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
@@ -89,7 +89,7 @@ def place(row: Row, given: dict[str, Any]) -> Any:
 def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
     """Make the tensor on a CUDA device."""
     escape("a tensor made on a CUDA device")
-    backend = available(where)
+    backend = backend_of(where)
     out = wrap(backend.run_factory(row, {**given, "device": backend.where}, _call))
     return track(out) if given.get("requires_grad") else out
 
@@ -106,7 +106,9 @@ def _sparse(row: Row, given: dict[str, Any]) -> Any:
 def _call(row: Row, given: dict[str, Any]) -> Any:
     """An array, or a Fill."""
     unseen = {p.name for p in signature.placement_tail(row.body)}
-    values = {name: v._a if isinstance(v, Tensor) else v for name, v in given.items() if name not in unseen}
+    values = {
+        name: v._array if isinstance(v, Tensor) else v for name, v in given.items() if name not in unseen
+    }
     named = {p.name: values.pop(p.name) for p in row.params if p.keyword_only and p.name in values}
     found = row.body(*values.values(), **named)
     return found if found.__class__ in (np.ndarray, Fill) else found()
@@ -117,7 +119,7 @@ def _device(row: Row, given: dict[str, Any]) -> device:
     if where is not None:
         return where
     source = given.get("input")
-    return source._k.device if source is not None else Default.value
+    return source._kind.device if source is not None else Default.value
 
 
 def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
@@ -125,43 +127,46 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
     if not isinstance(out, Tensor):
         raise wrong_type(row.name, "out", "Tensor", out)
     where = given.get("device")
-    if where is not None and where.type != out._k.device.type:
+    if where is not None and where.type != out._kind.device.type:
         raise RuntimeError(
-            f"device type {where.type} does not match device type of out parameter ({out._k.device.type})"
+            f"device type {where.type} does not match device type of out parameter ({out._kind.device.type})"
         )
     if "dtype" in given:
         asked = given["dtype"]
-        if asked is not None and asked is not out._k.dtype:
+        if asked is not None and asked is not out._kind.dtype:
             raise RuntimeError(
-                f"dtype {asked.legacy} does not match dtype of out parameter ({out._k.dtype.legacy})"
+                f"dtype {asked.legacy} does not match dtype of out parameter ({out._kind.dtype.legacy})"
             )
-        given["dtype"] = out._k.dtype
-    found = place(row, {**given, "device": out._k.device, "requires_grad": False})
-    if found._l.shape != out._l.shape:
-        if row.options.get("counted") and found._l.size == out._l.size:
-            found = found.reshape(out._l.shape)  # written where out has its elements, whatever its shape
+        given["dtype"] = out._kind.dtype
+    found = place(row, {**given, "device": out._kind.device, "requires_grad": False})
+    if found._geometry.shape != out._geometry.shape:
+        if row.options.get("counted") and found._geometry.size == out._geometry.size:
+            found = found.reshape(
+                out._geometry.shape
+            )  # written where out has its elements, whatever its shape
         else:
             _resize(row, out, found)
     drawn = row.name != "randperm" and any(p.name == "generator" for p in row.params)
     if drawn or row.options.get("counted"):
-        check_apart_from_itself(out._m)  # the others write, as PyTorch's do
+        check_apart_from_itself(out._memory)  # the others write, as PyTorch's do
     if not row.options.get("unwritten"):
         out_arguments.write(row.name, out, found)
-    elif out._k.backend is None:
-        fill_unwritten(out._m)
+    elif out._kind.backend is None:
+        fill_unwritten(out._memory)
     return out
 
 
 def _resize(row: Row, out: Tensor, found: Tensor) -> None:
-    if row.name in ("arange", "range", "fftfreq", "rfftfreq") and out._l.size:
+    if row.name in ("arange", "range", "fftfreq", "rfftfreq") and out._geometry.size:
         warn(
-            f"The number of elements in the out tensor of shape {list(out._l.shape)} is "
-            f"{out._l.size} which does not match the computed number of elements {found._l.size}. "
+            f"The number of elements in the out tensor of shape {list(out._geometry.shape)} is "
+            f"{out._geometry.size} which does not match the computed number of elements "
+            f"{found._geometry.size}. "
             "Note that this may occur as a result of rounding error. The out tensor will be "
-            f"resized to a tensor of shape ({found._l.size},).",
+            f"resized to a tensor of shape ({found._geometry.size},).",
             UserWarning,
         )
-    out.resize_(found._l.shape)
+    out.resize_(found._geometry.shape)
 
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
@@ -169,7 +174,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
     sizes = [p for p in params if p.varargs or (p.type == "Ints" and p.default is signature.REQUIRED)]
     checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
     own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
-    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
+    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._array" * (p.type == "Tensor") for p in own)
     again = f"return general({_again(params, row.out)}"
     text = (
         f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
@@ -232,9 +237,9 @@ def _elsewhere(
     params = row.params
     checks = ["extra", "MODES", *[_check(p, away=True) for p in params if p.name != "device"]]
     checks += ["out is not None"] * row.out
-    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
+    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._array" * (p.type == "Tensor") for p in own)
     again = f"return general({_again(params, row.out)}"
-    given = next((f"{p.name}._k.backend" for p in params if p.type == "Tensor"), "placed(DEFAULT.value)")
+    given = next((f"{p.name}._kind.backend" for p in params if p.type == "Tensor"), "placed(DEFAULT.value)")
     text = (
         f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
         f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
@@ -268,11 +273,17 @@ def _elsewhere(
     return compile_function(text, row.name, own_scope, f"{row.name} on a device")
 
 
+_named = cache(device)
+
+
 def _backend(where: Any) -> Any:
     """The device beside the CPU that a program names; None where it names none."""
     if where.__class__ is str:
-        where = device(where) if where.startswith("cuda") else None
-    return available(where) if where.__class__ is device and where.type == "cuda" else None
+        where = _named(where) if where.startswith("cuda") else None
+    if where.__class__ is device and where.type == "cuda":
+        owner = Interface.platform
+        return backend_of(where) if owner is None else owner.device(where.index)
+    return None
 
 
 def _sized(p: signature.Param, again: str) -> str:
@@ -290,7 +301,7 @@ _ODD = {
     "Any": "{0}.__class__ is not int and not ({0}.__class__ is tuple and INT.issuperset(map(type, {0})))",
     "Ints": "{0}.__class__ not in TUPLES",
     "dtype": "{0}.__class__ is not DTYPE",
-    "Tensor": "{0}.__class__ not in PLAIN or {0}._k.special",
+    "Tensor": "{0}.__class__ not in PLAIN or {0}._kind.special",
     **dict.fromkeys(("Number", "Tensor | Number"), "{0}.__class__ not in REAL"),
     **{name: "{0}.__class__ is not " + name for name in ("int", "bool", "float")},
 }
@@ -304,7 +315,7 @@ def _check(p: signature.Param, away: bool = False) -> str:
         return f"not {p.name}"
     given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
     odd = "True" if p.name in _GENERAL else _ODD.get(p.plain_type, "True").format(p.name)
-    return f"({given}({odd}{f' and {p.name}._k.backend is None' * (away and p.type == 'Tensor')}))"
+    return f"({given}({odd}{f' and {p.name}._kind.backend is None' * (away and p.type == 'Tensor')}))"
 
 
 def _again(params: Sequence[signature.Param], out: bool) -> str:

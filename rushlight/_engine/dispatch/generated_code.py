@@ -17,11 +17,11 @@ from rushlight._engine.tensors.storages.storage import INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor
 
 _MADE = """{t} = new(Tensor)
-{t}._a = {a}
-{t}._k = {k}
-{t}._g = None
-{t}._s = fresh() if INFERRING else None
-{t}._i = 0
+{t}._array = {a}
+{t}._kind = {k}
+{t}._grad_node = None
+{t}._storage = fresh() if INFERRING else None
+{t}._output_nr = 0
 """
 MAKING: dict[str, Any] = {"new": object.__new__, "Tensor": Tensor, "INFERRING": INFERRING, "fresh": fresh}
 
@@ -67,7 +67,7 @@ def _keep_fresh() -> None:
 
 def key(p: Any, n: str) -> str:
     """Code for what tells arguments called `n` of a parameter apart, but for numbers in tensors."""
-    of = "{0}._k, {0}._l.shape, {0}._l.strides"
+    of = "{0}._kind, {0}._geometry.shape, {0}._geometry.strides"
     if p.is_list:  # mostly of two
         two = f"{of.format(f'{n}[0]')}, {of.format(f'{n}[1]')}"
         return f"({two}) if len({n}) == 2 else tuple([({of.format('t')}) for t in {n}])"

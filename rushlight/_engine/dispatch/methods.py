@@ -57,12 +57,12 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
         raise wrong_type("copy_", "other", "Tensor", src, 1)
     if MODES and (wrapped((self, src)) or listening()):
         return interpret(ROWS["_overwritten"], copy_, (self, src), {})
-    if self._k.lazy:
+    if self._kind.lazy:
         return in_place.through(lambda own: copy_(own, src), self, src)
-    if self._k.backend is not src._k.backend and not (self._k.on_meta or src._k.on_meta):
+    if self._kind.backend is not src._kind.backend and not (self._kind.on_meta or src._kind.on_meta):
         return _copied_over(self, src, non_blocking)
-    a, b = self._a, src._a
-    tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
+    a, b = self._array, src._array
+    tracked = LOCAL.enabled and (src._grad_node is not None or self._grad_node is not None)
     check_writable(self, tracked)
     refuse_overlap(self, (src,))
     if a.shape != b.shape and broadcast_shapes(a.shape, b.shape) != a.shape:
@@ -73,8 +73,8 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
     if tracked:
         in_place.write(self, ROWS["_overwritten"](self, src))
         return self
-    if not self._k.on_meta:
-        if src._k.on_meta:
+    if not self._kind.on_meta:
+        if src._kind.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         settle()
         assign(a, b)
@@ -87,25 +87,25 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
 def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """copy_ between the memory of two devices: through a tensor of this dtype and shape where it must."""
     if (
-        (LOCAL.enabled and (src._g is not None or self._g is not None))
-        or src._k.lazy
-        or (src._l.shape != self._l.shape or src._k.dtype is not self._k.dtype)
+        (LOCAL.enabled and (src._grad_node is not None or self._grad_node is not None))
+        or src._kind.lazy
+        or (src._geometry.shape != self._geometry.shape or src._kind.dtype is not self._kind.dtype)
     ):
-        return copy_(self, to(src, self._k.device, non_blocking=non_blocking))
+        return copy_(self, to(src, self._kind.device, non_blocking=non_blocking))
     check_writable(self, False)
-    check_apart_from_itself(self._m)
+    check_apart_from_itself(self._memory)
     escape("a copy between devices")
-    backend = self._k.backend or src._k.backend
-    pinned = _pinned(self if self._k.backend is None else src)
-    backend.copy(self._m, src._m, non_blocking, pinned)
-    if self._k.backend is None and non_blocking and pinned:
+    backend: Any = self._kind.backend or src._kind.backend  # one of them has one
+    pinned = _pinned(self if self._kind.backend is None else src)
+    backend.copy(self._memory, src._memory, non_blocking, pinned)
+    if self._kind.backend is None and non_blocking and pinned:
         backend.on_its_way(self)
     storage(self).version += 1
     return self
 
 
 def _pinned(t: Tensor) -> bool:
-    return t._s is not None and t._s.pinned
+    return t._storage is not None and t._storage.pinned
 
 
 def _follow_(self: Tensor, src: Any) -> Tensor:
@@ -130,22 +130,22 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if not MODES and value.__class__ in NUMBERS and in_place.free(self):
-        self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
+        self._array.fill(0 if value.__class__ is int and not value else number(value, self._kind.dtype))
         storage(self).version += 1
         return self
     if MODES and (wrapped((self, value)) or listening()):
         return interpret(ROWS["fill"], fill_, (self, value), {})
-    if self._k.lazy:
+    if self._kind.lazy:
         return in_place.through(lambda own: _fill(own, value, node), self, value)
     if isinstance(value, Tensor):
-        if value._l.ndim:
+        if value._geometry.ndim:
             raise RuntimeError(
                 "fill_ only supports 0-dimension value tensor but got tensor with "
-                f"{value._l.ndim} dimensions."
+                f"{value._geometry.ndim} dimensions."
             )
         found = copy_(self, value)
         return found if found.is_leaf else node_names.rename(found, "FillBackward3")
-    tracked = LOCAL.enabled and self._g is not None
+    tracked = LOCAL.enabled and self._grad_node is not None
     check_writable(self, tracked)
     if isinstance(value, np.generic):
         value = value.item()
@@ -154,18 +154,18 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
             "fill_() received an invalid combination of arguments - got "
             f"({type(value).__name__}), but expected a number or a tensor without dimensions"
         )
-    written = number(value, self._k.dtype)
+    written = number(value, self._kind.dtype)
     if tracked:
         # Recorded as an op that forgets its operand: the gradient stops here, as zeros.
         in_place.write(
             self, node_names.rename(self.masked_fill(wrap(constant(np.ones((), bool))), value), node)
         )
     else:
-        if not self._k.on_meta:
+        if not self._kind.on_meta:
             settle()
-            self._a[...] = written
+            self._array[...] = written
             if TAPE:
-                TAPE[-1].write(np.copyto, (self._a, written), (self,))
+                TAPE[-1].write(np.copyto, (self._array, written), (self,))
         storage(self).version += 1
     return self
 
@@ -174,14 +174,14 @@ def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
     if MODES or not in_place.free(self):
         return _fill(self, 0, "ZeroBackward0")
-    self._a.fill(0)
+    self._array.fill(0)
     storage(self).version += 1
     return self
 
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """This tensor if its elements lie in that order, else a copy."""
-    if memory_format is contiguous_format and self._l.flags.c_contiguous:
+    if memory_format is contiguous_format and self._geometry.flags.c_contiguous:
         return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -200,8 +200,9 @@ def view(
     if given and given[0].__class__ is int and size is None and dtype is None:
         return TENSOR_ROWS["_view"].call(self, *given)
     sizes: tuple[Any, ...] = given if size is None else (size,)
-    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
-        return taken_over(Tensor.view, _view_dtype, self, dtype or sizes[0])
+    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], (dt.dtype, type))):
+        wanted = given_dtype("view", sizes[0] if dtype is None else dtype)
+        return taken_over(Tensor.view, _view_dtype, self, wanted)
     return TENSOR_ROWS["_view"].call(self, *sizes)
 
 
@@ -212,12 +213,12 @@ def new_tensor(self: Tensor, *given: Any, **options: Any) -> Tensor:
 
 
 def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
-    if self._k.lazy:
-        which = "conjugate view tensors" if self._k.conj else "tensors with negative bit set"
+    if self._kind.lazy:
+        which = "conjugate view tensors" if self._kind.conj else "tensors with negative bit set"
         raise RuntimeError(
             f"torch.Tensor.view is not supported for {which} when converting to a different dtype."
         )
-    a = self._a
+    a = self._array
     if a.itemsize == dtype.itemsize:
         array = a.view(dtype.np)
     else:
@@ -255,10 +256,10 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
             a.view(dtype.np)
             if a.size
             else np.empty((*a.shape[:-1], size), dtype.np)
-            if (self._k.backend is None)
-            else self._k.backend.empty((*a.shape[:-1], size), dtype.np)
+            if (self._kind.backend is None)
+            else self._kind.backend.empty((*a.shape[:-1], size), dtype.np)
         )
-    out = wrap_view(array, self, kind(dtype, self._k.device))
+    out = wrap_view(array, self, kind(dtype, self._kind.device))
     track_view(out, self, Tensor.view, (dtype,))
     return out
 
@@ -266,24 +267,32 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype:
-        return self if args[0] is self._k.dtype else ROWS["_to_dtype"](self, args[0], None)
+        return self if args[0] is self._kind.dtype else ROWS["_to_dtype"](self, args[0], None)
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
     where, dtype, copy, order = _to_arguments(args, kwargs)
-    where = self._k.device if where is None else where
-    dtype = self._k.dtype if dtype is None else dtype
-    target = self._k if (dtype is self._k.dtype and where == self._k.device) else kind(dtype, where)
+    where = self._kind.device if where is None else where
+    dtype = self._kind.dtype if dtype is None else dtype
+    target = self._kind if (dtype is self._kind.dtype and where == self._kind.device) else kind(dtype, where)
     kept = order is None or order is preserve_format or self.is_contiguous(order)
-    if target is self._k and not copy and kept:
+    if target is self._kind and not copy and kept:
         return self
-    if target.device != self._k.device:
+    if target.device != self._kind.device:
         return _move(self, target, bool(non_blocking), order)
-    if dtype is self._k.dtype:
+    if dtype is self._kind.dtype:
         return TENSOR_ROWS["clone"](self, memory_format=order)
     return TENSOR_ROWS["_to_dtype"](self, dtype, order)
 
 
+def given_dtype(op: str, value: Any) -> dt.dtype | None:
+    """A dtype, or None, as it is handed to `op`; Python's number types mean dtypes as well."""
+    found = dt.of_python(value)
+    if not (found is None or isinstance(found, dt.dtype)):
+        raise wrong_type(op, "dtype", "torch.dtype", value)
+    return found
+
+
 def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
-    where, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    where, dtype = kwargs.pop("device", None), given_dtype("to", kwargs.pop("dtype", None))
     kwargs.pop("non_blocking", None)
     copy, order = kwargs.pop("copy", False), kwargs.pop("memory_format", None)
     other = kwargs.pop("other", None)
@@ -299,7 +308,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
     if rest and (isinstance(rest[0], Tensor) or other is not None):
         other = rest.pop(0) if other is None else other
     if other is not None:
-        return other._k.device, other._k.dtype, copy, order
+        return other._kind.device, other._kind.dtype, copy, order
     if (rest and isinstance(rest[0], (str, device))) or (rest and type(rest[0]) is int):
         where = rest.pop(0)
     elif rest and rest[0] is None:
@@ -307,8 +316,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
     if rest and rest[0] is None:
         rest.pop(0)
     elif rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
-        found = rest.pop(0)
-        dtype = dt.OF_PYTHON.get(found, found)
+        dtype = dt.of_python(rest.pop(0))
     if rest:
         if not isinstance(rest[0], bool):
             raise TypeError(
@@ -333,13 +341,16 @@ class ToCopyBackward0(Node):
 
 
 def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = None) -> Tensor:
-    if not self._k.on_meta and not target.on_meta:
+    if not self._kind.on_meta and not target.on_meta:
         return _brought(self, target, non_blocking, order)
     if self.is_sparse or self.is_sparse_csr:
         raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
     if target.on_meta:
-        step = self._l.itemsize
-        return wrap(meta_array(self._l.shape, target.np, tuple(s // step for s in self._l.strides)), target)
+        step = self._geometry.itemsize
+        return wrap(
+            meta_array(self._geometry.shape, target.np, tuple(s // step for s in self._geometry.strides)),
+            target,
+        )
     raise NotImplementedError(
         "Cannot copy out of meta tensor; no data! Please use "
         "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
@@ -353,34 +364,34 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         return interpret(ROWS["_to_dtype"], to, (self, target.device, target.dtype), {})
     source = (
         self
-        if self._k.dtype is target.dtype and not self._k.lazy
+        if self._kind.dtype is target.dtype and not self._kind.lazy
         else TENSOR_ROWS["_to_dtype"](self, target.dtype, order)
     )
     escape("a copy between devices")
-    backend = target.backend or source._k.backend
+    backend: Any = target.backend or source._kind.backend  # one of them has one
     pinned = _pinned(source)
     if target.backend is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
         found: Tensor = wrap(
-            np.full(source._l.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._l.shape)
+            np.full(source._geometry.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._geometry.shape)
         )
-        found._a = accelerator.page_locked(found._a)
+        found._array = accelerator.page_locked(found._array)
         storage(found).pinned = True
-        backend.copy(found._a, source._m, True, True)
+        backend.copy(found._array, source._memory, True, True)
         backend.on_its_way(found)
     else:
-        found = wrap(backend.moved(source._m, target.backend, non_blocking, pinned, order), target)
-    if self._g is not None and LOCAL.enabled:
-        node = ToCopyBackward0(((self._g, self._i),))
-        node.saved = self._k, ()
-        found._g, found._i = node, 0
+        found = wrap(backend.moved(source._memory, target.backend, non_blocking, pinned, order), target)
+    if self._grad_node is not None and LOCAL.enabled:
+        node = ToCopyBackward0(((self._grad_node, self._output_nr),))
+        node.saved = self._kind, ()
+        found._grad_node, found._output_nr = node, 0
     return found
 
 
 def _converter(name: str, dtype: dt.dtype) -> Callable[..., Tensor]:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
-        if memory_format is not None or self._k.on_meta:
+        if memory_format is not None or self._kind.on_meta:
             return to(self, dtype, memory_format=memory_format)
-        return self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
+        return self if self._kind.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
 
     convert.__doc__ = f"to({dtype!r})."
     convert.__name__ = convert.__qualname__ = name
@@ -390,7 +401,7 @@ def _converter(name: str, dtype: dt.dtype) -> Callable[..., Tensor]:
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The legacy type's name; with an argument, a conversion."""
     if dtype is None:
-        return f"torch.{'cuda.' * (self._k.backend is not None)}{self._k.dtype.legacy}Tensor"
+        return f"torch.{'cuda.' * (self._kind.backend is not None)}{self._kind.dtype.legacy}Tensor"
     if isinstance(dtype, str):
         if dtype.startswith("torch.cuda."):
             self, dtype = cuda(self, non_blocking=non_blocking), dtype.replace("cuda.", "")
@@ -400,6 +411,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         dtype = by_legacy[dtype]
     if dtype is Tensor:
         return to(self, dt.get_default_dtype())
+    if getattr(dtype, "is_cuda", False):
+        self = cuda(self, non_blocking=non_blocking)
     return to(self, getattr(dtype, "dtype", dtype))
 
 
@@ -415,7 +428,7 @@ def cuda(
     there.
     """
     if device is None:
-        where = self._k.device if self._k.backend is not None else _device("cuda")
+        where = self._kind.device if self._kind.backend is not None else _device("cuda")
     else:
         where = _device(device) if not isinstance(device, int) else _device("cuda", device)
     if where.type != "cuda":
@@ -429,9 +442,9 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
     if not isinstance(given, (list, tuple)) or not all(hasattr(n, "__index__") for n in given):
         raise wrong_type("resize_", "size", "tuple of ints", given, 1)
     size: tuple[int, ...] = tuple(given)
-    if self._g is not None and LOCAL.enabled:
+    if self._grad_node is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
-    a = self._m
+    a = self._memory
     if a.shape == size:
         return self
     flat = storage(self).bytes(a)
@@ -443,15 +456,15 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
                 "Trying to resize storage that is not resizable: it belongs to a NumPy "
                 "array; clone() the tensor first"
             )
-        if self._k.backend is None:
+        if self._kind.backend is None:
             grown = np.empty(need + offset * a.itemsize, np.uint8)
             fill_unwritten(grown[flat.size // a.itemsize * a.itemsize :].view(a.dtype))
         else:
-            grown = self._k.backend.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
+            grown = self._kind.backend.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
         grown[: flat.size] = flat
         storage(self)._bytes = flat = grown
     strides = format_strides(size, contiguous_strides(size), memory_format)
-    place(self, strided(flat, a.dtype, size, strides, offset), self._k)
+    place(self, strided(flat, a.dtype, size, strides, offset), self._kind)
     storage(self).version += 1
     return self
 
@@ -460,7 +473,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     """Give this tensor another's shape."""
     if not isinstance(the_template, Tensor):
         raise wrong_type("resize_as_", "the_template", "Tensor", the_template, 1)
-    return resize_(self, the_template._l.shape)
+    return resize_(self, the_template._geometry.shape)
 
 
 def set_(
@@ -468,34 +481,38 @@ def set_(
 ) -> Tensor:
     """Make this tensor see another tensor's (or a storage's) memory."""
     if source is None:
-        empty = np.empty if self._k.backend is None else self._k.backend.empty
-        place(self, empty((0,), self._k.np), self._k.plain)
-        self._s = None
+        empty = np.empty if self._kind.backend is None else self._kind.backend.empty
+        place(self, empty((0,), self._kind.np), self._kind.plain)
+        self._storage = None
         return self
     if isinstance(source, Tensor) and size is None:
-        theirs, ours = source._k.dtype, self._k.dtype
+        theirs, ours = source._kind.dtype, self._kind.dtype
         if theirs is not ours:
             raise RuntimeError(
                 f"Could not set tensor of type {theirs.legacy.lower()} to a tensor of type "
                 f"{ours.legacy.lower()}: use .to() or .view(dtype)"
             )
         storage(source)
-        self._s = source._s
-        place(self, source._m, kind(source._k.dtype, source._k.device, self._k.conj, self._k.neg))
+        self._storage = source._storage
+        place(
+            self,
+            source._memory,
+            kind(source._kind.dtype, source._kind.device, self._kind.conj, self._kind.neg),
+        )
         return self
     if hasattr(source, "_untyped_storage"):
-        if source.dtype is not self._k.dtype:
+        if source.dtype is not self._kind.dtype:
             raise RuntimeError(
-                f"Expected a Storage of type {self._k.dtype.legacy} or an UntypedStorage, but "
+                f"Expected a Storage of type {self._kind.dtype.legacy} or an UntypedStorage, but "
                 f"got type {source.dtype.legacy} for argument 1 'storage'"
             )
         source = source.untyped()
-    flat = storage(source).bytes(source._m) if isinstance(source, Tensor) else source._bytes()
+    flat = storage(source).bytes(source._memory) if isinstance(source, Tensor) else source._bytes()
     shared = storage(source) if isinstance(source, Tensor) else source._shared
-    sizes = (flat.size // self._k.dtype.itemsize,) if size is None else tuple(size)
+    sizes = (flat.size // self._kind.dtype.itemsize,) if size is None else tuple(size)
     steps = contiguous_strides(sizes) if stride is None else tuple(stride)
-    place(self, strided(flat, self._k.np, sizes, steps, storage_offset), self._k)
-    self._s = shared
+    place(self, strided(flat, self._kind.np, sizes, steps, storage_offset), self._kind)
+    self._storage = shared
     return self
 
 
@@ -507,8 +524,8 @@ def share_memory_(self: Tensor) -> Tensor:
     # few programs share memory between processes
     from rushlight._engine.tensors.storages.sharing import share
 
-    if self._k.backend is None:  # a CUDA device's is always shared, PyTorch says
-        share(self._storage(), self)
+    if self._kind.backend is None:  # a CUDA device's is always shared, PyTorch says
+        share(storage(self), self)
     return self
 
 
@@ -521,14 +538,14 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
             "Cannot access accelerator device when none is available: pin_memory() needs "
             "CUDA; leave it away on the CPU"
         )
-    if self._k.backend is not None:
+    if self._kind.backend is not None:
         raise RuntimeError(
-            f"cannot pin 'torch.cuda.{self._k.dtype.legacy}Tensor' only dense CPU tensors can be pinned"
+            f"cannot pin 'torch.cuda.{self._kind.dtype.legacy}Tensor' only dense CPU tensors can be pinned"
         )
     if _pinned(self):
         return self
     made: Tensor = TENSOR_ROWS["clone"](self)
-    made._a = accelerator.page_locked(made._a)
+    made._array = accelerator.page_locked(made._array)
     storage(made).pinned = True
     return made
 
@@ -537,13 +554,13 @@ def record_stream(self: Tensor, s: Any) -> None:
     """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
     work.
     """
-    if self._k.backend is None:
+    if self._kind.backend is None:
         raise NotImplementedError(
             "Could not run 'aten::record_stream' with arguments from the 'CPU' "
             "backend: only "
             "tensors of CUDA devices have streams"
         )
-    self._k.backend.record_stream(self._m, s)
+    self._kind.backend.record_stream(self._memory, s)
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -576,12 +593,12 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
     escape(f".{op}()")
     given = [out, *[t.expand(out.shape) for t in others.values()]]
     # One after the other, as elements that lie in the same memory demand.
-    for at in np.ndindex(*out._l.shape) if not out._k.on_meta else ():
+    for at in np.ndindex(*out._geometry.shape) if not out._kind.on_meta else ():
         found = function(*[t[at].item() for t in given])
         if not isinstance(found, (int, float, complex if out.is_complex() else int)):
             found = math.ldexp(found, 0)  # what is no real number raises Python's TypeError
         settle()
-        out._a[at] = number(found, out.dtype)
+        out._array[at] = number(found, out.dtype)
     return out
 
 

@@ -180,10 +180,10 @@ def label(row: Row) -> Label | None:
 
 def rename(t: Tensor, name: str) -> Tensor:
     """Give the node of a fresh result another name."""
-    if t._g is not None:
-        t._g.__class__ = _renamed(t._g.__class__, name)
-        if TRACES.told is not None:
-            TRACES.told(t)
+    if t._grad_node is not None:
+        t._grad_node.__class__ = _renamed(t._grad_node.__class__, name)
+        if TRACES.listener is not None:
+            TRACES.listener(t)
     return t
 
 
@@ -197,15 +197,15 @@ def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
         start = next_seq()
         out = body(*values)
-        if out.__class__ is Tensor and (out._g is None or out._g.seq < start):
+        if out.__class__ is Tensor and (out._grad_node is None or out._grad_node.seq < start):
             return out
         for t in (out,) if isinstance(out, Tensor) else out:
-            if isinstance(t, Tensor) and t._g is not None and t._g.seq > start:
+            if isinstance(t, Tensor) and t._grad_node is not None and t._grad_node.seq > start:
                 found = rule if isinstance(rule, str) else rule(dict(zip(names, values, strict=True)))
                 if found:
                     rename(t, found)
                     if found.startswith(_SAVING_NOTHING):
-                        keep_constants(t._g, start)
+                        keep_constants(t._grad_node, start)
         return out
 
     return run

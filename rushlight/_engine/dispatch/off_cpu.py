@@ -17,8 +17,8 @@ def backend_of(values: Iterable[Any]) -> Any:
     """The device of the first operand that lies on one beside the CPU; None where none does."""
     for v in values:
         if isinstance(v, Tensor):
-            if v._k.backend is not None:
-                return v._k.backend
+            if v._kind.backend is not None:
+                return v._kind.backend
         elif v.__class__ in (list, tuple):
             found = backend_of(v)
             if found is not None:
@@ -37,10 +37,11 @@ def backend_run(backend: Any, row: Row, body: Callable[..., Any], values: Sequen
 
 def brought(of: Kind, values: Sequence[Any]) -> Sequence[Any]:
     """Operands of a pointwise op on a device: those of the CPU that have dims are copied there."""
-    if all(not isinstance(v, Tensor) or v._k.backend is not None or not v._l.ndim for v in values):
+    if all(not isinstance(v, Tensor) or v._kind.backend is not None or not v._geometry.ndim for v in values):
         return values
     return [
-        v.to(of.device) if isinstance(v, Tensor) and v._k.backend is None and v._l.ndim else v for v in values
+        v.to(of.device) if isinstance(v, Tensor) and v._kind.backend is None and v._geometry.ndim else v
+        for v in values
     ]
 
 

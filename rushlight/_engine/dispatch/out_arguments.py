@@ -21,8 +21,16 @@ from rushlight._engine.tensors.storages.storage import strided
 from rushlight._engine.tensors.tensor import Tensor, storage
 
 
-def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[], Any]) -> Any:
+def compute_into(
+    op: str,
+    out: Any,
+    values: Sequence[Any],
+    compute: Callable[[], Any],
+    directly: Callable[[Tensor], bool] | None = None,
+) -> Any:
     """Run `compute` without recording and write its result(s) into `out`; returns `out`.
+
+    directly: computes in `out`'s own memory where it is like a result's; whether it did.
 
     Rows with the option `out_apart` refuse an `out` that shares memory with an operand, those
     with `out_list` take a list and return nothing.
@@ -31,7 +39,7 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     for o in outs:
         if not isinstance(o, Tensor):
             raise wrong_type(op, "out", "Tensor", o)
-    tracked = [v for v in (*values, *outs) if isinstance(v, Tensor) and v._g is not None]
+    tracked = [v for v in (*values, *outs) if isinstance(v, Tensor) and v._grad_node is not None]
     if LOCAL.enabled and tracked:
         raise RuntimeError(
             f"{op}(): functions with out=... arguments don't support automatic "
@@ -42,6 +50,9 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
         refuse_inference(o)
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
+        if directly is not None and out.__class__ is Tensor and directly(out):
+            storage(out).version += 1
+            return out
         result = compute()
     finally:
         LOCAL.enabled = before
@@ -84,9 +95,9 @@ def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Seq
     words = facts.get("exact") if "cast" not in facts or len(outs) > 1 else None
     said = () if words is None else words.split("|")  # a sentence for each result, or one for all
     for i, (o, r) in enumerate(zip(outs, results, strict=True)):
-        check_apart_from_itself(o._m)
-        if said and o._k.dtype is not r._k.dtype:
-            own, given = r._k.dtype, o._k.dtype
+        check_apart_from_itself(o._memory)
+        if said and o._kind.dtype is not r._kind.dtype:
+            own, given = r._kind.dtype, o._kind.dtype
             raise RuntimeError(
                 said[min(i, len(said) - 1)].format(
                     want=_in_cpp(own), got=_in_cpp(given), Want=own.legacy, Got=given.legacy
@@ -99,34 +110,34 @@ def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Seq
 def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
     for v in values:
         for item in v if isinstance(v, (list, tuple)) else (v,):
-            if isinstance(item, Tensor) and any(np.may_share_memory(item._m, o._m) for o in outs):
+            if isinstance(item, Tensor) and any(np.may_share_memory(item._memory, o._memory) for o in outs):
                 raise shared("some elements of the input tensor and the written-to tensor refer")
 
 
 def write(op: str, out: Tensor, result: Tensor) -> None:
     """Copy `result` into `out`, resized where the shape differs, as PyTorch does with a warning."""
-    if not can_cast(result._k.dtype, out._k.dtype):
+    if not can_cast(result._kind.dtype, out._kind.dtype):
         raise (TypeError if "joined" in REFUSALS.get(f"{op}/out", ()) else RuntimeError)(
-            f"result type {result._k.dtype.legacy} can't be cast to the desired output type "
-            f"{out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}"
+            f"result type {result._kind.dtype.legacy} can't be cast to the desired output type "
+            f"{out._kind.dtype.legacy}; pass an out= of dtype {result._kind.dtype}"
         )
-    if out._k.device != result._k.device:  # before anything is written
+    if out._kind.device != result._kind.device:  # before anything is written
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two "
-            f"devices, {result._k.device} and {out._k.device}!"
+            f"devices, {result._kind.device} and {out._kind.device}!"
         )
-    if out._l.shape != result._l.shape:
-        resize(out, result._l.shape)
+    if out._geometry.shape != result._geometry.shape:
+        resize(out, result._geometry.shape)
         place(
             out,
             strided(
-                storage(out).bytes(out._m),
-                out._l.dtype,
-                result._l.shape,
+                storage(out).bytes(out._memory),
+                out._geometry.dtype,
+                result._geometry.shape,
                 result.stride(),
                 out.storage_offset(),
             ),
-            out._k,
+            out._kind,
         )
     overwrite(out, result)
     storage(out).version += 1
@@ -134,22 +145,22 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
 
 def overwrite(target: Tensor, result: Tensor) -> None:
     """The memory of `target` takes the values of `result`."""
-    if not target._k.on_meta:
-        if target._k.lazy:
-            target, result = memory(target), read(result, target._k)
+    if not target._kind.on_meta:
+        if target._kind.lazy:
+            target, result = memory(target), read(result, target._kind)
         settle()
         with np.errstate(all="ignore"):
-            target._a[...] = result._a
+            target._array[...] = result._array
         if TAPE:
-            TAPE[-1].write(np.copyto, (target._a, result._a, "unsafe"), (target, result))
+            TAPE[-1].write(np.copyto, (target._array, result._array, "unsafe"), (target, result))
 
 
 def resize(out: Tensor, sizes: tuple[int, ...]) -> None:
     """Give `out` another shape; a warning unless it was empty."""
-    if out._l.size:
+    if out._geometry.size:
         warn(
             f"An output with one or more elements was resized since it had shape "
-            f"{list(out._l.shape)}, which does not match the required output shape "
+            f"{list(out._geometry.shape)}, which does not match the required output shape "
             f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
             "outputs will not be resized unless they have zero elements. You can explicitly "
             "reuse an out tensor t by resizing it, inplace, to zero elements with "

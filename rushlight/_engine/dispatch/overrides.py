@@ -17,7 +17,7 @@ from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written, spelled
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
-from rushlight._engine.ops.table import Row
+from rushlight._engine.ops.table import Row, public as spellings
 from rushlight._engine.tensors.tensor import Tensor
 
 _T = TypeVar("_T")
@@ -165,7 +165,8 @@ def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     called = spelled(row)
     other: Any = lookup("torch", called) if called else None
     if other is None and getattr(direct, "writes", False):
-        other = lookup("Tensor", f"{row.name}_")
+        own = [leaf for owner, leaf, kind in spellings(row) if (owner, kind) == ("Tensor", "inplace")]
+        other = lookup("Tensor", own[0] if own else f"{row.name}_")
     return other or function(row)
 
 

@@ -29,6 +29,7 @@ register(
         "gather or scatter along a dim": "moves.along_dim:along",
         "gather rows": "moves.gather:rows",
         "add rows": "moves.scatter:add_rows",
+        "blend of lines and columns": "moves.blends:blended",
         # random numbers
         "generator words": "moves.mersenne_twister:words",
         "normal numbers": "moves.box_muller:normals",

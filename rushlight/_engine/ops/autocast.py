@@ -29,7 +29,7 @@ def _max_pool(*args: Any, return_indices: bool = False, **more: Any) -> str:
 
 def _recurrent(input: Any, *rest: Any, **more: Any) -> str:
     # The new state is a sum with the old one, in the type of that; the types of weights must fit.
-    return "keep" if input._k.dtype.name in ("float32", "float64") else "lower"
+    return "keep" if input._kind.dtype.name in ("float32", "float64") else "lower"
 
 
 CHOSEN: dict[str, Callable[..., str]] = {

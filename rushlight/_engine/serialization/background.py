@@ -1,4 +1,4 @@
-"""Work beside the writing of a file: sums, and the way to the disk."""
+"""Work beside the writing of a file: the way to the disk, and what its place held before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 # A large record is written in stretches; while one is, the last one goes to the disk.
-_STRETCH, LARGE = 1 << 25, 1 << 22
+STRETCH, LARGE = 1 << 25, 1 << 22
 
 
 def beside(call: Callable[..., Any], *args: Any) -> Callable[[], Any]:
@@ -42,7 +42,7 @@ class WritebackFile(io.FileIO):
 
     def write(self, data: Any) -> int:
         """Write the beginning of `data`, or all of it; how many bytes that is."""
-        count = super().write(memoryview(data)[:_STRETCH])
+        count = super().write(memoryview(data)[:STRETCH])
         if count >= LARGE and hasattr(os, "posix_fadvise"):
             with suppress(OSError):  # it is no file on a disk
                 os.posix_fadvise(self.fileno(), self.tell() - count, count, os.POSIX_FADV_DONTNEED)

@@ -40,8 +40,8 @@ class Tensors(dict[str, Tensor]):
     def add(self, t: Tensor, name: str) -> str:
         """Keep a tensor; the name that it has here, which is another's if that is the same memory."""
         t = t.resolve_conj().resolve_neg()
-        a = t._a
-        place = (address(a), a.strides, a.shape, t._k) if a.size else object()
+        a = t._array
+        place = (address(a), a.strides, a.shape, t._kind) if a.size else object()
         if place not in self._names:
             while name in self:
                 name += "'"

@@ -70,14 +70,14 @@ def _tensor_form(t: Tensor) -> tuple[Any, ...]:
 
 
 def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
-    of, sizes, strides = t._k.dtype, tuple(t._l.shape), t.stride()
-    if t._k.on_meta:
+    of, sizes, strides = t._kind.dtype, tuple(t._geometry.shape), t.stride()
+    if t._kind.on_meta:
         return _rebuild_meta_tensor_no_storage, (of, sizes, strides, t.requires_grad)
     # PyTorch's reader expects an (empty) table of backward hooks; hooks are not written.
     place: tuple[Any, ...] = (t.storage_offset(), sizes, strides, t.requires_grad, OrderedDict())
     _warn_of_hooks(t)
     bytes_ = UntypedStorage._of(t)
-    marks = {name: True for name in ("neg", "conj") if getattr(t._k, name)}
+    marks = {name: True for name in ("neg", "conj") if getattr(t._kind, name)}
     if of in BY_DTYPE:
         place = (TypedStorage(wrap_storage=bytes_, dtype=of), *place)
     else:
@@ -86,10 +86,10 @@ def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _warn_of_hooks(t: Tensor) -> None:
-    if t._g is None or t._g.hooks is None:
+    if t._grad_node is None or t._grad_node.hooks is None:
         return
-    for position, hook in t._g.hooks.tensor.values():
-        if position == t._i and not hasattr(hook, "__torch_unserializable__"):
+    for position, hook in t._grad_node.hooks.tensor.values():
+        if position == t._output_nr and not hasattr(hook, "__torch_unserializable__"):
             warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is "
                 "expected, you can decorate the function with @torch.utils.hooks."

@@ -100,7 +100,7 @@ def _tensor(flat: Any, entry: dict[str, Any], device: Any) -> Any:
             f"supported: {', '.join(_DTYPES)}"
         )
     made = wrap(flat.view(of.np).reshape(entry["shape"]))
-    made._s = UntypedStorage._over(flat)._shared  # not the whole file
+    made._storage = UntypedStorage._over(flat)._shared  # not the whole file
     return made if str(device) == "cpu" else made.to(device)
 
 

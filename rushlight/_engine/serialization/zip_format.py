@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rushlight._engine.serialization.background import LARGE, beside
+from rushlight._engine.serialization.background import STRETCH
 from rushlight._engine.serialization.options import get_crc32_options, get_default_mmap_options
 
 Array = np.ndarray[Any, Any]
@@ -62,12 +62,12 @@ class Writer:
         if not get_crc32_options():
             self._put(view)
             return 0
-        if view.nbytes < LARGE:
-            self._put(view)
-            return zlib.crc32(view)
-        checksum = beside(zlib.crc32, view)  # while the file is written
-        self._put(view)
-        return int(checksum())
+        checksum = 0
+        for begin in range(0, view.nbytes, STRETCH):  # the disk is at work meanwhile
+            part = view[begin : begin + STRETCH]
+            self._put(part)
+            checksum = zlib.crc32(part, checksum)
+        return checksum
 
     def finish(self, version: str = "version", number: bytes = b"3\n") -> None:
         """Write the format version (into the record `version`), the id of the content, and the directory."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rushlight._engine.core.conversion import overflow
-from rushlight._engine.core.recording import escape
+from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:  # it imports this file
@@ -29,58 +29,58 @@ class Conversion(_Tensor):
 
     def item(self) -> int | float | bool:
         """The value of a tensor with one element, as a Python number."""
-        a = self._a
+        a = self._array
         if a.size != 1:
             raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
-        if self._k.on_meta:
+        if self._kind.on_meta:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        escape(".item()")
+        escape(".item()", breaks=False)
         value = a.item()
         return value if type(value) in _PYTHON else float(value)
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; of a 0-d tensor, the number."""
-        a = self._a
-        if self._k.on_meta:
+        a = self._array
+        if self._kind.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        escape(".tolist()")
-        if self._k.backend is not None:
-            a = self._k.backend.read(a)
+        escape(".tolist()", breaks=a.dtype.kind not in "iub")
+        if self._kind.backend is not None:
+            a = self._kind.backend.read(a)
         if a.dtype.isbuiltin == 2:  # bfloat16, float8
             a = a.astype(np.float32)
         return a.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The NumPy array that shares this tensor's memory."""
-        if self._g is not None and not force and self._recorded:  # type: ignore[attr-defined]
+        if self._grad_node is not None and not force and self._recorded:  # type: ignore[attr-defined]
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
-        if self._k.off_cpu and not (force and self._k.backend is not None):
+        if self._kind.off_cpu and not (force and self._kind.backend is not None):
             raise TypeError(
-                f"can't convert {self._k.device} device type tensor to numpy. Use Tensor.cpu() "
+                f"can't convert {self._kind.device} device type tensor to numpy. Use Tensor.cpu() "
                 f"to "
                 "copy the tensor to host memory first."
             )
-        if self._k.dtype.name == "bfloat16" or self._k.dtype.name.startswith("float8"):
+        if self._kind.dtype.name == "bfloat16" or self._kind.dtype.name.startswith("float8"):
             raise TypeError(
-                f"Got unsupported ScalarType {self._k.dtype.legacy}; NumPy has no such "
+                f"Got unsupported ScalarType {self._kind.dtype.legacy}; NumPy has no such "
                 "type: convert with .float() first"
             )
-        escape(".numpy()")
-        if self._k.backend is not None:
-            return self._k.backend.read(self._a).copy()
-        if self._k.lazy and force:
-            return self._a.copy()
-        if self._k.lazy:
-            bit, way = ("conjugate", "conj") if self._k.conj else ("negative", "neg")
+        escape(".numpy()", breaks=False)
+        if self._kind.backend is not None:
+            return self._kind.backend.read(self._array).copy()
+        if self._kind.lazy and force:
+            return self._array.copy()
+        if self._kind.lazy:
+            bit, way = ("conjugate", "conj") if self._kind.conj else ("negative", "neg")
             raise RuntimeError(
                 f"Can't call numpy() on Tensor that has {bit} bit set. Use "
                 f"tensor.resolve_{way}().numpy() instead."
             )
         storage(self).exposed = True
         # The view must keep later in-place NumPy writes visible, so it is handed out as it is.
-        return self._a.view()
+        return self._array.view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
@@ -114,18 +114,22 @@ class Conversion(_Tensor):
         return wrap(np.asarray(array))
 
     def _single(self) -> Any:
-        if self._l.size != 1:
+        if self._geometry.size != 1:
             raise ValueError(
-                f"only one element tensors can be converted to Python scalars; this one has {self._l.size}"
+                "only one element tensors can be converted to Python scalars; "
+                f"this one has {self._geometry.size}"
             )
         return self.item()
 
     def __bool__(self) -> bool:
-        size = self._l.size
+        size = self._geometry.size
         if size != 1:
             if size == 0:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        if TAPE and not self._kind.on_meta:
+            escape("a branch on data")
+            return bool(self._array.item())
         return bool(self.item())
 
     def is_nonzero(self) -> bool:
@@ -142,18 +146,18 @@ class Conversion(_Tensor):
         return complex(self._single())
 
     def __index__(self) -> int:
-        if self._l.size != 1 or self._l.dtype.kind not in "iub":
+        if self._geometry.size != 1 or self._geometry.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        escape("an index made of a tensor")
-        return int(self._a.item())
+        escape("an index made of a tensor", breaks=False)
+        return int(self._array.item())
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self._l.ndim:
+        if not self._geometry.ndim:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
     def __reversed__(self) -> Tensor:
-        return self.flip(0) if self._l.ndim else self
+        return self.flip(0) if self._geometry.ndim else self
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Conversion, bool, int, float, complex)):
@@ -173,7 +177,7 @@ class Conversion(_Tensor):
         return self.__repr__()
 
     def __format__(self, spec: str) -> str:
-        if self._l.ndim == 0 and not self._k.on_meta:
+        if self._geometry.ndim == 0 and not self._kind.on_meta:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 

@@ -32,7 +32,7 @@ def tensor_over(shared: Storage, of: dtype, layout: Layout) -> Tensor:
     flat: Any = shared._bytes
     _check_bounds(layout, of.itemsize, flat.size)
     made = wrap(strided(flat, of.np, layout.sizes, layout.strides, layout.offset))
-    made._s = shared
+    made._storage = shared
     return made
 
 
@@ -63,19 +63,19 @@ def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     The storage is an object of its own to pickle, so that views of one memory stay views of one.
     """
     memory = None
-    if not t._k.on_meta:
+    if not t._kind.on_meta:
         memory = storage(t)
-        memory.bytes(t._m)
+        memory.bytes(t._memory)
     built = (
         type(t),
         memory,
-        t._k.dtype,
-        tuple(t._l.shape),
+        t._kind.dtype,
+        tuple(t._geometry.shape),
         t.stride(),
         0 if memory is None else t.storage_offset(),
         t.requires_grad,
-        t._k.conj,
-        t._k.neg,
+        t._kind.conj,
+        t._kind.neg,
     )
     return (_rebuild, built, t.__dict__) if t.__dict__ else (_rebuild, built)
 
@@ -103,17 +103,17 @@ def _rebuild(
 
 def reduce_alone(t: Tensor) -> tuple[Any, ...] | None:
     """What pickle writes for a plain tensor with memory of its own, in few steps; None for others."""
-    a = t._a
+    a = t._array
     if (
         type(t) is not Tensor
-        or t._s is not None
-        or t._g is not None
+        or t._storage is not None
+        or t._grad_node is not None
         or t.__dict__
-        or t._k.special
+        or t._kind.special
         or (a.base is not None or not a.flags.c_contiguous)
     ):
         return None
-    return over, (t._k.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8).data))
+    return over, (t._kind.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8).data))
 
 
 def over(name: str, sizes: Ints, memory: Any) -> Tensor:
@@ -137,13 +137,13 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
             "moment. If you were attempting to deepcopy a module, this may be because it holds a computed "
             "tensor (torch.nn.utils.weight_norm does); copy t.detach() instead."
         )
-    if t._k.lazy:
+    if t._kind.lazy:
         made = t.detach().clone()
-    elif t._k.on_meta:
-        made = meta_tensor(t._k.dtype, tuple(t._l.shape), t.stride())
+    elif t._kind.on_meta:
+        made = meta_tensor(t._kind.dtype, tuple(t._geometry.shape), t.stride())
     else:
-        layout = Layout(tuple(t._l.shape), t.stride(), t.storage_offset())
-        made = tensor_over(_deepcopy_storage(t, memo), t._k.dtype, layout)
+        layout = Layout(tuple(t._geometry.shape), t.stride(), t.storage_offset())
+        made = tensor_over(_deepcopy_storage(t, memo), t._kind.dtype, layout)
     if type(t) is not Tensor:
         made = alias(made, cls=type(t))
     memo[id(t)] = made
@@ -160,5 +160,5 @@ def _deepcopy_storage(t: Tensor, memo: dict[int, Any]) -> Storage:
     memory = storage(t)
     found = memo.get(id(memory))
     if found is None:
-        found = memo[id(memory)] = storage_of(memory.bytes(t._m).copy())
+        found = memo[id(memory)] = storage_of(memory.bytes(t._memory).copy())
     return found

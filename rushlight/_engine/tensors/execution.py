@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core.accelerator import PRODUCTS
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.determinism import Determinism
 from rushlight._engine.core.recording import switched
@@ -19,7 +20,6 @@ _LEVELS = ("default", "warn", "error")
 
 class _State:
     interop: int = 0
-    precision: str = "highest"
 
 
 def _count(name: str, value: Any) -> int:
@@ -92,12 +92,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What was set; float32 products are always computed in float32."""
-    return _State.precision
+    """What was set; on the CPU products of float32 are computed in float32 whatever it is."""
+    return PRODUCTS.get_precision()
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """ "highest", "high" or "medium": kept."""
+    """ "highest", "high" or "medium": with the latter two products of float32 on a device may use TF32."""
     if precision not in _PRECISIONS:
         warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
@@ -105,4 +105,4 @@ def set_float32_matmul_precision(precision: str) -> None:
             UserWarning,
         )
         return
-    _State.precision = precision
+    PRODUCTS.set_precision(precision)

@@ -80,9 +80,9 @@ class Generator:
             raise TypeError(f"RNG state must be a torch.ByteTensor, got a tensor of {new_state.dtype}")
         settle()
         engine = self.engine
-        engine.set_state(new_state._a)
+        engine.set_state(new_state._array)
         if TAPE:
-            TAPE[-1].write(engine.set_state, (new_state._a,), (new_state,))
+            TAPE[-1].write(engine.set_state, (new_state._array,), (new_state,))
         return self
 
     def clone_state(self) -> Generator:

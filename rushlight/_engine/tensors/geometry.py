@@ -11,7 +11,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
-from rushlight._engine.tensors.storages.storage import SHARED, Storage, address, owner, shared_at, storage
+from rushlight._engine.tensors.storages.storage import SHARED, address, owner, shared_at, storage
 
 if TYPE_CHECKING:  # it imports this file
     from rushlight._engine.tensors.tensor import Tensor
@@ -68,7 +68,7 @@ sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
 )
 
 
-def _told(path: str, doc: str) -> Any:
+def _forwarded(path: str, doc: str) -> Any:
     return property(attrgetter(path), doc=doc)
 
 
@@ -81,15 +81,15 @@ class Geometry(_Tensor):
     def shape(self) -> Size:
         """The sizes of all dims."""
         try:
-            return _SIZES[self._l.shape]
+            return _SIZES[self._geometry.shape]
         except KeyError:
-            return sized(self._l.shape)
+            return sized(self._geometry.shape)
 
-    dtype = _told("_k.dtype", "The element type.")
-    device = _told("_k.device", "Where the memory is.")
-    ndim = _told("_l.ndim", "The number of dims.")
-    itemsize = _told("_k.dtype.itemsize", "Bytes of one element.")
-    is_meta = _told("_k.on_meta", "Whether the tensor has a shape and no data.")
+    dtype = _forwarded("_kind.dtype", "The element type.")
+    device = _forwarded("_kind.device", "Where the memory is.")
+    ndim = _forwarded("_geometry.ndim", "The number of dims.")
+    itemsize = _forwarded("_kind.dtype.itemsize", "Bytes of one element.")
+    is_meta = _forwarded("_kind.on_meta", "Whether the tensor has a shape and no data.")
 
     @property
     def layout(self) -> StorageLayout:
@@ -99,7 +99,7 @@ class Geometry(_Tensor):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self._l.size * self._k.dtype.itemsize
+        return self._geometry.size * self._kind.dtype.itemsize
 
     @overload
     def size(self, dim: None = None) -> Size: ...
@@ -108,16 +108,16 @@ class Geometry(_Tensor):
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dim."""
         if dim is None:
-            return Size(self._l.shape)
-        return self._l.shape[_place("size", dim, self._l.ndim)]
+            return Size(self._geometry.shape)
+        return self._geometry.shape[_place("size", dim, self._geometry.ndim)]
 
     def dim(self) -> int:
         """The number of dims."""
-        return self._l.ndim
+        return self._geometry.ndim
 
     def numel(self) -> int:
         """The number of elements."""
-        return self._l.size
+        return self._geometry.size
 
     ndimension = dim
     nelement = numel
@@ -125,9 +125,9 @@ class Geometry(_Tensor):
     @property
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
-        if self._l.ndim == 2:
-            return self.permute(1, 0)
-        if self._l.ndim:
+        if self._geometry.ndim == 2:
+            return lookup_function("permute")(self, (1, 0))
+        if self._geometry.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
@@ -135,7 +135,7 @@ class Geometry(_Tensor):
                 "to reverse the dimensions of a tensor.",
                 UserWarning,
             )
-        return self.permute(tuple(range(self._l.ndim))[::-1])
+        return lookup_function("permute")(self, tuple(range(self._geometry.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
@@ -145,30 +145,30 @@ class Geometry(_Tensor):
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
-        if self._l.ndim not in (0, 2):
+        if self._geometry.ndim not in (0, 2):
             raise RuntimeError(
-                f"tensor.H is only supported on matrices (2-D tensors). Got {self._l.ndim}-D tensor."
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self._geometry.ndim}-D tensor."
             )
-        return self.T.conj()
+        return lookup_function("conj")(self.T)
 
     @property
     def mH(self) -> Tensor:
         """The last two dims swapped and conjugated."""
-        return self._swapped("mH").conj()
+        return lookup_function("conj")(self._swapped("mH"))
 
     def _swapped(self, name: str) -> Tensor:
-        if not self._l.ndim:
+        if not self._geometry.ndim:
             warn(
                 f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.",
                 UserWarning,
             )
             return self
-        if self._l.ndim < 2:
+        if self._geometry.ndim < 2:
             raise RuntimeError(
                 f"tensor.{name} is only supported on matrices or batches of matrices. "
-                f"Got {self._l.ndim}-D tensor."
+                f"Got {self._geometry.ndim}-D tensor."
             )
-        return self.transpose(-2, -1)
+        return lookup_function("transpose")(self, -2, -1)
 
     @property
     def real(self) -> Tensor:
@@ -190,7 +190,7 @@ class Geometry(_Tensor):
 
     def element_size(self) -> int:
         """Bytes of one element."""
-        return self._k.dtype.itemsize
+        return self._kind.dtype.itemsize
 
     @overload
     def stride(self, dim: None = None) -> tuple[int, ...]: ...
@@ -198,7 +198,7 @@ class Geometry(_Tensor):
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
-        a = self._l
+        a = self._geometry
         step = a.itemsize
         strides = tuple([s // step for s in a.strides])
         if not a.size and not any(strides):
@@ -207,23 +207,20 @@ class Geometry(_Tensor):
 
     def storage_offset(self) -> int:
         """Elements from the start of the storage to the first element."""
-        start = self._storage().bytes(self._m)
+        start = storage(self).bytes(self._memory)
         if not start.size:
             return 0
-        return (address(self._m) - address(start)) // self._l.itemsize
+        return (address(self._memory) - address(start)) // self._geometry.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 for an empty tensor."""
-        return address(self._m) if self._l.size else 0
-
-    def _storage(self) -> Storage:
-        return storage(self)
+        return address(self._memory) if self._geometry.size else 0
 
     @property
     def _version(self) -> int:
-        if self._s is not None and self._s.inference:
+        if self._storage is not None and self._storage.inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._s is None else self._s.version
+        return 0 if self._storage is None else self._storage.version
 
     def untyped_storage(self) -> Any:
         """The storage: the memory shared by all views of this tensor."""
@@ -243,11 +240,11 @@ class Geometry(_Tensor):
             "instead of tensor.storage()",
             UserWarning,
         )
-        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._k.dtype)
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._kind.dtype)
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements lie in the order of `memory_format` without gaps."""
-        a = self._l
+        a = self._geometry
         if memory_format is contiguous_format or memory_format is preserve_format:
             return a.flags.c_contiguous
         if a.ndim != (4 if memory_format is channels_last else 5):
@@ -279,33 +276,33 @@ class Geometry(_Tensor):
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating-point one."""
-        return self._k.dtype.is_floating_point
+        return self._kind.dtype.is_floating_point
 
     def is_complex(self) -> bool:
         """Whether the dtype is complex."""
-        return self._k.dtype.is_complex
+        return self._kind.dtype.is_complex
 
     def is_signed(self) -> bool:
         """Whether the dtype has negative numbers."""
-        return self._k.dtype.is_signed
+        return self._kind.dtype.is_signed
 
     def get_device(self) -> int:
         """The number of the device; -1 for the CPU."""
-        return -1 if self._k.device.index is None else int(self._k.device.index)
+        return -1 if self._kind.device.index is None else int(self._kind.device.index)
 
     @property
     def is_cuda(self) -> bool:
         """Whether the memory is a CUDA device's."""
-        return self._k.backend is not None
+        return self._kind.backend is not None
 
     @property
     def is_cpu(self) -> bool:
         """Whether the memory is the CPU's."""
-        return self._k.device.type == "cpu"
+        return self._kind.device.type == "cpu"
 
     def is_same_size(self, other: Tensor) -> bool:
         """Whether the shapes are equal."""
-        return bool(self._l.shape == other._l.shape)
+        return bool(self._geometry.shape == other._geometry.shape)
 
     def storage_type(self) -> Any:
         """The class of this dtype's storages: torch.FloatStorage, ..."""
@@ -314,35 +311,37 @@ class Geometry(_Tensor):
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.storages.typed import _dtype_to_storage_type_map
 
-        return getattr(import_module("rushlight"), _dtype_to_storage_type_map()[self._k.dtype])
+        return getattr(import_module("rushlight"), _dtype_to_storage_type_map()[self._kind.dtype])
 
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
         ours = (self.data_ptr(), self.shape, self.stride(), self.storage_offset())
         theirs = (other.data_ptr(), other.shape, other.stride(), other.storage_offset())
         # Without elements there is no address: only a storage that both know tells.
-        return ours == theirs and (bool(ours[0]) or (self._s is not None and self._s is other._s))
+        return ours == theirs and (
+            bool(ours[0]) or (self._storage is not None and self._storage is other._storage)
+        )
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
-        own = (self._s is not None and self._s in SHARED) or self._k.backend is not None
-        return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
+        own = (self._storage is not None and self._storage in SHARED) or self._kind.backend is not None
+        return own or (bool(SHARED) and shared_at(owner(self._memory)) is not None)
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""
-        return self._k.conj
+        return self._kind.conj
 
     def is_neg(self) -> bool:
         """Whether it is a view that is negated when it is read."""
-        return self._k.neg
+        return self._kind.neg
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the memory is page-locked, for copies to and from CUDA devices."""
-        return self._s is not None and self._s.pinned
+        return self._storage is not None and self._storage.pinned
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""
-        return self._s is not None and self._s.inference
+        return self._storage is not None and self._storage.inference
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The array API standard's functions for this tensor."""
@@ -360,9 +359,9 @@ class Geometry(_Tensor):
         raise TypeError("Tensor does not support deleting items")
 
     def __len__(self) -> int:
-        if not self._l.ndim:
+        if not self._geometry.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return int(self._l.shape[0])
+        return int(self._geometry.shape[0])
 
 
 def lookup_function(name: str) -> Callable[..., Tensor]:

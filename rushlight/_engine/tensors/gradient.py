@@ -47,7 +47,7 @@ class Gradient(_Tensor):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow into (or through) this tensor."""
-        return self._g is not None
+        return self._grad_node is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -68,27 +68,27 @@ class Gradient(_Tensor):
             )
         if requires_grad:
             _track(self)
-        elif self._g is not None:
-            if self._g.__class__ is not AccumulateGrad:
+        elif self._grad_node is not None:
+            if self._grad_node.__class__ is not AccumulateGrad:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you "
                     "want to use a computed variable in a subgraph that doesn't "
                     "require differentiation use var_no_grad = var.detach()."
                 )
-            if self._g.apart is None:
-                self._g = None
+            if self._grad_node.apart is None:
+                self._grad_node = None
                 _switched(self)
         return self
 
     @property
     def is_leaf(self) -> bool:
         """Whether no op made it (as far as autograd knows)."""
-        return self._g is None or self._g.__class__ is AccumulateGrad
+        return self._grad_node is None or self._grad_node.__class__ is AccumulateGrad
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
-        return None if self.is_leaf else self._g.settle()
+        return None if self.is_leaf else self._grad_node.settle()
 
     @property
     def _grad_fn(self) -> Node | None:
@@ -101,13 +101,13 @@ class Gradient(_Tensor):
     @property
     def output_nr(self) -> int:
         """Which of grad_fn's results this is."""
-        return self._i
+        return self._output_nr
 
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
         found = getattr(self, "_grad", None)
-        if found is None and self._g is not None and not self.is_leaf and not self.retains_grad:
+        if found is None and self._grad_node is not None and not self.is_leaf and not self.retains_grad:
             _warn_non_leaf()
         return found
 
@@ -125,17 +125,17 @@ class Gradient(_Tensor):
 
     @property
     def _base(self) -> Tensor | None:
-        base = getattr(self, "_b", None)
-        if base is None or (self._s is not None and self._s.inference):
+        base = getattr(self, "_view_of", None)
+        if base is None or (self._storage is not None and self._storage.inference):
             return None
         root: Tensor = base[0]
-        while (upper := getattr(root, "_b", None)) is not None:
+        while (upper := getattr(root, "_view_of", None)) is not None:
             root = upper[0]
         return root
 
     def _is_view(self) -> bool:
-        inference = self._s is not None and self._s.inference
-        return getattr(self, "_b", None) is not None and not inference
+        inference = self._storage is not None and self._storage.inference
+        return getattr(self, "_view_of", None) is not None and not inference
 
     def backward(
         self,
@@ -151,20 +151,20 @@ class Gradient(_Tensor):
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
         # Written out from `alias`, since it is often called.
         other: Tensor = _new(self._detached or self.__class__)
-        other._k = of = self._k
-        other._g, other._i = None, 0
-        other._s = storage(self)
+        other._kind = of = self._kind
+        other._grad_node, other._output_nr = None, 0
+        other._storage = storage(self)
         if of.lazy:
             other._hidden = self._hidden
         elif not (TAPE and shared(self, other)):
-            other._a = self._a
+            other._array = self._array
         return other
 
     def detach_(self) -> Tensor:
         """Cut this tensor off from its graph, in place."""
         if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        self._g, self._i = None, 0
+        self._grad_node, self._output_nr = None, 0
         return self
 
     @property
@@ -172,29 +172,34 @@ class Gradient(_Tensor):
         """The same data with its own version counter, so that autograd does not see writes."""
         from rushlight._engine.tensors.tensor import alias, wrap  # it imports this file
 
-        made = self.detach() if self._k.lazy else wrap(self._a, self._k)
+        made = self.detach() if self._kind.lazy else wrap(self._array, self._kind)
         return made if type(made) is (cls := self._detached or type(self)) else alias(made, cls=cls)
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Gradient):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self._g is not None and value._k.dtype.category < dt.FLOATING:
+        if self._grad_node is not None and value._kind.dtype.category < dt.FLOATING:
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or "
-                f"complex dtype, got {value._k.dtype}"
+                f"complex dtype, got {value._kind.dtype}"
             )
         if self.layout is not value.layout:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
                 f"have incompatible tensor type: {self.layout} and {value.layout}"
             )
-        place(self, value._m, value._k)
-        own, theirs = 0 if self._s is None else self._s.version, value._s
+        place(self, value._memory, value._kind)
+        own, theirs = 0 if self._storage is None else self._storage.version, value._storage
         # Writes through the other tensor do not count here; a file that processes share has one storage.
-        if theirs is not None and theirs is not self._s and not theirs.inference and theirs not in SHARED:
+        if (
+            theirs is not None
+            and theirs is not self._storage
+            and not theirs.inference
+            and theirs not in SHARED
+        ):
             theirs = theirs.apart(own)
-        self._s = Storage(own) if theirs is None and own else theirs
+        self._storage = Storage(own) if theirs is None and own else theirs
         post = self.__dict__.get("_post")
         if post:
             post()
@@ -208,7 +213,7 @@ class Gradient(_Tensor):
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.autograd.hooks import retain
 
-        if self._g is None:
+        if self._grad_node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
             retain(self)
@@ -235,28 +240,28 @@ class Gradient(_Tensor):
 
 def _track(t: Any) -> None:
     """Make a tensor a leaf that requires grad, if it does not yet."""
-    if t._g is None:
-        if t._k.dtype.category < dt.FLOATING:
+    if t._grad_node is None:
+        if t._kind.dtype.category < dt.FLOATING:
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients; "
-                f"got {t._k.dtype}, convert with .float() first"
+                f"got {t._kind.dtype}, convert with .float() first"
             )
-        if t._s is not None and t._s.inference and not LOCAL.inference:
+        if t._storage is not None and t._storage.inference and not LOCAL.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
-        t._g = AccumulateGrad(t)
+        t._grad_node = AccumulateGrad(t)
         _switched(t)
-    elif t._g.__class__ is AccumulateGrad:
-        if t._g.apart is not None:
-            t._g = AccumulateGrad(t)
-    elif getattr(t._g, "open", False):
+    elif t._grad_node.__class__ is AccumulateGrad:
+        if t._grad_node.apart is not None:
+            t._grad_node = AccumulateGrad(t)
+    elif getattr(t._grad_node, "open", False):
         refuse_switch()
 
 
 def _switched(leaf: Any) -> None:
     """Earlier views of a tensor require grad as it does."""
-    if leaf._s is not None and leaf._s.views:
+    if leaf._storage is not None and leaf._storage.views:
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.autograd.in_place import switched
 
@@ -290,21 +295,21 @@ def _check_grad(tensor: Any, value: Any) -> None:
         )
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value._k.dtype is not tensor._k.dtype:
+    if value._kind.dtype is not tensor._kind.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value._k.dtype}' to a "
-            f"tensor with grad_dtype '{tensor._k.dtype}'. The gradient must match "
+            f"attempting to assign a gradient with dtype '{value._kind.dtype}' to a "
+            f"tensor with grad_dtype '{tensor._kind.dtype}'. The gradient must match "
             "the tensor's dtype; convert it with .to()."
         )
-    if value._k.device != tensor._k.device:
+    if value._kind.device != tensor._kind.device:
         raise RuntimeError(
-            f"attempting to assign a gradient with device type '{value._k.device.type}' to a "
-            f"tensor with device type '{tensor._k.device.type}'"
+            f"attempting to assign a gradient with device type '{value._kind.device.type}' to a "
+            f"tensor with device type '{tensor._kind.device.type}'"
         )
-    if value._l.shape != tensor._l.shape:
+    if value._geometry.shape != tensor._geometry.shape:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value._l.shape)}' to a "
-            f"tensor of size '{list(tensor._l.shape)}'. Please ensure that the "
+            f"attempting to assign a gradient of size '{list(value._geometry.shape)}' to a "
+            f"tensor of size '{list(tensor._geometry.shape)}'. Please ensure that the "
             "gradient and the tensor are the same size"
         )
 

@@ -15,6 +15,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import escape
 from rushlight._engine.numerics.advanced_indexing import out_of_bounds
 from rushlight._engine.tensors.construction.from_data import checked, infer
 from rushlight._engine.tensors.conversion import Conversion
@@ -145,10 +146,12 @@ def _sequence(parser: _IndexParser, item: Any) -> None:
 
 def _indices(parser: _IndexParser, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
-    a: np.ndarray[Any, Any] = item if isinstance(item, np.ndarray) else item._a
+    a: np.ndarray[Any, Any] = item if isinstance(item, np.ndarray) else item._array
     if is_away(a) and not a.ndim:  # which the host must know
         a = a.device.read(a)
     kind = a.dtype.kind
+    if a.ndim == 0 and a is not item:
+        escape("an index made of a tensor", breaks=False)
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
             _flag(parser, bool(a))
@@ -171,7 +174,7 @@ def _other(parser: _IndexParser, item: Any) -> None:
     elif isinstance(item, np.ndarray):
         _sequence(parser, item)
     elif isinstance(item, (bool, np.bool_)) or not hasattr(type(item), "__index__"):
-        if isinstance(item, (dict, np.generic)) or not hasattr(type(item), "__getitem__"):
+        if isinstance(item, (dict, np.generic)) or not hasattr(item, "__getitem__"):
             raise _invalid(item)
         _sequence(parser, item)
     else:
@@ -195,7 +198,7 @@ def _dims_of(item: Any) -> int:
     """How many dims of the tensor an item stands for."""
     if item is None or item is ... or item.__class__ is bool:
         return 0
-    a = item._a if isinstance(item, Conversion) else item
+    a = item._array if isinstance(item, Conversion) else item
     if (isinstance(a, np.ndarray) or is_away(a)) and a.dtype in _MASKS:
         return a.ndim
     return 1
@@ -208,7 +211,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """A bare index as a tuple of one, except a sequence that PyTorch still reads as a tuple."""
     if isinstance(index, (int, slice, Conversion, np.ndarray)) or index is None or index is ...:
         return (index,)
-    if not hasattr(type(index), "__getitem__") or isinstance(index, (dict, np.generic)):
+    if not hasattr(index, "__getitem__") or isinstance(index, (dict, np.generic)):
         return (index,)
     if len(index) >= 32 or not any(map(_makes_tuple, index)):
         return (index,)
@@ -225,7 +228,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 def _makes_tuple(item: Any) -> bool:
     if item is None or item is ... or isinstance(item, (slice, Conversion)):
         return True
-    return hasattr(type(item), "__getitem__") and not isinstance(item, (dict, np.generic))
+    return hasattr(item, "__getitem__") and not isinstance(item, (dict, np.generic))
 
 
 def from_sequence(item: Any) -> np.ndarray[Any, Any]:

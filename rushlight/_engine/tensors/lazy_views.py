@@ -1,9 +1,9 @@
 """Lazy views: x.conj(), x.mH, x.conj().imag share memory and are conjugated or negated when they are read.
 
-Their kind is marked, so that no table of kernels knows it, and they have no `_a`: the slot is empty, and
-`_hidden` holds the memory. Whoever reads `_a` gets the values in a fresh array that NumPy lets nobody write
-to, so code that knows nothing of lazy views is right about them, or raises. `_m` reads the memory as it lies:
-that is for sizes, strides, addresses, and for the few places that make views or write.
+Their kind is marked, so that no table of kernels knows it, and they have no `_array`: the slot is empty, and
+`_hidden` holds the memory. Whoever reads `_array` gets the values in a fresh array that NumPy lets nobody
+write to, so code that knows nothing of lazy views is right about them, or raises. `_memory` reads the memory
+as it lies: that is for sizes, strides, addresses, and for the few places that make views or write.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.kind import Kind, kind
+from rushlight._engine.tensors.storages.storage import storage
 
 Array = np.ndarray[Any, Any]
 
@@ -34,11 +35,11 @@ class Pending:
 
 
 def hidden_memory(t: Any, name: str) -> Array:
-    """What `_m` or `_l` of a tensor with an empty slot answers."""
+    """What `_memory` or `_geometry` of a tensor with an empty slot answers."""
     hidden = t._hidden
     found: Array = hidden
     if hidden.__class__ is Pending:
-        found = hidden.layout if name == "_l" else hidden.owner.values(t)
+        found = hidden.layout if name == "_geometry" else hidden.owner.values(t)
     return found
 
 
@@ -47,26 +48,26 @@ def shared(t: Any, other: Any) -> bool:
     hidden: Any = getattr(t, "_hidden", None)
     if hidden.__class__ is Pending:
         return bool(hidden.owner.share(t, other))
-    told = getattr(TAPE[-1], "alias", None) if TAPE else None
-    if told is not None:
-        told(t, other)
+    listener = getattr(TAPE[-1], "alias", None) if TAPE else None
+    if listener is not None:
+        listener(t, other)
     return False
 
 
 def values(t: Any) -> Array:
-    """What `_a` of a tensor with an empty slot answers: a lazy view's values, what was put off, and what a
-    copy from a device is under way to.
+    """What `_array` of a tensor with an empty slot answers: a lazy view's values, what was put off, and what
+    a copy from a device is under way to.
     """
     hidden: Any = getattr(t, "_hidden", None)
     found: Array
     if hidden.__class__ is Pending:
         found = hidden.owner.values(t)
-    elif not t._k.lazy:
+    elif not t._kind.lazy:
         found = import_module("rushlight._engine.devices.cuda.strict").arrived(t)
-    elif t._k.on_meta:
+    elif t._kind.on_meta:
         found = hidden
     elif TAPE:
-        found = read(memory(t), t._k)._a
+        found = read(memory(t), t._kind)._array
     else:
         return _turned_values(t)
     return found
@@ -74,8 +75,8 @@ def values(t: Any) -> Array:
 
 def _turned_values(t: Any) -> Array:
     """A lazy view's values, in an array that cannot be written to."""
-    found: Array = asarray(_turned(t._hidden, t._k))
-    if t._k.backend is not None:
+    found: Array = asarray(_turned(t._hidden, t._kind))
+    if t._kind.backend is not None:
         return found
     found.setflags(write=False)
     return found
@@ -92,7 +93,7 @@ def read(t: Any, of: Kind) -> Any:
     from rushlight._engine.tensors.tensor import wrap
 
     if not TAPE:
-        return wrap(_turned(t._a, of))
+        return wrap(_turned(t._array, of))
     for marked, name in ((of.conj, "conj_physical"), (of.neg, "neg")):  # rows, which the recorder sees
         t = lookup_function(name)(t) if marked else t
     return t
@@ -102,15 +103,15 @@ def memory(t: Any) -> Any:
     """The same memory, as it lies, outside the graph."""
     from rushlight._engine.tensors.tensor import wrap  # it imports this file
 
-    made = wrap(t._m, t._k)
-    made._s = t._s
+    made = wrap(t._memory, t._kind)
+    made._storage = t._storage
     return made
 
 
 def place(t: Any, array: Array, of: Kind) -> None:
     """Let `t` see this memory, read as `of` says."""
-    t._k = of
-    t._a = array
+    t._kind = of
+    t._array = array
     if of.lazy:
         empty(t, array)
 
@@ -121,12 +122,12 @@ def empty(t: Any, hidden: Any) -> None:
 
     expect_unfilled(lasting=hidden.__class__ is not Pending)
     t._hidden = hidden
-    del t._a
+    del t._array
 
 
 def mark(t: Any, conj: bool, neg: bool) -> Any:
     """`t`, which nobody else holds, its memory read conjugated or negated."""
     if conj or neg:
-        t._storage().bytes(t._m)  # found while an array lies in it
-        place(t, t._m[...], kind(t._k.dtype, t._k.device, conj, neg))
+        storage(t).bytes(t._memory)  # found while an array lies in it
+        place(t, t._memory[...], kind(t._kind.dtype, t._kind.device, conj, neg))
     return t

@@ -15,7 +15,7 @@ class finfo:
     """Limits of a floating-point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
 
     def __init__(self, type: dt.dtype | None = None) -> None:
-        d = dt.get_default_dtype() if type is None else type
+        d = dt.get_default_dtype() if type is None else dt.of_python(type)
         if not isinstance(d, dt.dtype) or d.category < dt.FLOATING:
             raise TypeError(
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}"
@@ -43,12 +43,13 @@ class iinfo:
     """Limits of an integer dtype: max, min, bits."""
 
     def __init__(self, type: dt.dtype) -> None:
-        if not isinstance(type, dt.dtype) or type.category != dt.INTEGRAL:
-            raise TypeError(
-                f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {type!r}"
-            )
-        known = np.iinfo(type.np)
-        self.dtype, self.bits = type.name, type.itemsize * 8
+        d = dt.of_python(type)
+        if d is dt.bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if not isinstance(d, dt.dtype) or d.category != dt.INTEGRAL:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {d!r}")
+        known = np.iinfo(d.np)
+        self.dtype, self.bits = d.name, d.itemsize * 8
         self.max, self.min = int(known.max), int(known.min)
 
     def __repr__(self) -> str:

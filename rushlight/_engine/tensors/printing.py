@@ -246,7 +246,7 @@ def _body(t: Tensor, indent: int, contents: str | None) -> tuple[str, list[str]]
 
 def _numbers(t: Tensor) -> np.ndarray:
     """The elements, for the host."""
-    return t._a.device.read(t._a) if t.device.type == "cuda" else t._a  # type: ignore[attr-defined]
+    return t._array.device.read(t._array) if t.device.type == "cuda" else t._array  # type: ignore[attr-defined]
 
 
 def _tensor_str(t: Tensor, indent: int = 0) -> str:

@@ -1,11 +1,11 @@
 """The tensor: a strided view of a storage, with a dtype, a device and a place in autograd's graph.
 
-Invariants: `_a` is the NumPy view that holds the data; `_k` its interned Kind; `_g` the autograd
-node that made it (the AccumulateGrad node of a leaf that requires grad, None where no gradient is
-tracked) and `_i` which of the node's results it is; `_s` its Storage, shared by all views, made
-when first needed. Views of tracked tensors also have `_b`, their View. Lazy views have no `_a`
-(lazy_views.py): what looks at memory and not at values reads `_m`. Methods that are ops come
-from the table: the first look-up of a name binds it to the class.
+Invariants: `_array` is the NumPy view that holds the data; `_kind` its interned Kind; `_grad_node` the
+autograd node that made it (the AccumulateGrad node of a leaf that requires grad, None where no gradient is
+tracked) and `_output_nr` which of the node's results it is; `_storage` its Storage, shared by all views, made
+when first needed. Views of tracked tensors also have `_view_of`, their View. Lazy views have no `_array`
+(lazy_views.py): what looks at memory and not at values reads `_memory`. Methods that are ops come from the
+table: the first look-up of a name binds it to the class.
 """
 
 from __future__ import annotations
@@ -73,20 +73,33 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
     __module__ = package()
-    # _a       the array that holds the data: strides, shape, memory; also read as `_m` and `_l` (below)
-    # _k       the Kind: dtype and device
-    # _g, _i   the autograd node that made it, and which of the node's results it is
-    # _s       the Storage that all views of the memory share; None until somebody needs it
-    # _b       of a view of a tracked tensor: its base, and how it was taken
-    # _grad    the gradient of a leaf
-    # _hidden  what is known of a tensor whose `_a` is empty: a lazy view's memory, or a Pending
-    __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden", "__dict__", "__weakref__")
+    # _array       the array that holds the data: its values, shape and strides. Read as `_memory` and
+    #              `_geometry` where the values are not asked for (below)
+    # _kind        the Kind: dtype and device
+    # _grad_node   the autograd node that made it; of a leaf that requires grad, its AccumulateGrad
+    # _output_nr   which of that node's results it is
+    # _storage     the Storage that all views of the memory share; None until somebody needs it
+    # _view_of     of a view of a tracked tensor: its base, and how it was taken
+    # _grad        the gradient of a leaf
+    # _hidden      what is known of a tensor whose `_array` is empty: a lazy view's memory, or a Pending
+    __slots__ = (
+        "_array",
+        "_kind",
+        "_grad_node",
+        "_output_nr",
+        "_storage",
+        "_view_of",
+        "_grad",
+        "_hidden",
+        "__dict__",
+        "__weakref__",
+    )
     __array_priority__ = 1000
-    _a: np.ndarray[Any, Any]
-    _m: np.ndarray[Any, Any]
-    _l: np.ndarray[Any, Any]
-    _k: Kind
-    _s: Storage | None
+    _array: np.ndarray[Any, Any]
+    _memory: np.ndarray[Any, Any]
+    _geometry: np.ndarray[Any, Any]
+    _kind: Kind
+    _storage: Storage | None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
         from rushlight._engine.tensors.construction.legacy import legacy_new  # it imports this file
@@ -155,36 +168,36 @@ for _name in (*completion.names("Tensor"), "_follow_"):
     setattr(Tensor, _name, _Unbound(_name))
 
 # The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
-# `_a` is asked for values, `_m` for the memory as it lies, `_l` for sizes and strides alone.
-ARRAY = Tensor.__dict__["_a"]
-Tensor._m = Tensor._l = ARRAY
+# `_array` is asked for values, `_memory` for the memory as it lies, `_geometry` for sizes and strides alone.
+ARRAY = Tensor.__dict__["_array"]
+Tensor._memory = Tensor._geometry = ARRAY
 
 _new = object.__new__
 
 
 def _unfilled(self: Any, name: str) -> Any:
     """Attributes that a tensor has not, its array among them."""
-    if name == "_a":
+    if name == "_array":
         return values(self)
-    if name == "_m" or name == "_l":
+    if name == "_memory" or name == "_geometry":
         return hidden_memory(self, name)
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 # Whether there may be tensors with an empty slot for as long as the process lives.
 _lasting: list[bool] = []
-_ASKING = ("_a", "_m", "_l")
+_ASKING = ("_array", "_memory", "_geometry")
 
 
 def expect_unfilled(lasting: bool = True) -> None:
-    """From now on there are tensors whose `_a` is empty (lazy_views.py); lasting: until the end.
+    """From now on there are tensors whose `_array` is empty (lazy_views.py); lasting: until the end.
 
     Not before: what answers for an empty slot makes others slower to read. A class with a `__getattr__` finds
     each of its instances' slots in many times the time; properties of machine code, only the array.
     """
     if lasting and not _lasting:
         _lasting.append(True)
-    if "__getattr__" in Tensor.__dict__ or Tensor.__dict__["_a"] is not ARRAY:
+    if "__getattr__" in Tensor.__dict__ or Tensor.__dict__["_array"] is not ARRAY:
         return
     found = None if lasting else _properties()
     if found is None:
@@ -199,19 +212,19 @@ def _properties() -> list[Any] | None:
     """What stands for the slot meanwhile under each of its names; None where Python has to."""
     from rushlight._engine.tensors import slots  # few programs need it
 
-    if not slots.usable([(wrap(np.zeros(1)), Tensor, ("_a",))]):
+    if not slots.usable([(wrap(np.zeros(1)), Tensor, ("_array",))]):
         return None
     answer = own(_unfilled)
     return [slots.asking(Tensor, ARRAY, name, answer) for name in _ASKING]
 
 
 def expect_filled() -> None:
-    """Whoever expected tensors whose `_a` is empty for a while has filled them all."""
+    """Whoever expected tensors whose `_array` is empty for a while has filled them all."""
     if _lasting:
         return
     if "__getattr__" in Tensor.__dict__:
         delattr(Tensor, "__getattr__")
-    if Tensor.__dict__["_a"] is not ARRAY:
+    if Tensor.__dict__["_array"] is not ARRAY:
         for name in _ASKING:
             setattr(Tensor, name, ARRAY)
 
@@ -226,33 +239,33 @@ def wrap(array: Any, of: Kind | None = None) -> Tensor:
             if of is None:
                 of = known[array.dtype] = kind(from_numpy_dtype(array.dtype), array.device.where)
     t: Tensor = _new(Tensor)
-    t._a = array
-    t._k = CPU_KINDS[array.dtype] if of is None else of.plain
-    t._g = None
-    t._i = 0
-    t._s = fresh() if INFERRING else None
+    t._array = array
+    t._kind = CPU_KINDS[array.dtype] if of is None else of.plain
+    t._grad_node = None
+    t._output_nr = 0
+    t._storage = fresh() if INFERRING else None
     return t
 
 
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
     """A tensor around a view of `base`'s array: it shares the storage and its version."""
     t: Tensor = _new(Tensor)
-    t._a = array
-    t._k = (base._k if of is None else of).plain
-    t._g = None
-    t._i = 0
-    t._s = storage(base)
+    t._array = array
+    t._kind = (base._kind if of is None else of).plain
+    t._grad_node = None
+    t._output_nr = 0
+    t._storage = storage(base)
     return t
 
 
 def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
     other: Tensor = _new(cls)
-    other._k, other._g, other._i, other._s = t._k, node, number, storage(t)
-    if t._k.lazy:
+    other._kind, other._grad_node, other._output_nr, other._storage = t._kind, node, number, storage(t)
+    if t._kind.lazy:
         other._hidden = t._hidden
     elif not (TAPE and shared(t, other)):
-        other._a = t._a
+        other._array = t._array
     return other
 
 

@@ -1,12 +1,12 @@
 # Written by `python tools/stubs.py`.
 """The tensor: a strided view of a storage, with a dtype, a device and a place in autograd's graph.
 
-Invariants: `_a` is the NumPy view that holds the data; `_k` its interned Kind; `_g` the autograd
-node that made it (the AccumulateGrad node of a leaf that requires grad, None where no gradient is
-tracked) and `_i` which of the node's results it is; `_s` its Storage, shared by all views, made
-when first needed. Views of tracked tensors also have `_b`, their View. Lazy views have no `_a`
-(lazy_views.py): what looks at memory and not at values reads `_m`. Methods that are ops come
-from the table: the first look-up of a name binds it to the class.
+Invariants: `_array` is the NumPy view that holds the data; `_kind` its interned Kind; `_grad_node` the
+autograd node that made it (the AccumulateGrad node of a leaf that requires grad, None where no gradient is
+tracked) and `_output_nr` which of the node's results it is; `_storage` its Storage, shared by all views, made
+when first needed. Views of tracked tensors also have `_view_of`, their View. Lazy views have no `_array`
+(lazy_views.py): what looks at memory and not at values reads `_memory`. Methods that are ops come from the
+table: the first look-up of a name binds it to the class.
 """
 import numpy as np
 from builtins import bool as _bool, int as _int, type as _type
@@ -40,9 +40,9 @@ def _unfilled(self: Any, name: str) -> Any:
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
 def expect_filled() -> None:
-    """Whoever expected tensors whose `_a` is empty for a while has filled them all."""
+    """Whoever expected tensors whose `_array` is empty for a while has filled them all."""
 def expect_unfilled(lasting: _bool = True) -> None:
-    """From now on there are tensors whose `_a` is empty (lazy_views.py); lasting: until the end.
+    """From now on there are tensors whose `_array` is empty (lazy_views.py); lasting: until the end.
 
     Not before: what answers for an empty slot makes others slower to read. A class with a `__getattr__` finds
     each of its instances' slots in many times the time; properties of machine code, only the array.

@@ -37,8 +37,12 @@ class Sample:
         self.seconds += perf_counter() - begin
         if LOCAL.enabled:
             for t in flatten(out)[0]:
-                if isinstance(t, Tensor) and t._g is not None and t._g.__class__ is not AccumulateGrad:
-                    BACKWARD_RUNNERS[t._g] = self
+                if (
+                    isinstance(t, Tensor)
+                    and t._grad_node is not None
+                    and t._grad_node.__class__ is not AccumulateGrad
+                ):
+                    BACKWARD_RUNNERS[t._grad_node] = self
         return out
 
     def run_backward(self, function: Callable[..., Any], *args: Any) -> None:

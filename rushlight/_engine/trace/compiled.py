@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.profiling_ranges import spanned
@@ -29,16 +28,17 @@ from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
 from rushlight._engine.trace.contents import SIMPLE
-from rushlight._engine.trace.guards import Guards, key_of
+from rushlight._engine.trace.guards import Guards, key_of, overlapping
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.purity import watched
-from rushlight._engine.trace.recorder import Entry, Recorder, recording, root
-from rushlight._engine.trace.regions import Handed, Traced
+from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
+from rushlight._engine.trace.regions import BoundaryNode, Traced
 
-# How many kinds of arguments get a program of their own.
+# How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
@@ -111,7 +111,9 @@ class Compiled:
     def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
         program: Any = plan.program
-        if program.pending or not program.busy.acquire(blocking=False):
+        # What it writes to is read by other names, too, where an argument is the same memory.
+        met = program.writes and not program.writes.isdisjoint(roots(tensors))
+        if met or program.pending or not program.busy.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
@@ -136,8 +138,10 @@ class Compiled:
             plan = self.plans.setdefault(key, Plan())
             if key is None:
                 plan.refuse("an argument can be neither compared nor hashed")
-            elif any(t._k.lazy for t in tensors):
+            elif any(t._kind.lazy for t in tensors):
                 plan.refuse("an argument is conjugated or negated when it is read: resolve_conj() it first")
+            elif overlapping(tensors):
+                plan.refuse("arguments share memory, which a program would hold apart")
             elif len(self.effects) > 1 and not self.fullgraph:
                 plan.refuse(self.effects[0])
             elif len(self.plans) > MOST_PROGRAMS:
@@ -172,9 +176,8 @@ class Compiled:
                 found = self.function(*args, **kwargs)
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
-        why = plan.broken if self.careful else plan.refusal
-        if why and self.fullgraph:
-            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {why}")
+        if plan.broken and self.fullgraph:
+            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {plan.broken}")
         return found
 
     def _do(self, plan: Plan, work: Callable[[], None]) -> None:
@@ -195,6 +198,8 @@ class Compiled:
     def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
         inputs = {id(t): _copied(t) for t in tensors}
         guards = Guards(self.function)
+        if not roots(tensors).isdisjoint(roots(guards.known())):
+            return self.function(*args, **kwargs)  # copies of the arguments would be other memory
         recorder = Recorder(list(inputs.values()), guards.known())
         before = _State(guards, plan.program)
         own = mapped((args, kwargs), lambda t: inputs[id(t)])
@@ -202,7 +207,7 @@ class Compiled:
             output = self.function(*own[0], **own[1])
         if recorder.inputs_written:
             for t in tensors:
-                t._a[...] = inputs[id(t)]._a
+                t._array[...] = inputs[id(t)]._array
         given = [inputs[id(t)] for t in tensors]
         plan.broken = recorder.broken
         tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
@@ -243,11 +248,11 @@ class Compiled:
         """A recorded call's results for the caller: an argument's copy is the argument."""
 
         def own(t: Tensor) -> Tensor:
-            if id(t) in back or is_tracked(t) or t._k.lazy:
+            if id(t) in back or is_tracked(t) or t._kind.lazy:
                 return back.get(id(t), t)
             # A leaf's gradient, say, is memory of the program.
-            made = wrap(t._a.copy("K"), t._k)
-            made._g, made._i = t._g, t._i
+            made = wrap(t._array.copy("K"), t._kind)
+            made._grad_node, made._output_nr = t._grad_node, t._output_nr
             return made
 
         return mapped(output, own)
@@ -256,15 +261,15 @@ class Compiled:
 def device_of(function: Callable[..., Any], tensors: list[Tensor]) -> Any:
     """The device that a call's tensors lie on, or those that its function uses; None for the CPU."""
     for t in tensors or Guards(function).known():
-        if t._k.backend is not None:
-            return t._k.backend
+        if t._kind.backend is not None:
+            return t._kind.backend
     return None
 
 
 def _opaque(output: Any) -> str:
     """Which result a replay could not make anew; empty if it can make all."""
     for value in flatten(output)[0]:
-        if isinstance(value, Tensor) and value._k.lazy:
+        if isinstance(value, Tensor) and value._kind.lazy:
             return "a result is conjugated or negated when it is read: return resolve_conj() of it"
         if not isinstance(value, (*SIMPLE, Tensor)) and not is_ours(type(value)):
             return (
@@ -275,9 +280,9 @@ def _opaque(output: Any) -> str:
 
 
 def _copied(t: Tensor) -> Tensor:
-    made = wrap(t._a.copy("K"), t._k)
-    if t._g is not None:
-        made._g, made._i = Handed(t, made), 0
+    made = wrap(t._array.copy("K"), t._kind)
+    if t._grad_node is not None:
+        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
     return made
 
 
@@ -301,7 +306,7 @@ class _State:
             for a, values in self.held:
                 a[...] = values
             default_generator.set_state(self.random)
-            given = [[t._a for t in tensors], *[p.inputs for p in second.parts[1:]]]
+            given = [[t._array for t in tensors], *[p.inputs for p in second.parts[1:]]]
             for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
                 for own, a in zip(part.inputs, arrays, strict=True):
                     own[...] = a

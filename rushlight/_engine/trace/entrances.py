@@ -36,7 +36,7 @@ class Entrance:
         """The array `a` of a tensor (None: it has none) if it may come in here; nothing is noted in the
         region.
         """
-        s = t._s
+        s = t._storage
         if a is None or (s is not None and (s.exposed or s.foreign)):
             return None
         if a is self.array():
@@ -48,7 +48,7 @@ class Entrance:
             key = id(root(a))
         else:
             return None
-        if t._k is not self.kind:
+        if t._kind is not self.kind:
             return None
         if region.twin(a, key) != self.share:
             return None

@@ -26,15 +26,15 @@ def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
     for e in entries:
         if e.kind == "call" and e.function is add_gradient:
             leaf, grad, own = e.operands
-            memory = id(root(grad._a))
+            memory = id(root(grad._array))
             maker, k = makers.get(memory, (None, 0))
             if (
                 id(leaf) in emptied
                 and maker is not None
                 and uses[memory] == 2
-                and (_alike(maker.outs[k], own._a) and pointer(grad._a) == pointer(maker.outs[k]))
+                and (_alike(maker.outs[k], own._array) and pointer(grad._array) == pointer(maker.outs[k]))
             ):
-                maker.outs = (*maker.outs[:k], own._a.reshape(maker.outs[k].shape), *maker.outs[k + 1 :])
+                maker.outs = (*maker.outs[:k], own._array.reshape(maker.outs[k].shape), *maker.outs[k + 1 :])
                 e = _joined(kept, Entry("call", take, ([(leaf, own)],), (), e.where))
             emptied.discard(id(leaf))
         elif e.kind == "call":

@@ -69,7 +69,7 @@ def text(entries: Sequence[Entry]) -> str:
     names = {key: f"%{number}" for number, key in enumerate(bounds)}
 
     def shown(value: Any) -> str:
-        a = value._a if isinstance(value, Tensor) else value
+        a = value._array if isinstance(value, Tensor) else value
         if not isinstance(a, np.ndarray):
             word = a if isinstance(a, str) else repr(a) if isinstance(a, _PLAIN) else ""
             return word if _WORD.fullmatch(word) else f"<{type(a).__name__}>"

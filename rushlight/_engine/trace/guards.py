@@ -1,9 +1,10 @@
 """What makes compile() record a call again: the key of its arguments, and the guards of all else.
 
-`key_of` tells arguments apart (dtype, device, shape, strides, requires_grad, the values of numbers): each key
-has a program of its own. `Guards` are the facts that a recorded call took for granted: modules (their mode,
-options, parameters), the function's variables, the modes of autograd. `Guards.failure` compares them before
-every replay and says which one no longer holds; compiled.py then records anew.
+`key_of` tells arguments apart (dtype, device, shape, strides, requires_grad, which of them are one tensor or
+share memory, the values of numbers): each key has a program of its own. `Guards` are the facts that a
+recorded call took for granted: modules (their mode, options, parameters), the function's variables, the modes
+of autograd. `Guards.failure` compares them before every replay and says which one no longer holds;
+compiled.py then records anew.
 
 A call that is matched, not replayed (matching.py), has no guards: its Python runs every time. There the key
 of each op (`Region._describe`) decides, and an op with another key is a branch of the trace that is recorded.
@@ -23,6 +24,7 @@ from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.contents import SIMPLE, Contents, alike, is_module
+from rushlight._engine.trace.recorder import root
 
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
@@ -36,6 +38,10 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
     for name, value in kwargs.items():
         parts.append(name)
         _describe(value, tensors, parts)
+    if len(tensors) > 1:
+        together = meetings(tensors)
+        if together:
+            parts.append(together)
     key = tuple(parts)
     try:
         hash(key)
@@ -44,10 +50,29 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
     return tensors, key
 
 
+def meetings(tensors: list[Tensor]) -> tuple[tuple[int, int], ...]:
+    """(place of the first that lies in the same memory, place of the first that is the same tensor) for each
+    tensor; empty where all lie in memory of their own.
+    """
+    owners = []
+    for t in tensors:
+        a: Any = t._memory
+        owners.append(id(a if a.base is None else root(a)))
+    if len(set(owners)) == len(owners):
+        return ()
+    same = [id(t) for t in tensors]
+    return tuple([(owners.index(o), same.index(s)) for o, s in zip(owners, same, strict=True)])
+
+
+def overlapping(tensors: list[Tensor]) -> bool:
+    """Whether two different tensors share memory."""
+    return any(owner != same for owner, same in meetings(tensors))
+
+
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
     if isinstance(value, Tensor):
-        memory, requires_grad = value._m, value._g is not None
-        dtype_and_device = value._k
+        memory, requires_grad = value._memory, value._grad_node is not None
+        dtype_and_device = value._kind
         parts.append((dtype_and_device, memory.shape, memory.strides, requires_grad))
         tensors.append(value)
     elif isinstance(value, (list, tuple)):
@@ -111,10 +136,10 @@ class Guards:
     def _tensor(self) -> str:
         """Which tensor is no longer as it was; empty if all are."""
         for t, memory, requires_grad in self.tensors:
-            if t._m is not memory:
-                return f"a tensor of shape {tuple(t._m.shape)} has got other memory"
-            if (t._g is not None) is not requires_grad:
-                return f"requires_grad of a tensor of shape {tuple(t._m.shape)} has changed"
+            if t._memory is not memory:
+                return f"a tensor of shape {tuple(t._memory.shape)} has got other memory"
+            if (t._grad_node is not None) is not requires_grad:
+                return f"requires_grad of a tensor of shape {tuple(t._memory.shape)} has changed"
         return ""
 
     def unguarded(self, args: Any) -> str:
@@ -164,7 +189,7 @@ class Guards:
             return
         self._seen.add(id(value))
         if isinstance(value, Tensor):
-            self.tensors.append((value, value._m, value._g is not None))
+            self.tensors.append((value, value._memory, value._grad_node is not None))
         elif isinstance(value, (list, tuple)):
             # A program's class may have its own meaning of len().
             plain: Any = list if isinstance(value, list) else tuple
@@ -259,7 +284,7 @@ class _Quick:
         )
 
 
-_MEMORY, _NODE = attrgetter("_m"), attrgetter("_g")
+_MEMORY, _NODE = attrgetter("_memory"), attrgetter("_grad_node")
 # What stands for the value of a name that is gone.
 _NOTHING = repeat(_Quick)
 

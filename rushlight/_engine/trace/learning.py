@@ -36,7 +36,7 @@ class Learning:
             return node, self.events, None
         self.trail = []
         TRACES.add(self._trailed)
-        TRACES.asked, TRACES.told = True, self._renamed
+        TRACES.asked, TRACES.listener = True, self._renamed
         return node, self.events, self.trail
 
     def learnt(self: Any, key: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
@@ -59,7 +59,7 @@ class Learning:
         if self.trail is not None:
             self.trail = None
             TRACES.remove(self._trailed)
-            TRACES.asked, TRACES.told = False, None
+            TRACES.asked, TRACES.listener = False, None
 
     def _renamed(self: Any, t: Any) -> None:
         """A result's node got another class, or (None) nodes were told to last."""
@@ -69,11 +69,11 @@ class Learning:
             if t is None:
                 self.unit.fail("nodes keep what they saved")
             else:
-                self.unit.renamed.append((t, t._g.__class__))
+                self.unit.renamed.append((t, t._grad_node.__class__))
         elif t is None or self.trail is None:
             self.events += 1
         else:
-            self.trail.append((self.node, "name", t, t._g.__class__))
+            self.trail.append((self.node, "name", t, t._grad_node.__class__))
 
     def _trailed(self: Any, node: Any) -> None:
         """A node was made beside those of steps."""

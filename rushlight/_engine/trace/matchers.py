@@ -160,11 +160,11 @@ class _Writer:
         for n in self.nodes:
             self._step(n, needed)
             for function, out, operands in self.extras.get(id(n), ()):
-                told, what = self._extra(out), self.constant(function)
+                extra, what = self._extra(out), self.constant(function)
                 if operands is None:  # a node's class
-                    self.lines.append(f"{told}._g.__class__ = {what}")
+                    self.lines.append(f"{extra}._grad_node.__class__ = {what}")
                 else:
-                    self.lines.append(f"{what}({told}, {self._extra(operands)})")
+                    self.lines.append(f"{what}({extra}, {self._extra(operands)})")
         if self.become is not None:
             if found is not self.become[0] or self.become[4].place != self.nodes[-1].first:
                 raise Unknown
@@ -193,8 +193,8 @@ class _Writer:
         if cls in PLAIN:
             self._tensor(value, name)
         elif cls in IDENTICAL:
-            told = repr(value) if value is None or cls is bool else self.constant(value)
-            self.conditions.append(f"{name} is {told}")
+            text = repr(value) if value is None or cls is bool else self.constant(value)
+            self.conditions.append(f"{name} is {text}")
         elif cls is float:
             self._float(value, name)
         elif cls in PLAINLY:
@@ -256,7 +256,7 @@ class _Writer:
         """A tensor that a node keeps, which nobody has written to since."""
         name = self._let(code)
         self._tensor(t, name)
-        self.conditions.append(f"{version} == (0 if {name}._s is None else {name}._s.version)")
+        self.conditions.append(f"{version} == (0 if {name}._storage is None else {name}._storage.version)")
 
     def _saved(self, of: Saved, name: str) -> None:
         self._like(f"{name}._shapes", of._shapes)
@@ -302,12 +302,12 @@ class _Writer:
         entering = place in self.entered
         self.given.setdefault(id(t), name)
         conditions.append(f"{name}.__class__ is {self.constant(t.__class__)}")
-        conditions.append(f"{name}._g is {'None' if t._g is None else 'not None'}")
+        conditions.append(f"{name}._grad_node is {'None' if t._grad_node is None else 'not None'}")
         if place is None:  # nothing is asked of it but what it is
-            of, layout = self.constant(t._k), t._l
+            of, layout = self.constant(t._kind), t._geometry
             shape, strides = self.constant(tuple(layout.shape)), self.constant(tuple(layout.strides))
-            conditions.append(f"{name}._k is {of} and {name}._l.shape == {shape}")
-            conditions.append(f"{name}._l.strides == {strides}")
+            conditions.append(f"{name}._kind is {of} and {name}._geometry.shape == {shape}")
+            conditions.append(f"{name}._geometry.strides == {strides}")
             return
         known = self.names.get(place)
         if entering and known is not None:
@@ -336,8 +336,8 @@ class _Writer:
         old, place = self.become[2], self.become[2].place
         self.conditions += [
             f"{name}.__class__ is Tensor and {name}._hidden is {self.constant(old)}",
-            f"{name}._g is {'None' if self.become[1]._g is None else 'not None'}",
-            f"{name}._g.__class__ is not AccumulateGrad",
+            f"{name}._grad_node is {'None' if self.become[1]._grad_node is None else 'not None'}",
+            f"{name}._grad_node.__class__ is not AccumulateGrad",
             f"not LOCAL.transforms and {place} not in region.shares and free(region, {name})",
         ]
         if id(t) in self.given:
@@ -348,15 +348,17 @@ class _Writer:
         self.unnoted.append(stand)
         self.lines += [
             f"{stand} = new(Tensor)",
-            f"{stand}._k, {stand}._g, {stand}._i = {name}._k, {name}._g, {name}._i",
-            f"{stand}._s, {stand}._hidden = None, {name}._hidden",
+            f"{stand}._kind = {name}._kind",
+            f"{stand}._grad_node, {stand}._output_nr = {name}._grad_node, {name}._output_nr",
+            f"{stand}._storage, {stand}._hidden = None, {name}._hidden",
         ]
 
     def _become(self) -> None:
         target, _, _, first, hidden, tracked = self.become
         name = self.given[id(target)]
         if tracked:
-            self.lines.append(f"{name}._g, {name}._i = {self.names[first]}._g, {self.names[first]}._i")
+            made = self.names[first]
+            self.lines.append(f"{name}._grad_node, {name}._output_nr = {made}._grad_node, {made}._output_nr")
         self.lines += [
             f"{name}._hidden = {self.constant(hidden)}",
             f"bump({name}, 1)",
@@ -375,20 +377,20 @@ class _Writer:
             made = range(n.first, n.count)
             for _, out, operands in self.extras.get(id(n), ()):
                 needed.update(self._places(out), self._seen(operands))
-            told = set[Any]()
+            viewed = set[Any]()
             if step.node is not None:
                 needed.update(made)
-                told.update(n.args[k] for k in _mentioned(step.node[1]))
+                viewed.update(n.args[k] for k in _mentioned(step.node[1]))
             needed.update(n.args[k] for k, _ in step.bumps)
             needed.update(n.args[k] for k in step.writes)
             for place, r in zip(made, step.results, strict=True):
                 if place in needed and r.given >= 0:
                     needed.add(n.args[r.given])
                 elif place in needed and r.view is not None:
-                    told.add(n.args[r.view[0]])
-            if any(p in told and at <= n.first for at, p in self.aliased):  # which tensor is meant?
+                    viewed.add(n.args[r.view[0]])
+            if any(p in viewed and at <= n.first for at, p in self.aliased):  # which tensor is meant?
                 raise Unknown
-            needed |= told
+            needed |= viewed
         return needed
 
     def _seen(self, tree: Any) -> list[int]:
@@ -439,17 +441,17 @@ class _Writer:
         for n in self.nodes:
             if n.first <= place < n.count:
                 r: Any = n.step.results[place - n.first]  # type: ignore[union-attr]
-                view = getattr(t, "_b", None)
+                view = getattr(t, "_view_of", None)
                 if r.given < 0 and (view is None) == (r.view is None):
                     tracked = any(t is o for o in self._outs()) or n.step.node is not None  # type: ignore[union-attr]
                     tracked = tracked or not (view is None or n.enabled)
-                    if t._g is not None and not tracked:
+                    if t._grad_node is not None and not tracked:
                         break
                     if view is not None and view[1:] != r.view[1:]:  # one of several, say
-                        base, told = self.given.get(id(view[0])), ", ".join(map(self.constant, view[1:]))
+                        base, constants = self.given.get(id(view[0])), ", ".join(map(self.constant, view[1:]))
                         if base is None:
                             break
-                        self.lines.append(f"{self.names[place]}._b = ({base}, {told})")
+                        self.lines.append(f"{self.names[place]}._view_of = ({base}, {constants})")
                     return
         raise Unknown
 
@@ -501,19 +503,22 @@ class _Writer:
             self.lines.append(f"{self.constant(function)}({out}, {self._template(n, (list, template))})")
 
     def _edges(self, operands: Sequence[str | None], wanted: Sequence[bool]) -> str:
-        edges = [f"({name}._g, {name}._i)" if w else "None" for name, w in zip(operands, wanted, strict=True)]
+        edges = [
+            f"({name}._grad_node, {name}._output_nr)" if w else "None"
+            for name, w in zip(operands, wanted, strict=True)
+        ]
         return f"({''.join(f'{e}, ' for e in edges)})"
 
     def _version(self, name: str) -> str:
-        return f"0 if {name}._s is None else version_of({name})"
+        return f"0 if {name}._storage is None else version_of({name})"
 
     def _second(self, n: Node, number: int, out: str) -> str:
         """Of a result that its own node keeps, with its version: a second tensor."""
         r: Any = n.step.results[number]  # type: ignore[union-attr]
         if r.given >= 0 or r.view is not None:
             return f"keep_result({out})"
-        told = self.constant(r.kind), self.constant(r.pending)
-        return f"second(region, alive, {n.first + number}, {', '.join(told)}, {out})"
+        constants = self.constant(r.kind), self.constant(r.pending)
+        return f"second(region, alive, {n.first + number}, {', '.join(constants)}, {out})"
 
     def _declared(self, n: Node, outs: list[str], again: DeclaredFactory, cls: Any, template: Any) -> None:
         """The node of a declared gradient, written out."""
@@ -538,8 +543,8 @@ class _Writer:
                 for i, out in enumerate(outs)
             ]
             results = f"({step.many is not None}, [{', '.join(kept)}])"
-        told = self.constant(again.shapes), self.constant(again.kinds)
-        saved = f"save({{{values}}}, {', '.join(told)}, {results})"
+        constants = self.constant(again.shapes), self.constant(again.kinds)
+        saved = f"save({{{values}}}, {', '.join(constants)}, {results})"
         edges = self._edges(operands, again.wanted)
         tracked = [i for i, r in enumerate(step.results) if r.kind is not None and r.kind.dtype.category >= 2]
         if not tracked or len(operands) != len(again.wanted):
@@ -549,7 +554,7 @@ class _Writer:
             self.lines.append(f"node.count = {len(outs)}")
         for i in tracked:
             if i:
-                self.lines.append(f"{outs[i]}._g, {outs[i]}._i = node, {i}")
+                self.lines.append(f"{outs[i]}._grad_node, {outs[i]}._output_nr = node, {i}")
 
     def _item_code(self, n: Node, item: Any) -> str:
         """Code of one item of a node's template."""
@@ -597,18 +602,18 @@ class _Writer:
         self.shells.append(t)
         self.lines.append(f"{t} = shell(alive, {self.constant(r.kind)}, {self.constant(r.pending)})")
         if r.view is None:
-            self.lines += ["if INFERRING:", f"    {t}._s = fresh()"]
+            self.lines += ["if INFERRING:", f"    {t}._storage = fresh()"]
             return
         base_number, again, rest, step = r.view
         base = self._operand(n, base_number)
-        told = self.constant(again), self.constant(rest), self.constant(step)
+        constants = self.constant(again), self.constant(rest), self.constant(step)
         self.lines += [
-            f"s = {base}._s",
+            f"s = {base}._storage",
             "if s is None or s is INFERENCE:",
             f"    s = storage({base})",
-            f"{t}._s = s",
-            f"{t}._b = ({base}, {', '.join(told)})",
-            f"g = {base}._g",
+            f"{t}._storage = s",
+            f"{t}._view_of = ({base}, {', '.join(constants)})",
+            f"g = {base}._grad_node",
             *([] if n.enabled else ["if g is not None:", f"    unrecorded({t})"]),
             "if g.__class__ is not AccumulateGrad:",
             "    if s.views is None or len(s.views) >= s.prune_at:",

@@ -13,12 +13,12 @@ import numpy as np
 
 from rushlight._engine.autograd.hooks import LENT
 from rushlight._engine.autograd.node import AccumulateGrad
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
 from rushlight._engine.trace.graph import whole
@@ -41,7 +41,7 @@ class Part:
     """Entries with what they are given and what they leave behind: a forward, or a backward."""
 
     def __init__(self, inputs: Sequence[Tensor], entries: Sequence[Entry], output: Any) -> None:
-        self.inputs = [t._a for t in inputs]
+        self.inputs = [t._array for t in inputs]
         self.entries, self.output = list(entries), output
         # What each entry is run by, and the same with native ones in one call.
         self.steps: list[Callable[[], Any]] = []
@@ -131,6 +131,7 @@ class Program:
         self.lent: dict[int, Lent] = {}
         # Memory of others that a run writes to.
         self.written: list[Array] = []
+        self.writes: set[int] = set()  # the memory that these lie in
         self.plan: Plan | None = None
         self._latest: Any = None
         # Held by the thread that replays.
@@ -175,7 +176,7 @@ class Program:
         known: the tensors that the function may use.
         """
         read = roots([e.given for part in self.parts[1:] for e in part.entries])
-        self.guarded = [t for t in known if id(root(t._m)) in read]
+        self.guarded = [t for t in known if id(root(t._memory)) in read]
         listed = whole(self.parts)
         before = sources(listed) if settings.verify else []
         lent = self._lent()
@@ -191,9 +192,9 @@ class Program:
             part.inputs = [inputs[id(a)] for a in part.inputs]
 
             def moved(t: Tensor, inputs: dict[int, Array] = inputs) -> Tensor:
-                made = wrap(inputs[id(t._a)] if id(t._a) in inputs else arena(t._a), t._k)
-                made._g, made._i = t._g, t._i
-                made = made if made._a is not t._a else t
+                made = wrap(inputs[id(t._array)] if id(t._array) in inputs else arena(t._array), t._kind)
+                made._grad_node, made._output_nr = t._grad_node, t._output_nr
+                made = made if made._array is not t._array else t
                 if id(t) in self.numbers:
                     numbers[id(made)] = self.numbers[id(t)]
                 return made
@@ -209,6 +210,7 @@ class Program:
         self.written = [
             a for e in self.entries if e.kind == "write" for a in arrays(e.operands) if id(root(a)) not in own
         ]
+        self.writes = roots(self.written)
         outputs = roots(self.forward.output)
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
             roots(arena.array), arena.array
@@ -219,7 +221,7 @@ class Program:
         if self.backward is None:
             return {}
         made = {id(root(o)) for e in self.backward.entries if e.kind == "run" for o in e.outs}
-        given = [t._a for t in self.backward.output if t is not None]
+        given = [t._array for t in self.backward.output if t is not None]
         times = Counter(id(root(a)) for a in given)
         return {
             id(root(a)): Lent(a)
@@ -241,12 +243,12 @@ class Program:
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
-        self.forward.run([t._a for t in tensors])
+        self.forward.run([t._array for t in tensors])
         node = None
         if self.backward is not None:
             ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
             node = CompiledBackward(
-                tuple([None if t._g is None else (t._g, t._i) for t in ends]),
+                tuple([None if t._grad_node is None else (t._grad_node, t._output_nr) for t in ends]),
                 (self, self.guarded, [storage(t).version for t in self.guarded]),
             )
             self._latest = weakref.ref(node)
@@ -258,14 +260,14 @@ class Program:
         given = *grads, *[None] * (len(part.inputs) - len(grads))
         # What the last run's gradients hold still stays as it is.
         held = [(one, one.flat.copy()) for one in self.lent.values() if one.busy]
-        part.run([None if g is None else g._a for g in given])
+        part.run([None if g is None else g._array for g in given])
         busy = {id(root(one.flat)) for one, _ in held}
 
         def handed(t: Tensor) -> Tensor:
-            memory = id(root(t._a))
+            memory = id(root(t._array))
             one = self.lent.get(memory)
             copied = one is None or memory in busy or one.often > _OFTEN
-            return wrap(t._a.copy("K") if copied else one.array(), t._k)  # type: ignore[union-attr]
+            return wrap(t._array.copy("K") if copied else one.array(), t._kind)  # type: ignore[union-attr]
 
         found = [None if t is None else handed(t) for t in part.output]
         for one, values in held:
@@ -278,14 +280,16 @@ class Program:
 
         def fresh(t: Tensor) -> Tensor:
             for own, given in zip(self.forward.inputs, tensors):
-                if t._a is own:
+                if t._array is own:
                     return given
-            if id(root(t._a)) not in self.memory:
+            if id(root(t._array)) not in self.memory:
                 return t
-            made = wrap(t._a.copy("K"), t._k)
+            made = wrap(t._array.copy("K"), t._kind)
             number = self.numbers.get(id(t)) if node is not None else None
             # A graph that is not the node's was used up by the call's own backward().
-            made._g, made._i = (t._g, t._i) if number is None else (node, number)
+            made._grad_node, made._output_nr = (
+                (t._grad_node, t._output_nr) if number is None else (node, number)
+            )
             return made
 
         return mapped(self.forward.output, fresh)
@@ -296,9 +300,9 @@ def is_tracked(t: Any) -> bool:
     # backward() has been through it if something in it has been freed.
     return (
         isinstance(t, Tensor)
-        and t._g is not None
-        and t._g.__class__ is not AccumulateGrad
-        and not any(n.saved is None for n in nodes([t._g]) if n.__class__ is not AccumulateGrad)
+        and t._grad_node is not None
+        and t._grad_node.__class__ is not AccumulateGrad
+        and not any(n.saved is None for n in nodes([t._grad_node]) if n.__class__ is not AccumulateGrad)
     )
 
 

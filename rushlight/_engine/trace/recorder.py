@@ -23,8 +23,8 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 Array = np.ndarray[Any, Any]
 # Rows whose result's shape depends on values: a record of one call says nothing about the next.
 _SHAPED_BY_VALUES = frozenset(
-    "nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere "
-    "combinations histc nonzero_static".split()
+    "_nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere "
+    "histc nonzero_static one_hot".split()
 )
 
 _RANDOM = frozenset(
@@ -104,10 +104,10 @@ class Recorder:
         self.thread = threading.get_ident()
         # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
         self.owned: dict[int, Any] = {}
-        self.inputs = {id(root(t._m)) for t in given}
+        self.inputs = {id(root(t._memory)) for t in given}
         self.outside = {id(t) for t in (*given, *known)}
         for t in (*given, *known):
-            self._own(t._m)
+            self._own(t._memory)
 
     def _own(self, a: Array) -> None:
         found = root(a)
@@ -129,8 +129,8 @@ class Recorder:
         name = "" if row is None else row.name
         if by_mask or name in _SHAPED_BY_VALUES:
             what = "indexing with a mask" if by_mask else f"{name}()"
-            self.escape(f"the shape of a result depends on values ({what})")
-        outs = tuple([t._a for t in _tensors(result)])
+            self.escape(f"the shape of a result depends on values ({what})", breaks=False)
+        outs = tuple([t._array for t in _tensors(result)])
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
         for out in outs:
@@ -163,17 +163,17 @@ class Recorder:
         leaf = node.variable
         if leaf is None or not self._mine():
             return
-        grad = grad.clone() if grad._k.lazy else grad
+        grad = grad.clone() if grad._kind.lazy else grad
         if create:
             self.escape("a gradient is itself tracked (create_graph=True)")
-        own = wrap(np.empty_like(leaf._a), leaf._k)
-        self._own(own._a)
+        own = wrap(np.empty_like(leaf._array), leaf._kind)
+        self._own(own._array)
         if id(leaf) in self.outside:
             self._add(Entry("call", add_gradient, (leaf, grad, own)))
             with paused():
                 add_gradient(leaf, grad, own)
         else:  # the call made it: at a replay, too, it begins without a gradient
-            operands = (own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+            operands = (own._array, grad._array, *arrays(getattr(leaf, "_grad", None)))
             self.write(gathered, operands, (grad,))
             gathered(*operands)
             leaf._grad = own
@@ -206,19 +206,19 @@ class Recorder:
 
     def _check(self, values: Sequence[Any]) -> None:
         for t in _tensors(values):
-            if id(root(t._m)) not in self.owned:
+            if id(root(t._memory)) not in self.owned:
                 self.escape(
-                    f"a tensor of shape {tuple(t._a.shape)} is read that is neither an argument, nor "
+                    f"a tensor of shape {tuple(t._array.shape)} is read that is neither an argument, nor "
                     "of a module that the function uses, nor one of its variables: pass it as an "
                     "argument",
                     breaks=False,
                 )
-                self._own(t._m)
+                self._own(t._memory)
 
 
 def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
-    gathered(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+    gathered(own._array, grad._array, *arrays(getattr(leaf, "_grad", None)))
     take([(leaf, own)])
 
 
@@ -226,8 +226,8 @@ def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
     """Give leaves the gradients that have been computed."""
     for leaf, own in pairs:
         leaf._grad = own
-        if own._s is not None:
-            own._s.version += 1
+        if own._storage is not None:
+            own._storage.version += 1
 
 
 def gathered(own: Array, grad: Array, held: Array | None = None) -> None:
@@ -251,7 +251,7 @@ def flat(*values: Any) -> Iterator[Any]:
 
 def arrays(*values: Any) -> list[Array]:
     """The arrays, and those of the tensors, in trees of lists, tuples and dicts."""
-    return [a for v in flat(*values) if isinstance(a := v._a if isinstance(v, Tensor) else v, np.ndarray)]
+    return [a for v in flat(*values) if isinstance(a := v._array if isinstance(v, Tensor) else v, np.ndarray)]
 
 
 def roots(*values: Any) -> set[int]:

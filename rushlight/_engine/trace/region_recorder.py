@@ -20,7 +20,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array
 
 
-class Away:
+class Suspended:
     """While what runs is run as if a region were not there."""
 
     def __init__(self, region: Any) -> None:
@@ -84,13 +84,13 @@ class RegionRecorder:
             or create
             or leaf.grad is not None
             or (not self.region.pending(grad))
-            or not leaf._l.flags.c_contiguous
+            or not leaf._geometry.flags.c_contiguous
         ):
             function(node, grad, create)
             return
-        if grad._k is not leaf._k:
-            grad = grad.to(leaf._k.dtype)
-        alone = sys.getrefcount(grad) <= _ALONE and grad._g is None and self.region.alone(grad)
+        if grad._kind is not leaf._kind:
+            grad = grad.to(leaf._kind.dtype)
+        alone = sys.getrefcount(grad) <= _ALONE and grad._grad_node is None and self.region.alone(grad)
         leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
         if node.hooks is not None:
             hooks.accumulated(node, leaf)
@@ -131,7 +131,8 @@ class RegionRecorder:
         if unit is not None:
             unit.fail(what)
         elif self.region.mine() and "hook" not in what:
-            self.region.note(what)
+            self.region.events += 1  # a matcher would repeat what was done for these values
+            self.region.note(what, breaks)
             self.region.settle()
 
     def warned(self) -> None:

@@ -23,7 +23,7 @@ class Traced:
     """The record of a graph's gradients: of `leaves`, from those of the tracked results."""
 
     def __init__(self, forward: Recorder, tracked: Sequence[Tensor], known: Sequence[Tensor]) -> None:
-        self.given = [wrap(_values(t), t._k) for t in tracked]
+        self.given = [wrap(_values(t), t._kind) for t in tracked]
         self.leaves = leaves_of(tracked)
         self.recorder = Recorder(self.given, known)
         self.recorder.owned.update(forward.owned)
@@ -36,13 +36,13 @@ class Traced:
             )
         with recording(self.recorder):
             found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
-            self.found = [g.clone() if g is not None and g._k.lazy else g for g in found]
+            self.found = [g.clone() if g is not None and g._kind.lazy else g for g in found]
 
 
 def _values(t: Tensor) -> Any:
     """Numbers unlike each other, as a gradient program is compared on them, in the result's order."""
-    found = np.empty_like(t._a)
-    found[...] = np.cos(np.arange(t._a.size, dtype=np.float64)).reshape(t._a.shape)
+    found = np.empty_like(t._array)
+    found[...] = np.cos(np.arange(t._array.size, dtype=np.float64)).reshape(t._array.shape)
     return found
 
 
@@ -55,22 +55,26 @@ def nodes(roots: Sequence[Any]) -> Iterator[Node]:
         if node not in seen:
             seen.add(node)
             yield node
-            stack += [e[0] for e in node.next if e is not None and not isinstance(node, Handed)]
+            stack += [e[0] for e in node.next if e is not None and not isinstance(node, BoundaryNode)]
 
 
 def leaves_of(tracked: Sequence[Tensor]) -> list[Tensor]:
     """The tensors in which the graph of results ends."""
-    found = [n.variable for n in nodes([t._g for t in tracked]) if isinstance(n, (AccumulateGrad, Handed))]
+    found = [
+        n.variable
+        for n in nodes([t._grad_node for t in tracked])
+        if isinstance(n, (AccumulateGrad, BoundaryNode))
+    ]
     return list({id(leaf): leaf for leaf in found if leaf is not None}.values())
 
 
-class Handed(Node):
+class BoundaryNode(Node):
     """Where the graph of a recorded call, which works on copies of its arguments, meets the caller's."""
 
     __slots__ = ("_copy",)
 
     def __init__(self, given: Tensor, copy: Tensor) -> None:
-        super().__init__(((given._g, given._i),))
+        super().__init__(((given._grad_node, given._output_nr),))
         self._copy = weakref.ref(copy)
 
     @property

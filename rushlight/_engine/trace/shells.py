@@ -16,7 +16,10 @@ from rushlight._engine.tensors import slots
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, wrap
 
-_SHELL, _NODE = ("_k", "_g", "_i", "_s", "_hidden"), ("next", "seq", "hooks", "saved")
+_SHELL, _NODE = (
+    ("_kind", "_grad_node", "_output_nr", "_storage", "_hidden"),
+    ("next", "seq", "hooks", "saved"),
+)
 _SAVED, _KEPT = ("_values", "_shapes", "_kinds", "_results", "_node"), ("tensor", "version")
 _new = object.__new__
 
@@ -39,10 +42,10 @@ class Makers(NamedTuple):
 
 def _shell(alive: list[Any], kind: Any, hidden: Any) -> Tensor:
     t: Tensor = _new(Tensor)
-    t._k = kind
-    t._g = None
-    t._i = 0
-    t._s = None
+    t._kind = kind
+    t._grad_node = None
+    t._output_nr = 0
+    t._storage = None
     t._hidden = hidden
     alive.append(weakref.ref(t))
     return t
@@ -54,7 +57,7 @@ def _record(t: Tensor, cls: type[Node], following: tuple[Any, ...], saved: Any) 
     node.seq = next_seq()
     node.hooks = None
     node.saved = saved
-    t._g = node
+    t._grad_node = node
     return node
 
 
@@ -82,10 +85,10 @@ def _second(shell: Callable[..., Any], storage: Callable[[], Storage]) -> Callab
     def second(
         region: Any, alive: list[Any], place: int, kind: Any, hidden: Any, t: Tensor
     ) -> tuple[Tensor, int]:
-        if t._s is not None:  # in inference mode
+        if t._storage is not None:  # in inference mode
             return keep_result(t)
         other: Tensor = shell(alive, kind, hidden)
-        t._s = other._s = storage()
+        t._storage = other._storage = storage()
         region.shares.add(place)
         return other, 0
 
@@ -109,7 +112,7 @@ def makers() -> Makers:
     shell._hidden = tensor
     things: list[Any] = [
         (shell, Tensor, _SHELL),
-        (tensor, Tensor, ("_a",)),
+        (tensor, Tensor, ("_array",)),
         (node, Node, _NODE),
         (kept(tensor), Versioned, _KEPT),
         (saved({}, (), (), None), Saved, _SAVED),
@@ -117,13 +120,13 @@ def makers() -> Makers:
     if not slots.usable(things):
         return Makers(_shell, _record, _keep, saved, _peek, _second(_shell, Storage))
     made = slots.made("shell", (Tensor, None, 0), slots.offsets(Tensor, *_SHELL))
-    at = slots.offset(Tensor, "_g")
+    at = slots.offset(Tensor, "_grad_node")
     return Makers(
         made,
         slots.made("recorder", (next_seq, None), slots.offsets(Node, *_NODE), at),
         _maker(Versioned, _KEPT, ()),
         _maker(Saved, _SAVED[:4], _SAVED[4:], None),
-        slots.made("reader", (Tensor, _nothing), slots.offset(Tensor, "_a")),
+        slots.made("reader", (Tensor, _nothing), slots.offset(Tensor, "_array")),
         _second(made, _blank()),
     )
 

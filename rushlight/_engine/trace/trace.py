@@ -53,7 +53,7 @@ class Place(NamedTuple):
     number: int
 
 
-class Told(NamedTuple):
+class TraceEntry(NamedTuple):
     """An entry (recorder.py) whose arrays are Specs; what is no Spec in `operands` is as it was."""
 
     kind: str
@@ -85,7 +85,7 @@ class Step(NamedTuple):
     version grew)]. writes: operands that it writes to. effects: whether it does so, or draws random numbers.
     """
 
-    entries: list[Told]
+    entries: list[TraceEntry]
     sizes: list[int]
     results: list[Result]
     many: Any
@@ -212,7 +212,7 @@ class Renamed:
     def __call__(self, out: Any, values: Any) -> None:
         """Leave the node behind."""
         self.function(out, values)
-        out._g.__class__ = self.cls
+        out._grad_node.__class__ = self.cls
 
 
 class Unit:
@@ -220,15 +220,15 @@ class Unit:
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self.tensors = list(tensors)
-        self.given = [t._m for t in tensors]
-        self.versions = [0 if t._s is None else t._s.version for t in tensors]
+        self.given = [t._memory for t in tensors]
+        self.versions = [0 if t._storage is None else t._storage.version for t in tensors]
         self.failed = ""
         self.warned = False
         self.nodes: list[Any] = []
         # Classes that results' nodes have got; (tensor, second tensor of its memory), as they are made.
         self.renamed: list[tuple[Tensor, type]] = []
         self.aliases: list[tuple[Tensor, Tensor]] = []
-        self.told: list[Told] = []
+        self.entries: list[TraceEntry] = []
         self.writes: set[int] = set()
         self._made: dict[int, tuple[int, int]] = {}
         self._sizes: list[int] = []
@@ -249,7 +249,7 @@ class Unit:
         )
         if by_mask or (row is not None and row.name in _SHAPED_BY_VALUES):
             return self.fail("the shape of a result depends on values")
-        outs = [t._a for t in flat(result) if isinstance(t, Tensor)]
+        outs = [t._array for t in flat(result) if isinstance(t, Tensor)]
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
         fresh = [o for o in outs if not any(np.may_share_memory(o, a) for a in read)]
         if not fresh:
@@ -288,41 +288,41 @@ class Unit:
         if self.failed:
             return self.failed
         bumps = [
-            (k, t._s.version - v)
+            (k, t._storage.version - v)
             for k, t, v in zip(range(len(self.tensors)), self.tensors, self.versions, strict=True)
-            if t._s is not None and t._s.version != v
+            if t._storage is not None and t._storage.version != v
         ]
-        effects = bool(self.writes) or any(Entry(t.kind, t.function, t.operands).draws for t in self.told)
-        return Step(self.told, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
+        effects = bool(self.writes) or any(Entry(t.kind, t.function, t.operands).draws for t in self.entries)
+        return Step(self.entries, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
 
     def _result(self, t: Any, owner: Any) -> Any:
         for k, given in enumerate(self.tensors):
             if t is given:
                 return Result(k, None, None, None, None, True)
-        if t.__class__ is not Tensor or t._k.special or t._k.device.type != "cpu":
+        if t.__class__ is not Tensor or t._kind.special or t._kind.device.type != "cpu":
             return self.fail("a result is no plain tensor")
-        spec = self._spec(t._a)
+        spec = self._spec(t._array)
         if spec is None or not isinstance(spec, Spec):
             return self.fail("a result is memory that nobody knows")
         view = None
-        seen: Any = getattr(t, "_b", None)
+        seen: Any = getattr(t, "_view_of", None)
         if spec.memory < 0:
             base = [k for k, given in enumerate(self.tensors) if seen is not None and seen[0] is given]
             if not base or seen[3] is None:
                 return self.fail("a result is a view in an unknown way")
             view = (base[0], *seen[1:])
-        elif (seen is not None and (LOCAL.enabled or t._g is not None)) or (
-            t._s is not None and t._s.version
+        elif (seen is not None and (LOCAL.enabled or t._grad_node is not None)) or (
+            t._storage is not None and t._storage.version
         ):
             return self.fail("a result is a view of what the op made")
-        elif t._g is not None and not self.nodes:
+        elif t._grad_node is not None and not self.nodes:
             return self.fail("a result is tracked, and nothing made its node")
-        a = t._a
+        a = t._array
         layout = meta_array(a.shape, a.dtype, tuple([s // a.itemsize for s in a.strides]))
         if layout.strides != a.strides:
             layout = np.lib.stride_tricks.as_strided(layout, a.shape, a.strides, writeable=False)
         whole = spec.memory >= 0 and a.nbytes == self._sizes[spec.memory]
-        return Result(-1, spec, t._k, Pending(layout, owner), view, whole)
+        return Result(-1, spec, t._kind, Pending(layout, owner), view, whole)
 
     def _node(self, out: Any) -> Any:
         """What makes the op's node again: a function of its result and operands, and these."""
@@ -355,7 +355,7 @@ class Unit:
     # --- arrays ----------------------------------------------------------------------------------------
 
     def _add(self, kind: str, function: Any, operands: Any, outs: tuple[Spec, ...]) -> None:
-        self.told.append(Told(kind, function, operands, outs, place_of()))
+        self.entries.append(TraceEntry(kind, function, operands, outs, place_of()))
 
     def _new(self, out: Array) -> Spec:
         """An array that was made."""
@@ -401,14 +401,14 @@ class Unit:
         return value
 
 
-def told(tree: Any, places: dict[int, int]) -> Any:
+def described(tree: Any, places: dict[int, int]) -> Any:
     """Arguments with Places for tensors; places: by the tensors' ids."""
     if isinstance(tree, Tensor):
         return Place(places[id(tree)])
     if tree.__class__ in (list, tuple):
-        return tree.__class__([told(v, places) for v in tree])
+        return tree.__class__([described(v, places) for v in tree])
     if tree.__class__ is dict:
-        return {name: told(v, places) for name, v in tree.items()}
+        return {name: described(v, places) for name, v in tree.items()}
     return tree
 
 
@@ -473,9 +473,10 @@ def tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     """Whether an op on these is recorded for gradients."""
     return LOCAL.enabled and any(
         [
-            v._g is not None
+            v._grad_node is not None
             if isinstance(v, Tensor)
-            else v.__class__ in (list, tuple) and any([isinstance(i, Tensor) and i._g is not None for i in v])
+            else v.__class__ in (list, tuple)
+            and any([isinstance(i, Tensor) and i._grad_node is not None for i in v])
             for v in (*args, *kwargs.values())
         ]
     )

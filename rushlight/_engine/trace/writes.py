@@ -19,7 +19,7 @@ from rushlight._engine.trace.recorder import Array
 from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import Step, bump
 
-_peek, _base = makers().peek, Tensor.__dict__["_b"].__get__
+_peek, _base = makers().peek, Tensor.__dict__["_view_of"].__get__
 _new = object.__new__
 
 
@@ -36,7 +36,7 @@ def free(region: Any, t: Tensor) -> bool:
     except AttributeError:
         pass
     own = region.private.get(id(t))
-    return t._s is None or (own is not None and own() is t)
+    return t._storage is None or (own is not None and own() is t)
 
 
 def _nothing(a: Array) -> Array:
@@ -62,8 +62,8 @@ class Writes:
             return None
         if (
             LOCAL.transforms
-            or target._g.__class__ is AccumulateGrad
-            or target._k.special
+            or target._grad_node.__class__ is AccumulateGrad
+            or target._kind.special
             or self.shared(self.place_of(target))
         ):
             return None
@@ -77,7 +77,8 @@ class Writes:
             made.__class__ is not Tensor
             or made is target
             or not self.pending(made)
-            or (made._k, made._l.shape, made._l.strides) != (target._k, target._l.shape, target._l.strides)
+            or (made._kind, made._geometry.shape, made._geometry.strides)
+            != (target._kind, target._geometry.shape, target._geometry.strides)
         ):
             return None
         self._become(target, made, stand)
@@ -86,19 +87,24 @@ class Writes:
     def _stand(self: Any, target: Tensor) -> Tensor:
         """Another tensor of what the target held, for nodes that keep it."""
         t: Tensor = _new(Tensor)
-        t._k, t._g, t._i, t._s = target._k, target._g, target._i, None
+        t._kind, t._grad_node, t._output_nr, t._storage = (
+            target._kind,
+            target._grad_node,
+            target._output_nr,
+            None,
+        )
         hidden = getattr(target, "_hidden", None)
         if hidden is None:
-            t._a = target._a
+            t._array = target._array
         else:
             t._hidden = hidden
         self.know(t, self.place_of(target))
         return t
 
     def _become(self: Any, target: Tensor, made: Tensor, stand: Tensor) -> None:
-        if made._g is not None:
-            target._g, target._i = made._g, made._i
-        first, tracked = self.place_of(made), made._g is not None
+        if made._grad_node is not None:
+            target._grad_node, target._output_nr = made._grad_node, made._output_nr
+        first, tracked = self.place_of(made), made._grad_node is not None
         if self.shared(self.place_of(made)):  # its node keeps it: a later write is not to reach that
             before, LOCAL.enabled = LOCAL.enabled, False
             try:
@@ -112,10 +118,10 @@ class Writes:
             old = target._hidden
             self.trail.append((self.node, "become", target, stand, old, first, hidden, tracked))
         if hidden is None:
-            target._a = made._a
+            target._array = made._array
         else:
             if filled(target):
-                del target._a
+                del target._array
             target._hidden = hidden
         self.know(target, place)
         bump(target, 1)

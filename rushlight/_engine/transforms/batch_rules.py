@@ -24,7 +24,7 @@ _DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
 
 
 def _rank(bound: Bound) -> int:
-    return max(int(t._l.ndim) for t in operands(tuple(bound.values())))
+    return max(int(t._geometry.ndim) for t in operands(tuple(bound.values())))
 
 
 def shifted(dim: Any, ndim: int) -> Any:
@@ -57,15 +57,17 @@ def along(level: Any, row: Row, bound: Bound) -> Any:
     dims = {n: bound[n] for n in _DIMS & bound.keys()}
     if row.name == "_cat":
         # Of old, anything can be joined with an empty vector.
-        some = [t for t in bound["tensors"] if t._l.shape != (0,)]
+        some = [t for t in bound["tensors"] if t._geometry.shape != (0,)]
         bound = {**bound, "tensors": some or bound["tensors"][:1]}
     first, more = next(operands(tuple(bound.values()))), row.name in ("_stack", "diag_embed", "unsqueeze")
     if any(d is None or (d == () and row.name != "flip") for d in dims.values()):
         return level.inside(_of_all, row, bound, dims, first)
-    if not (first._l.ndim or more):
+    if not (first._geometry.ndim or more):
         return level.inside(_of_number, row, bound)
     whole = {n: mapped(level.whole, v) for n, v in bound.items()}
-    return level.wrap(row(**{**whole, **{n: shifted(d, first._l.ndim + more) for n, d in dims.items()}}))
+    return level.wrap(
+        row(**{**whole, **{n: shifted(d, first._geometry.ndim + more) for n, d in dims.items()}})
+    )
 
 
 def _of_all(row: Row, bound: Bound, dims: Bound, x: Any) -> Any:
@@ -77,8 +79,10 @@ def _of_all(row: Row, bound: Bound, dims: Bound, x: Any) -> Any:
 
 def _of_number(row: Row, bound: Bound) -> Any:
     """A 0-d example counts as a vector."""
-    flat = all(t._l.ndim == 0 for t in operands(tuple(bound.values())))
-    found = row(**{n: mapped(lambda t: t if t._l.ndim else t.unsqueeze(0), v) for n, v in bound.items()})
+    flat = all(t._geometry.ndim == 0 for t in operands(tuple(bound.values())))
+    found = row(
+        **{n: mapped(lambda t: t if t._geometry.ndim else t.unsqueeze(0), v) for n, v in bound.items()}
+    )
     return mapped(lambda t: t.squeeze(0), found) if flat else found
 
 
@@ -124,8 +128,12 @@ def permute(level: Any, row: Row, bound: Bound) -> Any:
 def product(level: Any, row: Row, bound: Bound) -> Any:
     """Matrices, by matmul; the row's own errors come from a pair of examples."""
     a, b = bound.values()
-    if a._l.shape[-1] != b._l.shape[-2] or a.dtype is not b.dtype or (row.name == "bmm" and len(a) != len(b)):
-        row(*[wrap(np.zeros(t._l.shape, t._l.dtype)) for t in (a, b)])
+    if (
+        a._geometry.shape[-1] != b._geometry.shape[-2]
+        or a.dtype is not b.dtype
+        or (row.name == "bmm" and len(a) != len(b))
+    ):
+        row(*[wrap(np.zeros(t._geometry.shape, t._geometry.dtype)) for t in (a, b)])
     return level.wrap(ROWS["matmul"](*[level.aligned(t, _rank(bound)) for t in (a, b)]))
 
 
@@ -165,7 +173,7 @@ def convolution(level: Any, row: Row, bound: Bound) -> Any:
         **{
             **bound,
             first: _in_channels(level, x),
-            second: w.value.reshape(level.size * w._l.shape[0], *w._l.shape[1:]),
+            second: w.value.reshape(level.size * w._geometry.shape[0], *w._geometry.shape[1:]),
             "groups": bound["groups"] * level.size,
         }
     )
@@ -174,7 +182,7 @@ def convolution(level: Any, row: Row, bound: Bound) -> Any:
 
 
 def _in_channels(level: Any, x: Any) -> Any:
-    n, c, *space = x._l.shape
+    n, c, *space = x._geometry.shape
     return level.whole(x).movedim(0, 1).reshape(n, level.size * c, *space)
 
 
@@ -196,9 +204,13 @@ def folded(level: Any, row: Row, bound: Bound) -> Any:
     first, weight = bound[row.params[0].name], bound.get("weight")
     if level.holds(weight):
         return NotImplemented
-    lead = (level.size, *first._l.shape[:1]) if row.name != "_nll" or first._l.ndim > 1 else (level.size,)
+    lead = (
+        (level.size, *first._geometry.shape[:1])
+        if row.name != "_nll" or first._geometry.ndim > 1
+        else (level.size,)
+    )
     flat = {
-        n: level.whole(v).reshape(-1, *v._l.shape[len(lead) - 1 :])
+        n: level.whole(v).reshape(-1, *v._geometry.shape[len(lead) - 1 :])
         if isinstance(v, Tensor) and v is not weight
         else v
         for n, v in bound.items()
@@ -212,13 +224,13 @@ def folded(level: Any, row: Row, bound: Bound) -> Any:
 def _places(level: Any, indices: Any) -> tuple[list[Any], int, int] | None:
     """(indices of the batch, dims of the index, where these stand in an example's result); None for masks."""
     given = [i for i, t in enumerate(indices) if t is not None]
-    masks = [indices[i] for i in given if indices[i]._k.dtype.category == BOOL]
+    masks = [indices[i] for i in given if indices[i]._kind.dtype.category == BOOL]
     if any(map(level.holds, masks)):
         raise RuntimeError(
             "vmap: We do not support batching operators that can support dynamic shape. "
             "Attempting to batch over indexing with a boolean mask: use torch.where"
         )
-    rank = max(indices[i]._l.ndim for i in given)
+    rank = max(indices[i]._geometry.ndim for i in given)
     places = [t if t is None else level.aligned(t, rank) for t in indices]
     each = wrap(np.arange(level.size).reshape(-1, *[1] * rank))
     together = given[-1] - given[0] + 1 == len(given)
@@ -246,8 +258,8 @@ def index_put(level: Any, row: Row, bound: Bound) -> Any:
     if found is None:
         return NotImplemented
     places, rank, start = found
-    ndim = rank + bound["input"]._l.ndim - sum(t is not None for t in bound["indices"])
-    if values._l.ndim or level.holds(values):
+    ndim = rank + bound["input"]._geometry.ndim - sum(t is not None for t in bound["indices"])
+    if values._geometry.ndim or level.holds(values):
         values = level.aligned(level.wrap(level.whole(values)), ndim)
         values = values.movedim(tuple(range(start + 1, start + rank + 1)), tuple(range(1, rank + 1)))
     return level.wrap(row(level.whole(bound["input"]), places, values, bound["accumulate"]))
@@ -256,12 +268,14 @@ def index_put(level: Any, row: Row, bound: Bound) -> Any:
 def along_index(level: Any, row: Row, bound: Bound) -> Any:
     """index_select and the like, with one index for all examples."""
     x, places = bound["input"], bound["index"]
-    if row.name == "index_select" and x._l.ndim and level.holds(places):
-        return level.inside(ROWS["index"], x, [None] * (shifted(bound["dim"], x._l.ndim) - 1) + [places])
-    if level.holds(places) or level.holds(bound.get("value")) or not x._l.ndim:
+    if row.name == "index_select" and x._geometry.ndim and level.holds(places):
+        return level.inside(
+            ROWS["index"], x, [None] * (shifted(bound["dim"], x._geometry.ndim) - 1) + [places]
+        )
+    if level.holds(places) or level.holds(bound.get("value")) or not x._geometry.ndim:
         return NotImplemented
     whole = {n: level.whole(v) if n in ("input", "source") else v for n, v in bound.items()}
-    return level.wrap(row(**{**whole, "dim": shifted(bound["dim"], x._l.ndim)}))
+    return level.wrap(row(**{**whole, "dim": shifted(bound["dim"], x._geometry.ndim)}))
 
 
 def embedding(level: Any, row: Row, bound: Bound) -> Any:
@@ -279,7 +293,7 @@ def same_for_all(level: Any, row: Row, bound: Bound) -> Any:
     alone = "elements" if row.name == "isin" else "input"
     table = bound.get("sorted_sequence")
     if [n for n, v in bound.items() if level.holds(v)] != [alone] or (
-        table is not None and table._l.ndim > 1
+        table is not None and table._geometry.ndim > 1
     ):
         return NotImplemented
     return level.wrap(row(**{**bound, alone: bound[alone].value}))
@@ -290,7 +304,7 @@ def fill(level: Any, row: Row, bound: Bound) -> Any:
     x, value = bound["input"], bound["value"]
     if not isinstance(value, Tensor):
         return level.wrap(row(x.value, value))
-    return level.wrap(ROWS["_overwritten"](level.whole(x), level.aligned(value, x._l.ndim)))
+    return level.wrap(ROWS["_overwritten"](level.whole(x), level.aligned(value, x._geometry.ndim)))
 
 
 def masked_select(level: Any, row: Row, bound: Bound) -> Any:

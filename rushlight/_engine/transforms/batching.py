@@ -35,23 +35,23 @@ class Batched(Wrapped):
     _many = True
 
     @property
-    def _a(self) -> Any:
+    def _array(self) -> Any:
         if not self.level.alive:
             raise RuntimeError(
                 "vmap: a tensor was used outside the vmap that it belongs to: return it instead"
             )
-        held = self.value._a
+        held = self.value._array
         if len(held):
             return held[0]
         return meta_array(held.shape[1:], held.dtype)
 
-    @_a.setter
-    def _a(self, value: Any) -> None:
+    @_array.setter
+    def _array(self, value: Any) -> None:
         raise NotImplementedError(
             "vmap: set_() and .data = ... of batched tensors; copy_() into them instead"
         )
 
-    def _again(self, value: Any) -> Any:
+    def _again(self, value: Any) -> Tensor:
         return wrapper(Batched, value, self.level)
 
     def resize_(self, *sizes: Any, **_options: Any) -> Any:
@@ -115,7 +115,7 @@ class Batching(Level):
         """The batch of a tensor, repeated where it has none."""
         if self.holds(t):
             return t.value
-        return ROWS["expand"](t, (self.size, *t._l.shape)) if isinstance(t, Tensor) else t
+        return ROWS["expand"](t, (self.size, *t._geometry.shape)) if isinstance(t, Tensor) else t
 
     def aligned(self, t: Any, rank: int) -> Any:
         """The batch of a tensor with dims of size 1 behind dim 0, so that examples broadcast to `rank`."""
@@ -140,7 +140,7 @@ class Batching(Level):
 
     def formula(self, formula: Any, values: Any) -> Any:
         """A pointwise expression: examples broadcast, and promote as they would alone."""
-        rank = max(v._l.ndim for v in values if isinstance(v, Tensor))
+        rank = max(v._geometry.ndim for v in values if isinstance(v, Tensor))
         phys = [self.aligned(v, rank) for v in values]
         common = formula.compute_dtype(values)
         if formula.compute_dtype(phys) is not common:
@@ -192,7 +192,7 @@ class Batching(Level):
         if row.kind == "view" or row.options.get("is_view"):
             target.value = self.apply(row, bound).value
             return target
-        if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
+        if LOCAL.enabled and any(t._grad_node is not None for t in operands(tuple(bound.values()))):
             bound = {**bound, name: target._again(target.value.clone())}
         target.value.copy_(self.whole(self.apply(row, bound)))
         return target

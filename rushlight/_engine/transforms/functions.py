@@ -97,7 +97,8 @@ def jvp(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
         out = of.apply(*primals)
         of.setup_context(node.settle(), primals, out)
     tangents = [
-        level.tangent(a) if isinstance(a, Tensor) and a._k.dtype.category >= FLOATING else None for a in args
+        level.tangent(a) if isinstance(a, Tensor) and a._kind.dtype.category >= FLOATING else None
+        for a in args
     ]
     versions = [None if t is None else t._version for t in tangents]
     node.forward = bool(node.for_forward) or of.setup_context is Function.setup_context
@@ -130,7 +131,7 @@ def _joined(
     """One result with its tangent, which lies in memory as the result does: in place, a view, or neither."""
     if not isinstance(out, Tensor):
         return out
-    if any(out is t for t in node.silent) or out._k.dtype.category < FLOATING:
+    if any(out is t for t in node.silent) or out._kind.dtype.category < FLOATING:
         if tangent is not None:
             raise RuntimeError(
                 "The jvp of a custom Function returned a forward gradient for its output "

@@ -115,6 +115,10 @@ def _inner(name: str) -> property:
     return property(lambda self: getattr(self.value, name), lambda self, new: setattr(self.value, name, new))
 
 
+def _array_of(t: Tensor) -> Any:
+    return t._array  # which subclasses have in their own way
+
+
 class Wrapped(Tensor):
     """A tensor of a level. It has no slots of its own, so that a plain tensor can become one in place."""
 
@@ -122,14 +126,16 @@ class Wrapped(Tensor):
     __torch_function__: Any = None  # as subclasses say that they have none
     value: Tensor
     level: Any  # of the subclass's own kind
-    _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))
-    _m = _l = property(lambda self: self._a)  # which subclasses have in their own way
+    _array, _kind, _grad_node, _output_nr, _storage, _grad = map(
+        _inner, ("_array", "_kind", "_grad_node", "_output_nr", "_storage", "_grad")
+    )
+    _memory = _geometry = property(_array_of)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Refused, as are all switches of autograd inside transforms."""
         refuse_switch()
 
-    def _again(self, value: Any) -> Any:
+    def _again(self, value: Any) -> Tensor:
         """Another value in the same wrapper."""
         raise NotImplementedError("abstract: Batched and Dual define it")
 

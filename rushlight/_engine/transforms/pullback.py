@@ -36,7 +36,7 @@ class Entry(Node):
 
 def _entered(t: Any, levels: list[Any], nodes: list[Entry]) -> Any:
     """The input as the function sees it, batched at every vmap among `levels`; its nodes join `nodes`."""
-    if t._k.dtype.category < FLOATING:
+    if t._kind.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if levels:
         level, rest = levels[0], levels[1:]
@@ -48,7 +48,7 @@ def _entered(t: Any, levels: list[Any], nodes: list[Entry]) -> Any:
     entered = alias(t)
     node = Entry((edge(t) if LOCAL.enabled else None,))
     node.open = True
-    entered._g = node
+    entered._grad_node = node
     nodes.append(node)
     return entered
 
@@ -73,7 +73,11 @@ def left(value: Any, tracked: bool = True) -> Any:
         return dual(left(value.value, tracked), left(value.tangent, tracked), value.level)
     if isinstance(value, Batched):
         return wrapper(Batched, left(value.value, tracked), value.level)
-    if not isinstance(value, Tensor) or value._g is None or (tracked and _sourced([value._g])):
+    if (
+        not isinstance(value, Tensor)
+        or value._grad_node is None
+        or (tracked and _sourced([value._grad_node]))
+    ):
         return value
     return value.detach()
 
@@ -111,7 +115,7 @@ def pull(outs: Any, ins: Any, grads: Any) -> tuple[Any, ...]:
 
 
 def _pull(outs: list[Any], ins: list[Any], grads: list[Any], levels: list[Any]) -> list[Any]:
-    kept = [(o, g) for o, g in zip(outs, grads, strict=True) if g is not None and o._g is not None]
+    kept = [(o, g) for o, g in zip(outs, grads, strict=True) if g is not None and o._grad_node is not None]
     outs, grads = [o for o, _ in kept], [g for _, g in kept]
     if not outs:
         return [None] * len(ins)
@@ -149,7 +153,9 @@ def _pull_dual(outs: list[Any], ins: list[Any], grads: list[Any], level: Any, re
 
 def _run(outs: list[Any], ins: list[Any], grads: list[Any]) -> list[Any]:
     """The engine's run; the gradients are in the graph if something outside is differentiated too."""
-    again = any(isinstance(g, Wrapped) or g._g is not None for g in grads) or _sourced([o._g for o in outs])
+    again = any(isinstance(g, Wrapped) or g._grad_node is not None for g in grads) or _sourced(
+        [o._grad_node for o in outs]
+    )
     return list(engine.grad(outs, ins, grads, retain_graph=True, create_graph=again, allow_unused=True))
 
 

@@ -62,6 +62,10 @@ _FLAT = frozenset("zeros_like ones_like full_like empty_like new_zeros new_ones 
 _DECLARED = frozenset("_softmax _log_softmax _logsumexp _p_norm _euclid _length _normalize_rows".split())
 
 
+# Draws whose gradient by their parameters is zero.
+_STEPS = frozenset(("bernoulli", "poisson", "normal"))
+
+
 class Forward(Level):
     """One running derivative in forward mode."""
 
@@ -75,13 +79,18 @@ class Forward(Level):
 
     def rule(self, row: Any, bound: dict[str, Any]) -> Any:
         """A row that is not pointwise, on arguments by name."""
+        if row.name in _STEPS:
+            out = row(**self._primals(bound))
+            return self.join(out, ROWS["zeros_like"](out))
         if row.name in _FLAT or row.name in policies.RANDOM:
             return row(**self._primals(bound))
         if row.name == "fill":
             value = bound["value"]
             return dual(
                 row(**self._primals(bound)),
-                self.tangent(value).expand(bound["input"]._l.shape) if isinstance(value, Tensor) else None,
+                self.tangent(value).expand(bound["input"]._geometry.shape)
+                if isinstance(value, Tensor)
+                else None,
                 self,
             )
         if row.kind == "view" or row.name in _LINEAR:
@@ -103,7 +112,7 @@ class Forward(Level):
     def join(self, primals: Any, tangents: Any) -> Any:
         """Results with their tangents."""
         if isinstance(primals, Tensor):
-            return dual(primals, tangents, self) if primals._k.dtype.category >= FLOATING else primals
+            return dual(primals, tangents, self) if primals._kind.dtype.category >= FLOATING else primals
         items = [self.join(p, t) for p, t in zip(primals, tangents, strict=True)]
         return type(primals)(*items) if hasattr(primals, "_fields") else type(primals)(items)
 
@@ -113,28 +122,28 @@ class Forward(Level):
         """A pointwise expression: the sum of its derivatives times tangents."""
         primals = [self.primal(v) for v in values]
         out = formula(*primals)
-        if out._k.dtype.category < FLOATING or not formula.smooth:
+        if out._kind.dtype.category < FLOATING or not formula.smooth:
             return out
-        if formula.entry(primals).complex_ or any(t._k.dtype.is_complex for t in operands(values)):
+        if formula.entry(primals).complex_ or any(t._kind.dtype.is_complex for t in operands(values)):
             return self._transposed(formula, values)
         env = {**dict(zip(formula.operands, primals, strict=True)), "result": out}
         parts = [_derivative(formula, i, env, v.tangent) for i, v in enumerate(values) if self.holds(v)]
         return self._with(out, [part for part in parts if part is not None])
 
     def _with(self, out: Any, parts: list[Any]) -> Any:
-        """A result whose tangent is a sum, which may have to be broadcast."""
+        """A result whose tangent is a sum, which may have to be broadcast; zeros, if no part moves it."""
         if not parts:
-            return out
+            return self.join(out, ROWS["zeros_like"](out))
         tangent = reduce(add, parts)
-        if tangent._l.shape != out._l.shape:
-            tangent = ROWS["expand"](tangent, out._l.shape)
-        return self.join(out, fit(tangent, None, out._k))
+        if tangent._geometry.shape != out._geometry.shape:
+            tangent = ROWS["expand"](tangent, out._geometry.shape)
+        return self.join(out, fit(tangent, None, out._kind))
 
     def tangent(self, t: Any) -> Any:
         """The tangent of a tensor, zeros where it has none; what cannot have one, as it is."""
         if self.holds(t):
             return t.tangent
-        return t if t._k.dtype.category < FLOATING else ROWS["zeros_like"](t)
+        return t if t._kind.dtype.category < FLOATING else ROWS["zeros_like"](t)
 
     def _product(self, row: Any, bound: dict[str, Any]) -> Any:
         plain, parts = self._primals(bound), []
@@ -159,7 +168,9 @@ class Forward(Level):
             return call(*[next(rest) if self.holds(v) else v for v in values])
 
         outs, back = vjp(of_moving, [v.value for v in moving])
-        smooth = [o for o in operands((outs,)) if o._k.dtype.category >= FLOATING and o._g is not None]
+        smooth = [
+            o for o in operands((outs,)) if o._kind.dtype.category >= FLOATING and o._grad_node is not None
+        ]
         tangents: dict[int, Any] = {}
         if smooth:
             # Anywhere, as it is linear; not at 0, where a rule in logarithms has no gradient.
@@ -194,7 +205,7 @@ class Forward(Level):
 
         def tracked(t: Any) -> bool:
             parts = (t.value, t.tangent) if self.holds(t) else (t,)
-            return any(part._g is not None for part in parts)
+            return any(part._grad_node is not None for part in parts)
 
         if LOCAL.enabled and any(map(tracked, operands(tuple(bound.values())))):
             bound = {n: mapped(kept, v) for n, v in bound.items()}
@@ -234,8 +245,8 @@ def _promote(t: Any, level: Any, coming: Any) -> None:
         tangent = ROWS["zeros_like"](root)
         if isinstance(coming, Wrapped):
             tangent = tangent + ROWS["zeros_like"](coming).sum().to(tangent.dtype)
-    value = alias(t, t._g, t._i)
-    value._b = getattr(t, "_b", None)
+    value = alias(t, t._grad_node, t._output_nr)
+    value._view_of = getattr(t, "_view_of", None)
     t.__class__ = Dual
     t.value, t.tangent, t.level = value, tangent, level
     WRAPPED.add(Dual)

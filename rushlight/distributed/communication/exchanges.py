@@ -88,6 +88,37 @@ def gather(
     return _rooted("gather", tensor, gather_list, dst, group, group_dst, async_op, steps)
 
 
+def gather_single(
+    tensor: Tensor,
+    gather_tensor: Tensor | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """The rank dst's (0's by default) gather_tensor, contiguous, becomes all ranks' tensors one after the
+    other; others' is not looked at. ValueError where the rank dst has none, or one of another size.
+    """
+    default = default_group(group)
+    parts = None
+    if member(default, "gather_single") is not None and default.rank() == root_rank(
+        default, dst, group_dst, 0
+    ):
+        if gather_tensor is None:
+            raise ValueError("gather_tensor must be specified on the destination rank")
+        check_tensor(gather_tensor, "gather_tensor")
+        if gather_tensor.numel() != tensor.numel() * default.size():
+            raise ValueError(
+                f"gather_tensor has {gather_tensor.numel()} elements, but {default.size()} ranks with "
+                f"{tensor.numel()} each need {tensor.numel() * default.size()}"
+            )
+        parts = list(gather_tensor.detach().view(default.size(), *tensor.shape).unbind())
+    return gather(tensor, parts, dst, group, async_op, group_dst)
+
+
+gather_into_tensor = gather_single
+
+
 def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,

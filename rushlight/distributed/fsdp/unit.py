@@ -15,11 +15,9 @@ import numpy as np
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.autograd import hooks
-from rushlight._engine.tensors.tensor import wrap
+from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight.distributed.fsdp.layouts import Layout
 from rushlight.nn.parameter import Parameter
-
-Tensor = Any
 
 
 class Pages:
@@ -28,7 +26,7 @@ class Pages:
     def __init__(self, count: int, like: Tensor) -> None:
         size = max(count, 1) * like.element_size()
         self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.array = np.frombuffer(self._map, like._l.dtype)[:count]
+        self.array = np.frombuffer(self._map, like._geometry.dtype)[:count]
         self.tensor = wrap(self.array)
 
     def release(self) -> None:
@@ -87,15 +85,15 @@ class Unit:
         own, layout = self.layout.world > 1 or self.compute is not self.dtype, self.layout
         count = layout.begins[-1] if layout.rows else layout.world * layout.size
         self.pages = Pages(count, torch.empty(0, dtype=self.compute)) if own else None
-        memory = self.pages.array if self.pages else self.shard._a
-        made = []
+        memory = self.pages.array if self.pages else self.shard._array
+        made: list[Tensor] = []
         for number, p in enumerate(params):
             begin = layout.begins[number]
             view = memory[begin : begin + layout.numels[number]].reshape(layout.shapes[number])
             leaf = Parameter(wrap(view), requires_grad=p.requires_grad)
             leaf.__dict__.update(p.__dict__)
             if p.requires_grad:
-                hooks.on_node(leaf._g, self._arrived, "post")
+                hooks.on_node(leaf._grad_node, self._arrived, "post")
             made.append(leaf)
         return made
 
@@ -188,7 +186,7 @@ class Unit:
     def _arrived(self, *_: Any) -> None:
         if self.arrived == 0:
             reached = hooks._runs.stack[-1].reached()
-            self.expected = sum(leaf._g in reached for leaf in self.whole)
+            self.expected = sum(leaf._grad_node in reached for leaf in self.whole)
         self.arrived += 1
         if self.arrived == self.expected:
             self.arrived = 0

@@ -95,7 +95,7 @@ class DTensor(Tensor):
 
     def to_local(self, *, grad_placements: Any = None) -> Tensor:
         """This rank's part, in the same memory and at the same place in the graph."""
-        return alias(self, self._g, self._i)
+        return alias(self, self._grad_node, self._output_nr)
 
     @property
     def _local_tensor(self) -> Any:
@@ -128,7 +128,7 @@ class DTensor(Tensor):
                     [*self._placements[:number], *[Replicate()] * (self._mesh.ndim - number)],
                 )[1][placement.dim]
                 found = gather_rows(found, size, placement.dim, group)
-        return found.clone() if found._a is self._a else found
+        return found.clone() if found._array is self._array else found
 
     def redistribute(
         self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False
@@ -215,7 +215,7 @@ class DTensor(Tensor):
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
-    made: Any = alias(local, local._g, local._i, DTensor)
+    made: Any = alias(local, local._grad_node, local._output_nr, DTensor)
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
     return made
 
@@ -312,12 +312,12 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
     """The op on each rank's parts; a result of a part's shape is a DTensor again."""
     result = func(*tree_map(_part, args), **tree_map(_part, kwargs))
     if func.__name__.endswith("_") and isinstance(target := (*args, kwargs.get("input"))[0], DTensor):
-        target._g, target._i = result._g, result._i
+        target._grad_node, target._output_nr = result._grad_node, result._output_nr
         return target
     return tree_map(
         lambda v: (
             make(v, like._mesh, like._placements, like._whole)
-            if isinstance(v, Tensor) and v._l.shape == like._l.shape
+            if isinstance(v, Tensor) and v._geometry.shape == like._geometry.shape
             else v
         ),
         result,
@@ -332,7 +332,7 @@ def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
     plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
     found = (
         torch.zeros((), dtype=t.dtype)
-        if extreme and not t._l.size
+        if extreme and not t._geometry.size
         else func(*tree_map(_part, args), **tree_map(_part, kwargs))
     )
     found = found if plain else found**order

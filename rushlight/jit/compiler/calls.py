@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight._engine.core.size import Size
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.compiler import callstack
 from rushlight.jit.compiler.expressions import _IMPLICIT
@@ -414,10 +413,10 @@ class Calls(Indexing):
         if known is type:  # stays Python, whose results PyTorch takes for tensors
             parts = [self.value(given, node) for given in args]
             return self.emit(node, "prim::PythonOp", parts, TENSOR, python=known).output
-        t = self.names.type_of(known, node, self)
-        if t == DEVICE or known is Size:
-            kind = "aten::device" if t == DEVICE else "aten::Size"
+        kind = f"aten::{getattr(known, '__name__', '')}"
+        if is_ours(known) and schemas.named(kind):  # a device, a size, set_grad_enabled where it is called
             return self.call_builtin(kind, args, kwargs, node)
+        t = self.names.type_of(known, node, self)
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}

@@ -55,7 +55,7 @@ class Contexts(Loops):
         value = self.expr(item.context_expr)
         owner: Any = value.type.cls if value.type.kind == "Class" else None
         for name in ("__enter__", "__exit__"):
-            if owner is None or not hasattr(owner.python, name):
+            if owner is None or owner.method(name) is None:
                 raise self.error(
                     node,
                     f"With item expression must return an object with a method {name}, got {value.type}; "

@@ -141,6 +141,8 @@ class Names:
             return value, DEVICE
         if isinstance(value, (int, float, bool, str, complex, type(None), list, tuple, dict)):
             return value, of_value(value)
+        if isinstance(value, torch.Tensor):
+            return value, TENSOR  # an argument's default
         raise TypeError(f"{type(value).__name__} is no constant")
 
     def constant(self, value: Any, node: Any, compiler: Any) -> Any:
@@ -202,6 +204,8 @@ class Names:
             if callable(found)
             else f"'{name}' object is not callable",
         )
+
+    default = staticmethod(ast.literal_eval)  # what an argument's default is that stands in the code
 
     def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
         """The modules in a container, in order; of a container of parameters, these."""
@@ -306,7 +310,7 @@ def named_builtin(found: Any) -> Any:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
         known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
-        return known(name) or (known(row.told) if row is not None and row.name[0] != "_" else None)
+        return known(name) or (known(row.display_name) if row is not None and row.name[0] != "_" else None)
     if found is warnings.warn:
         return Builtin("aten::warn")
     if module == "rushlight.nn.utils.rnn":
@@ -507,7 +511,7 @@ def declared(
             t = t if saved is None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
-            default = ast.literal_eval(spelled[a.arg])
+            default = names.default(spelled[a.arg])
         if default is None and note is not None and is_any(note, source):
             t = optional(TENSOR)
         function.arguments.append((a.arg, t, default))

@@ -10,7 +10,7 @@ from typing import Any
 from rushlight.jit.program.graphtext import python_call
 from rushlight.jit.program.ir import Function, Node, Value
 from rushlight.jit.program.schema import REQUIRED, Parameter, spell
-from rushlight.jit.program.types import NONE, Type
+from rushlight.jit.program.types import NONE, TENSOR, Type
 from rushlight.jit.program.writing import Writer
 
 _PLAIN = (int, float, bool, str, complex, type(None))
@@ -104,7 +104,8 @@ class CodeWriter(Writer):
             return f"{cast}({shown[0]})"
         if node.kind == "aten::ScalarImplicit":
             return f"torch.item({shown[0]})"
-        return f"{'torch' if space == 'aten' else f'ops.{space}'}.{name}({', '.join(shown)})"
+        home = "torch.autograd" if node.kind in ("aten::grad", "aten::backward") else "torch"
+        return f"{home if space == 'aten' else f'ops.{space}'}.{name}({', '.join(shown)})"
 
     def at_CallMethod(self, node: Node) -> str:
         """`(object).method(args)`."""
@@ -207,7 +208,10 @@ def function_text(
         spelled = writer.name(value)
         own = i == 0 and function.owner is not None
         shown = spelled if own and not full else f"{spelled}: {t}"
-        arguments.append(shown + ("" if default is REQUIRED else f"={spell(_written(default, t))}"))
+        if default is not REQUIRED:
+            told = writer.tensor(default) if t == TENSOR else spell(_written(default, t))
+            shown = f"{shown}={told}"
+        arguments.append(shown)
         del name
     body = writer.body()
     head = f"def {function.name}({(',' + chr(10) + '    ').join(arguments)}) -> {function.returns}:\n"

@@ -248,14 +248,14 @@ def to_dtype_and_layout(
 
 @of_tensors("to.prim_Device")
 def to_optional_device(
-    x: Tensor, device: torch.device | None, dtype: torch.dtype | None, non_blocking: bool, copy: bool
+    x: Tensor, device: torch.device | None, dtype: int | None, non_blocking: bool, copy: bool
 ) -> Tensor:
-    return x.to(device, dtype, non_blocking, copy)
+    return x.to(device, rt.decode("ScalarType", dtype), non_blocking, copy)
 
 
 @of_tensors("to.prim_dtype")
-def to_optional_dtype(x: Tensor, dtype: torch.dtype | None, non_blocking: bool, copy: bool) -> Tensor:
-    return x.to(dtype, non_blocking, copy)
+def to_optional_dtype(x: Tensor, dtype: int | None, non_blocking: bool, copy: bool) -> Tensor:
+    return x.to(dtype=rt.decode("ScalarType", dtype), non_blocking=non_blocking, copy=copy)
 
 
 @of_tensors("to.prim_other")
@@ -271,6 +271,35 @@ def itself(x: Tensor) -> Tensor:
 @of_tensors("detach", "detach_copy")
 def detach(x: Tensor) -> Tensor:
     return x.detach()
+
+
+# --- gradients ------------------------------------------------------------------------------------
+
+
+@plain("grad")
+def gradients(
+    outputs: list[Tensor],
+    inputs: list[Tensor],
+    grad_outputs: list[Tensor | None] | None,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool,
+) -> list[Tensor | None]:
+    return list(
+        torch.autograd.grad(
+            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused=allow_unused
+        )
+    )
+
+
+@plain("backward.TensorList")
+def accumulate_gradients(
+    tensors: list[Tensor],
+    grad_tensors: list[Tensor | None] | None,
+    retain_graph: bool | None,
+    create_graph: bool,
+) -> None:
+    torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph)
 
 
 # --- views, and reading and writing at positions --------------------------------------------------
@@ -445,6 +474,11 @@ def is_autocast_enabled() -> bool:
 @plain("is_grad_enabled")
 def is_grad_enabled() -> bool:
     return torch.is_grad_enabled()
+
+
+@plain("set_grad_enabled")
+def set_grad_enabled(val: bool) -> None:
+    torch.set_grad_enabled(val)
 
 
 @plain("device")

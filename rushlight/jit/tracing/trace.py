@@ -73,8 +73,7 @@ def trace(
             )
         given = _by_name(module, example_inputs, example_kwarg_inputs)
         more = None if check_inputs is None else [{"forward": i} for i in check_inputs]
-        made = trace_module(module, {"forward": given}, optimize, check_trace, more, check_tolerance, strict)
-        return made.forward
+        return trace_module(module, {"forward": given}, optimize, check_trace, more, check_tolerance, strict)
     inputs = _by_name(func, example_inputs, example_kwarg_inputs)
     name = getattr(func, "__name__", "forward")
     path = f"__torch__.{name if name.isidentifier() else 'forward'}"
@@ -289,7 +288,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
     kind = type(found).__name__
     plain_list = isinstance(found, list) and all(isinstance(x, torch.Tensor) for x in found)
     if strict and (plain_list or isinstance(found, dict)):
-        told = (
+        message = (
             f"Encountering a {kind} at the output of the tracer might cause the trace to be "
             f"incorrect, this "
             "is only valid if the container structure does not change based on the module's "
@@ -301,8 +300,8 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
             "pass strict=False to trace() to allow this behavior."
         )
         if isinstance(found, dict):
-            raise RuntimeError(told)
-        warn(told, TracerWarning)
+            raise RuntimeError(message)
+        warn(message, TracerWarning)
     compiler = tracer.compiler
     if isinstance(found, dict):
         _check_entries(found)

@@ -87,8 +87,8 @@ def cut(tensors: Sequence[Any], lengths: Sequence[int]) -> list[list[Any]]:
     """Gathered rows as batches of these lengths; each tensor has a storage of its own."""
     columns = []
     for t in tensors:
-        memory = memoryview(t._a.reshape(-1).view(np.uint8))
-        step, ends = t._l.nbytes // len(t), [0, *itertools.accumulate(lengths)]
+        memory = memoryview(t._array.reshape(-1).view(np.uint8))
+        step, ends = t._geometry.nbytes // len(t), [0, *itertools.accumulate(lengths)]
         columns.append(
             [
                 over(t.dtype.name, (end - start, *t.shape[1:]), memory[start * step : end * step])

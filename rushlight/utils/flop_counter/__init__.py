@@ -148,8 +148,8 @@ class FlopCounterMode(interpreters.Interpreter):
             if op == "convolution" != within:
                 op = "convolution_backward"
             self._count(op and getattr(aten, op), flops)
-            if result._g is not None and not row.name.startswith("_convolution"):
-                self._foretell(result._g, back, more)
+            if result._grad_node is not None and not row.name.startswith("_convolution"):
+                self._foretell(result._grad_node, back, more)
         return found
 
     def custom(self, op: Any, run: Any, how: Any, args: Any, kwargs: Any) -> Any:

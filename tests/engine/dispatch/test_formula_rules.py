@@ -64,7 +64,7 @@ def _same(found, wanted):
 @pytest.mark.parametrize("given", _operands())
 def test_a_rule_gives_what_the_general_way_gives(call, given):
     out = CALLS[call](*_operands()[given])
-    node = out._g
+    node = out._grad_node
     if not hasattr(type(node), "formula"):
         return
     for grad in (torch.rand(out.shape, dtype=out.dtype), torch.ones((), dtype=out.dtype).expand(out.shape)):

@@ -158,3 +158,26 @@ def test_writes_to_graphs_after_plans() -> None:
         torch.arange(4).add_(torch.arange(4), alpha=0.5)
     with torch.no_grad():
         g.add_(y, alpha=0.5)
+
+
+ROW = torch.arange(10.0) ** 1.5
+OF_TWO: dict[str, Callable[..., Any]] = {
+    "outer": torch.outer,
+    "dist": torch.dist,
+    "mse_loss": F.mse_loss,
+    "kron": torch.kron,
+    "addr": lambda a, b: torch.addr(torch.zeros(4, 4), a, b),
+    "inner": torch.inner,
+    "cosine_similarity": lambda a, b: F.cosine_similarity(a, b, 0),
+}
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+@pytest.mark.parametrize("first", [(ROW[:4], ROW[:4]), (ROW[:4], ROW[1:5])], ids=["one tensor", "views"])
+def test_a_plan_made_of_operands_that_share_memory_holds_for_others(name: str, first: Any) -> None:
+    one, other = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([5.0, -1.0, 2.0, 0.5])
+    expected = OF_TWO[name](one.clone(), other.clone())
+    for _ in range(4):
+        OF_TWO[name](*first)
+    for _ in range(3):
+        torch.testing.assert_close(OF_TWO[name](one, other), expected)

@@ -2,10 +2,13 @@
 
 import random
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import rushlight as torch
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.products import tiles
 from rushlight._engine.ops.nn import convolution
 from rushlight._engine.ops.nn.sliding_windows import out_size
 
@@ -86,9 +89,9 @@ def test_any_number_of_threads_gives_the_same_bits():
                 [
                     a.tobytes()
                     for a in (
-                        convolution._convolution.body(x._a, w._a, *how),
-                        convolution._convolution_input.body(g._a, w._a, (20, 20), *how),
-                        convolution._convolution_weight.body(g._a, x._a, (3, 3), *how),
+                        convolution._convolution.body(x._array, w._array, *how),
+                        convolution._convolution_input.body(g._array, w._array, (20, 20), *how),
+                        convolution._convolution_weight.body(g._array, x._array, (3, 3), *how),
                     )
                 ]
             )
@@ -111,3 +114,23 @@ def test_a_gradient_too_large_to_be_packed_is_taken_in_parts(monkeypatch):
     whole = convolve.convolution("to_weight", x, g, *how)(x, g)
     monkeypatch.setattr(convolve, "_WORKSPACE", 1)
     np.testing.assert_allclose(convolve.convolution("to_weight", x, g, *how)(x, g), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 97])
+def test_a_packed_matrix_of_bfloat16(rows):
+    """Rows are rounded to bfloat16, products are summed in float32."""
+    rng = np.random.default_rng(rows)
+    w = rng.standard_normal((64, 70)).astype(ml_dtypes.bfloat16)
+    x, out = rng.standard_normal((rows, 64)).astype("float32"), np.empty((rows, 70), "float32")
+    made = tiles.packed(w)
+    if not target.pairs():
+        assert made is None
+        return
+    expected = x.astype(ml_dtypes.bfloat16).astype("float64") @ w.astype("float64")
+    made(x, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+    w[...] = -w
+    made.again()
+    made(x, out)
+    np.testing.assert_allclose(out, -expected, rtol=1e-4, atol=1e-4)
+    assert tiles.packed(w[:63]) is None

@@ -148,7 +148,7 @@ def test_triangles(shape: tuple[int, ...], dtype: Any) -> None:
             for given in (x, x.transpose(-1, -2)):
                 found = ours(given, k)
                 assert found.dtype is dtype and found.is_contiguous()
-                assert np.array_equal(found._a, theirs(given._a, k))
+                assert np.array_equal(found._array, theirs(given._array, k))
 
 
 def test_alignments_of_tensors_and_arrays_agree() -> None:

@@ -17,7 +17,7 @@ WANTED = json.loads((FILES / "mixed.json").read_text())
 
 
 def described(t: Any) -> dict[str, Any]:
-    data = None if t.is_meta else t.detach()._a.tobytes().hex()
+    data = None if t.is_meta else t.detach()._array.tobytes().hex()
     return {
         "dtype": str(t.dtype),
         "shape": list(t.shape),

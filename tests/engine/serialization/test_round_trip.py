@@ -33,7 +33,7 @@ def same(a: Any, b: Any) -> None:
     assert a.dtype is b.dtype and a.shape == b.shape and a.stride() == b.stride()
     assert a.storage_offset() == b.storage_offset() and a.requires_grad == b.requires_grad
     assert a.untyped_storage().nbytes() == b.untyped_storage().nbytes()
-    assert a.detach()._a.tobytes() == b.detach()._a.tobytes()
+    assert a.detach()._array.tobytes() == b.detach()._array.tobytes()
 
 
 @pytest.mark.parametrize("how", FORMATS)
@@ -237,7 +237,7 @@ def test_order_of_old_files_is_set_by_hand() -> None:
         loaded = torch.load(file)
     finally:
         torch.serialization.set_default_load_endianness(None)
-    assert loaded._a.tobytes() == values._a.byteswap().tobytes()
+    assert loaded._array.tobytes() == values._array.byteswap().tobytes()
 
 
 # --- plain pickle and copies ----------------------------------------------------------------------

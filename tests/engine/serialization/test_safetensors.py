@@ -32,7 +32,7 @@ def same(a: dict[str, Any], b: dict[str, Any]) -> None:
     assert a.keys() == b.keys()
     for name, t in a.items():
         other = b[name]
-        assert (t.dtype, t.shape, t._a.tobytes()) == (other.dtype, other.shape, other._a.tobytes())
+        assert (t.dtype, t.shape, t._array.tobytes()) == (other.dtype, other.shape, other._array.tobytes())
 
 
 def test_round_trip(tmp_path: Path) -> None:

@@ -292,7 +292,7 @@ def test_refusals():
 def test_code_that_knows_nothing_of_it_cannot_write():
     """The array of values is a copy, so that writing to it must not pass unnoticed."""
     with pytest.raises(ValueError, match="read-only"):
-        X.conj()._a[0] = 0
+        X.conj()._array[0] = 0
 
 
 def test_gradients_and_their_marks():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import enum
 import warnings
 from collections import deque
 from fractions import Fraction
@@ -269,3 +270,16 @@ def test_longlong_is_int64():
         for _ in range(40):  # also by machine code
             assert (t == t).all() and (t + t).flatten()[0] == 14
     assert torch.arange(6)[array[1:].astype(np.longlong)].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_members_of_enumerations_are_integers() -> None:
+    class Kind(enum.IntEnum):
+        ONE = 1
+        TWO = 2
+
+    assert torch.tensor(Kind.TWO).tolist() == 2 and torch.as_tensor(Kind.ONE).dtype == torch.int64
+    assert torch.tensor([[Kind.ONE, 5], [Kind.TWO, 6]], dtype=torch.float32).tolist() == [[1, 5], [2, 6]]
+    assert torch.tensor([True, Kind.TWO]).tolist() == [1, 2]
+    assert torch.arange(3)[[Kind.ONE, Kind.TWO]].tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="Could not infer dtype"):
+        torch.tensor(enum.Enum("Other", ["A"]).A)

@@ -20,3 +20,17 @@ def test_finfo(name: str) -> None:
     info = torch.finfo(getattr(torch, name))
     assert repr(info) == f"finfo({PRINTED[name]}, tiny={info.tiny:g}, dtype={name})"
     assert repr(info.resolution) == repr(float(f"{info.resolution:g}"))
+
+
+def test_pythons_number_types_are_dtypes() -> None:
+    x = torch.ones(2, 2)
+    assert torch.finfo(float).eps == torch.finfo(torch.float64).eps
+    assert torch.iinfo(int).max == 2**63 - 1
+    assert x.to(dtype=float).dtype == x.to(float).view(float).dtype == torch.float64
+    assert x.to("cpu", int).dtype == torch.int64
+    assert torch.promote_types(int, torch.int8) == torch.int64
+    assert torch.can_cast(float, torch.float32) and not torch.can_cast(complex, torch.float32)
+    assert next(torch.nn.Linear(2, 2).to(dtype=float).parameters()).dtype == torch.float64
+    for refused in (lambda: x.to(dtype=str), lambda: x.view(str), lambda: torch.iinfo(bool)):
+        with pytest.raises(TypeError):
+            refused()

@@ -34,7 +34,7 @@ def _tensor(array: Any, **facts: Any) -> Any:
     """A stand-in with the attributes that printing reads; its type is named Tensor."""
     array = np.asarray(array)
     shown = {
-        "_a": array,
+        "_array": array,
         "shape": array.shape,
         "dtype": dt.from_numpy_dtype(array.dtype),
         "device": CPU,

@@ -74,3 +74,31 @@ def test_super_runs_the_op_and_keeps_gradients():
     assert type(torch.max(x, 0).values) is Logged and Logged.names == ["mul_", "max"]
     x.sum().backward()
     assert leaf.grad.tolist() == [3, 3] and y.grad.tolist() == [3, 3]
+
+
+def test_fills_of_a_class_with_a_torch_function_write():
+    names = []
+
+    class Listening(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.zeros(4).as_subclass(Listening)
+    for name, args in (("bernoulli_", (1,)), ("normal_", (3.0, 0.0)), ("uniform_", (2.0, 2.0))):
+        names.clear()
+        found = getattr(x, name)(*args)
+        assert found is x and names == [name]
+        assert x.as_subclass(torch.Tensor).tolist() == [args[0]] * 4
+
+
+def test_a_class_whose_permute_means_something_else():
+    class Shifting(torch.Tensor):
+        def permute(self, shifts=1):
+            raise AssertionError("T is not permute")
+
+        transpose = conj = permute
+
+    x = torch.ones(2, 3).as_subclass(Shifting)
+    assert x.T.shape == x.mT.shape == x.H.shape == x.mH.shape == (3, 2)

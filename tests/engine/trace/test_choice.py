@@ -45,7 +45,7 @@ def test_the_faster_way_is_taken(monkeypatch, by_matching, eagerly, matches, mos
 
 def asked_for():
     """Whether something answers for the empty slots of tensors."""
-    return "__getattr__" in torch.Tensor.__dict__ or torch.Tensor.__dict__["_a"] is not tensor.ARRAY
+    return "__getattr__" in torch.Tensor.__dict__ or torch.Tensor.__dict__["_array"] is not tensor.ARRAY
 
 
 def test_tensors_are_as_quick_after_a_decision_against_matching(monkeypatch):

@@ -242,7 +242,7 @@ def from_a_list_in_a_closure():
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (branch, ".item()"),
+        (branch, "a branch on data"),
         (printed, "printing"),
         (written, "argument is written"),
         (shaped_by_values, "depends on values"),
@@ -331,7 +331,7 @@ def test_what_a_compiled_backward_refuses():
 
 def test_values_that_the_recorder_does_not_see_are_found_out():
     def hidden(x):
-        return x + torch.tensor(float(x._a.sum()))  # around everything that tells the recorder
+        return x + torch.tensor(float(x._array.sum()))  # around everything that tells the recorder
 
     compiled = torch.compile(hidden, mode="reduce-overhead")
     for k in range(5):
@@ -455,7 +455,7 @@ def test_a_program_keeps_no_memory_of_the_recorded_calls():
     gc.collect()
     program = next(iter(compiled._compiled._runner.plans.values())).program
     kept = {id(a): a for a in map(recorder.root, (o for e in program.entries for o in e.outs))}
-    gradients = sum(p._a.nbytes for p in big.parameters())
+    gradients = sum(p._array.nbytes for p in big.parameters())
     assert sum(a.nbytes for a in kept.values()) <= program.plan.size + gradients + 64
 
 

@@ -46,7 +46,7 @@ def described(out):
             t.dtype,
             tuple(t.shape),
             t.stride(),
-            np.ascontiguousarray(t.detach().resolve_conj().resolve_neg()._a).tobytes(),
+            np.ascontiguousarray(t.detach().resolve_conj().resolve_neg()._array).tobytes(),
         )
         for t in found
     ], nodes

@@ -26,11 +26,11 @@ def counts(*things):
 
 
 def test_a_shell(makers):
-    alive, kind, hidden = [], torch.ones(2)._k, object()
+    alive, kind, hidden = [], torch.ones(2)._kind, object()
     before = counts(hidden)
     made = makers.shell(alive, kind, hidden)
-    assert type(made) is torch.Tensor and made._k is kind and made._hidden is hidden
-    assert (made._g, made._i, made._s) == (None, 0, None) and made.__dict__ == {}
+    assert type(made) is torch.Tensor and made._kind is kind and made._hidden is hidden
+    assert (made._grad_node, made._output_nr, made._storage) == (None, 0, None) and made.__dict__ == {}
     assert makers.peek(made) is None and [r() is made for r in alive] == [True]
     assert gc.is_tracked(made) and weakref.getweakrefs(made) == alive
     del made
@@ -42,9 +42,9 @@ def test_what_is_left_in_the_graph(makers):
     before = counts(saved)
     first, second = (makers.record(t, of, (None, (1, 2)), saved) for _ in range(2))
     assert type(first) is of and first.next == (None, (1, 2)) and first.saved is saved
-    assert first.hooks is None and second.seq == first.seq + 1 and t._g is second
+    assert first.hooks is None and second.seq == first.seq + 1 and t._grad_node is second
     del first, second
-    t._g = None
+    t._grad_node = None
     assert counts(saved) == before
     kept = makers.keep(t, 3)
     assert type(kept) is Versioned and kept.tensor is t and kept.version == 3
@@ -58,17 +58,22 @@ def test_a_second_tensor_shares_the_storage(makers):
         shares = set()
 
     alive, hidden = [], object()
-    made = makers.shell(alive, torch.ones(2)._k, hidden)
-    other, version = makers.second(Region, alive, 5, made._k, hidden, made)
-    assert other._s is made._s and type(made._s) is Storage and version == 0 and Region.shares == {5}
+    made = makers.shell(alive, torch.ones(2)._kind, hidden)
+    other, version = makers.second(Region, alive, 5, made._kind, hidden, made)
+    assert (
+        other._storage is made._storage
+        and type(made._storage) is Storage
+        and version == 0
+        and Region.shares == {5}
+    )
     plain = Storage()
     for name in Storage.__slots__[:-1]:
-        assert getattr(made._s, name) is getattr(plain, name), name
+        assert getattr(made._storage, name) is getattr(plain, name), name
 
 
 def test_arrays_are_looked_at_without_asking(makers):
     t = torch.ones(2)
-    assert makers.peek(t) is t._a
+    assert makers.peek(t) is t._array
 
 
 @pytest.mark.skipif(not slots.usable([]), reason="there is no machine code")
@@ -82,7 +87,7 @@ def test_properties_stand_for_the_array():
         asked.append(name)
         raise AttributeError(name)
 
-    array = slots.asking(tensor.Tensor, tensor.ARRAY, "_a", answer)
+    array = slots.asking(tensor.Tensor, tensor.ARRAY, "_array", answer)
     for t in (torch.ones(2), torch.ones(2).as_subclass(Own)):
         a = tensor.ARRAY.__get__(t)
         before = counts(a)
@@ -99,4 +104,4 @@ def test_properties_stand_for_the_array():
         array.fget("no tensor")
     with pytest.raises(AttributeError):
         array.fset("no tensor", 1)
-    assert asked == ["_a"] * 4
+    assert asked == ["_array"] * 4

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.names.absent_devices import OutOfMemoryError
+
 ROUND = 512
 SMALL = 1 << 20
 SMALL_SEGMENT = 2 << 20
@@ -37,7 +39,7 @@ COUNTED = (
 NOBODY: frozenset[Any] = frozenset()
 
 
-class DriverOutOfMemory(Exception):
+class DriverOutOfMemory(OutOfMemoryError):
     """What a driver raises that has no such memory left."""
 
 
@@ -607,6 +609,14 @@ class Allocator:
         """Give all segments back to the driver in which nothing is in use."""
         with self.lock:
             self._give_all_back()
+
+    def relieve(self) -> None:
+        """As empty(), where nobody is at work in here: the driver has no memory for itself."""
+        if self.lock.acquire(blocking=False):
+            try:
+                self._give_all_back()
+            finally:
+                self.lock.release()
 
     def _give_all_back(self) -> None:
         self._sweep()

@@ -7,6 +7,7 @@ one that fills arrays, `read` and `copy` for the host.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
@@ -24,6 +25,8 @@ Array = np.ndarray[Any, Any]
 NOTHING: dict[str, Any] = {}
 # How many of the host's arrays a device keeps for its kernels.
 MOST_KEPT = 256
+# How many streams there are of a priority.
+RING = 32
 
 
 class Products(Protocol):
@@ -63,7 +66,7 @@ class _Current(threading.local):
     recording: Any = None
 
 
-class Device:
+class Device(ABC):
     """A device of a platform; `where` is its torch.device."""
 
     # The strict mode's checker, where there is one.
@@ -79,6 +82,7 @@ class Device:
         self.allocator = Allocator(card.memory, memory.reserve, memory.release, self.synchronize)
         self.default = self.make_stream(0, 0)
         self.streams: list[Any] = [self.default]
+        self._rings: dict[int, list[Any]] = {}  # by priority, the one that was handed out last at the end
         self.current = _Current()
         self.error: str | None = None
         self.philox = Philox(self)
@@ -95,10 +99,11 @@ class Device:
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
+    @abstractmethod
     def make_stream(self, number: int | None, priority: int) -> Any:
         """A stream; number: 0 for the default one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call(
         self,
         function: Callable[..., Any],
@@ -111,8 +116,8 @@ class Device:
 
         key: what tells calls apart whose results have the same geometry, None if nothing does.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def write(
         self,
         function: Callable[..., Any],
@@ -127,8 +132,8 @@ class Device:
         targets: those that are written to; the first argument if None.  key: what tells calls apart whose
         operands have other geometries, these if None.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def launch(
         self,
         source: Any,
@@ -143,39 +148,41 @@ class Device:
 
         written: addresses of operands that it writes to, too.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, a: DeviceArray) -> Array:
         """The elements of an array, for the host, which waits for this stream's work."""
-        raise NotImplementedError
 
+    @abstractmethod
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         """target[...] = source, of one dtype and shape; one of them is an array of another device or the
         host's. pinned: whether the host's memory is page-locked.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
         """made[...] = draw(a host's array laid out so), when the stream gets there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads of a block) for so many pieces of work."""
-        raise NotImplementedError
 
+    @abstractmethod
     def blocks(self, count: int, n: int) -> tuple[int, int]:
         """(blocks, threads of a block) for so many blocks' work, each of which has `n` elements."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def failed(self) -> int:
         """The address that kernels write to that meet a wrong index."""
-        raise NotImplementedError
 
     @property
     def blas(self) -> Products:
-        """The device's matrix products. RuntimeError where cuBLAS is not installed."""
-        raise NotImplementedError
+        """The device's matrix products, of a library.
+
+        RuntimeError on a simulated device, and where cuBLAS is not installed.
+        """
+        raise RuntimeError(f"{self.where} is simulated: it has no cuBLAS, the host computes its products")
 
     @property
     def recording(self) -> Any:
@@ -199,13 +206,21 @@ class Device:
         self.current.stream = None if stream is self.default else stream
 
     def new_stream(self, priority: int = 0) -> Any:
-        """Another stream."""
-        self.streams.append(self.make_stream(None, priority))
-        return self.streams[-1]
+        """The next stream of a priority: as in PyTorch there are 32 of each, handed out in turn."""
+        ring = self._rings.setdefault(priority, [])
+        if len(ring) < RING:
+            ring.append(self.make_stream(None, priority))
+            self.streams.append(ring[-1])
+            return ring[-1]
+        ring.append(ring.pop(0))
+        return ring[-1]
 
     def foreign_stream(self, handle: int) -> Any:
-        """A stream of another library's, by the driver's handle."""
-        raise NotImplementedError
+        """A stream of another library's, by the driver's handle; RuntimeError on a simulated device."""
+        raise RuntimeError(
+            "torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "
+            "torch.cuda.Stream()"
+        )
 
     def synchronize(self) -> None:
         """Do all work of all streams."""
@@ -266,6 +281,11 @@ class Device:
     def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
         """A host's array on the device, which is copied there once for its key."""
         found = self._kept.get(key)
+        if self.capture is not None:
+            if found is None:  # it is there when the graph has run, so others must not find it
+                self.unkept()
+                return self.brought(make())
+            self.capture.kept.append(found)
         if found is None:
             if len(self._kept) > MOST_KEPT:
                 self._kept.clear()

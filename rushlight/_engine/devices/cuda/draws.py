@@ -446,7 +446,7 @@ def _memory(backend: Device, memory: Fill) -> DeviceArray:
 
 
 def _alike(given: dict[str, Any]) -> Fill:
-    return fill_like(given["input"]._l, None, given.get("dtype"), given.get("memory_format"))
+    return fill_like(given["input"]._geometry, None, given.get("dtype"), given.get("memory_format"))
 
 
 def _sized(draw: Callable[..., Draw], what: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -110,11 +110,9 @@ class Draws:
 
 def apart(device: Any, count: int, of: Any) -> Any:
     """Memory that replays put numbers into: not of the graph's own, which its work writes over in turn."""
-    capture, device.capture = device.capture, None
-    try:
-        return device.empty((count,), np.dtype(of), poison=False)
-    finally:
-        device.capture = capture
+    kind = np.dtype(of)
+    handle = device.allocate(count * kind.itemsize, device.stream)
+    return DeviceArray(device, handle, handle.address, (count,), (kind.itemsize,), kind)
 
 
 class Place:
@@ -138,6 +136,8 @@ class Capture:
         self.kept: list[Any] = []  # what the work reads of the host's
         # Numbers that each replay has of its own: (where they are, what gives them).
         self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
+        # What libraries work in, by streams: the pool's again when the capture ends.
+        self.workspaces: dict[Any, Any] = {}
         self.spoilt = False
         # Of a compiled call: pointwise work that is put off, to be fused with what follows
         # (kernels/fusing.py).
@@ -171,6 +171,7 @@ class Capture:
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
         device, handle, count = self.device, 0, len(self.works)
+        self.workspaces.clear()
         try:
             device.flush()
         finally:

@@ -8,6 +8,7 @@ refuses by name.
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,13 +37,13 @@ class Rows(Device):
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
+    @abstractmethod
     def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         """A row's results where no kernel serves it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices] where no kernel serves it."""
-        raise NotImplementedError
 
     # --- rows -----------------------------------------------------------------------------------
 
@@ -190,12 +191,12 @@ class Rows(Device):
 
     def owned(self, grad: Any, leaf: Any, alone: bool) -> Any:
         """A gradient as a leaf's own: itself where nobody else holds it or its memory, else a copy."""
-        a, like = grad._a, leaf._a
+        a, like = grad._array, leaf._array
         if alone and a.base is None and sys.getrefcount(a) <= 3 and a.strides == like.strides:
             return grad
         made = self.empty(like.shape, a.dtype, like.strides if like.dense else None, poison=False)
         made[...] = a
-        return type(grad).detach(grad) if grad.is_sparse else _wrap(made, grad._k)
+        return type(grad).detach(grad) if grad.is_sparse else _wrap(made, grad._kind)
 
     def on_its_way(self, t: Any) -> None:
         """A CPU tensor that a copy is under way to."""

@@ -309,21 +309,24 @@ class Simulated(Rows):
         """Queue the grid; in strict mode it runs twice, in two orders of threads, which must agree."""
         kernel = simulator.compiled(source)
         addresses = [a.address + self.memory.shift for a in (*operands, *results)]
-        fresh = bool(results) and not any(r.handle is o.handle for r in results for o in operands)
-        targets = [self.outline(r) for r in results]
+        also = [a for a in operands if a.address in written] if written else []
+        # All memory that is written to, as it may be read, too.
+        rooms = {id(a.handle): self.outline(a.whole()) for a in (*results, *also) if a.handle is not None}
 
         def work() -> None:
+            before = [room.copy() for room in rooms.values()] if self.check is not None else []
             kernel.run(*grid, addresses, numbers)
             if self._failed[0]:
                 self._failed[0] = 0
                 raise IndexError("index out of bounds")
-            if self.check is not None and fresh:
-                first = [target.copy() for target in targets]
+            if self.check is not None:
+                first = [room.tobytes() for room in rooms.values()]
+                for room, was in zip(rooms.values(), before, strict=True):
+                    room[...] = was
                 kernel.run(*grid, addresses, numbers, turned=True)
-                if any(f.tobytes() != r.tobytes() for f, r in zip(first, targets, strict=True)):
+                if any(f != room.tobytes() for f, room in zip(first, rooms.values(), strict=True)):
                     raise RuntimeError("the kernel's result depends on the order of its threads")
 
-        also = [a for a in operands if a.address in written] if written else []
         self._submit(work, what, operands, [*results, *also])
 
     @property
@@ -375,7 +378,7 @@ class Simulated(Rows):
 
     def _doubt(self, body: Callable[..., Any], values: Sequence[Any], key: Any) -> None:
         """Let a call never be late whose result's geometry depends on a mask: on how many are set."""
-        told = self._known[key]
+        expected = self._known[key]
         for fill in (np.zeros, np.ones):
             given = _stand_ins(self._seen(list(values), []), fill)
             token = hush()
@@ -385,7 +388,7 @@ class Simulated(Rows):
                 continue
             finally:
                 restore(token)
-            if described != told:
+            if described != expected:
                 self.never_late(key)
 
     def _asserted(self, name: str, body: Callable[..., Any], values: Sequence[Any], error: Exception) -> Any:

@@ -34,8 +34,8 @@ def record(_values, _out):
     if _out.__class__ is Tensor or isinstance(_out, Tensor):
         _node = new(nodes[False])
         _results = {result}
-        if _out._k.dtype.category >= 2:
-            _out._g, _out._i = _node, 0
+        if _out._kind.dtype.category >= 2:
+            _out._grad_node, _out._output_nr = _node, 0
     else:
         _node = new(nodes[True])
         _results = {results}
@@ -54,7 +54,7 @@ def _edge(p: Param, n: str) -> str:
     if p.is_list:
         return f"*[{_edge(_ITEM, '_t')} for _t in {n} or ()]"
     none = "" if p.type == "Tensor" else f"not isinstance({n}, Tensor) or "
-    return f"None if {none}{n}._g is None else ({n}._g, {n}._i)"
+    return f"None if {none}{n}._grad_node is None else ({n}._grad_node, {n}._output_nr)"
 
 
 # What is in a list.
@@ -62,8 +62,8 @@ _ITEM = Param("_t", "Tensor | None")
 
 
 def _shape(p: Param) -> str:
-    each = f"{p.name} and [None if _t is None else _t._l.shape for _t in {p.name}]"
-    return each if p.is_list else _attribute(p, "_l.shape")
+    each = f"{p.name} and [None if _t is None else _t._geometry.shape for _t in {p.name}]"
+    return each if p.is_list else _attribute(p, "_geometry.shape")
 
 
 def _attribute(p: Param, name: str) -> str:
@@ -130,7 +130,7 @@ class Rules:
             edges="".join(f"{_edge(p, p.name)}, " for p in self.tensor_params),
             values=", ".join(filter(None, (self._value(p) for p in params))),
             shapes="".join(f"{_shape(p)}, " for p in self.tensor_params),
-            kinds="".join(f"{_attribute(p, '_k')}, " for p in self.tensor_params),
+            kinds="".join(f"{_attribute(p, '_kind')}, " for p in self.tensor_params),
         )
         scope = {
             "Tensor": Tensor,
@@ -190,8 +190,8 @@ class DeclaredFactory:
 def _attach(node: Node, outputs: Sequence[Any]) -> None:
     node.count = len(outputs)
     for number, t in enumerate(outputs):
-        if isinstance(t, Tensor) and t._k.dtype.category >= 2:
-            t._g, t._i = node, number
+        if isinstance(t, Tensor) and t._kind.dtype.category >= 2:
+            t._grad_node, t._output_nr = node, number
 
 
 def _apply(node: Any, grad: Tensor) -> list[Any]:
@@ -233,6 +233,6 @@ def _flatten(node: Any, found: Any) -> list[Any]:
 
 
 def _fitted(g: Tensor, of: Any) -> Tensor:
-    if of is None or g._k is of:
+    if of is None or g._kind is of:
         return g
     return fit(g, None, of)

@@ -16,7 +16,7 @@ def keep(v: Any) -> tuple[Any, int]:
     """An operand as nodes hold it: with its version, -1 for a plain number."""
     if v.__class__ in NUMBERS:
         return v, -1
-    return v, 0 if v._s is None else version_of(v)
+    return v, 0 if v._storage is None else version_of(v)
 
 
 def keep_result(t: Tensor) -> tuple[Tensor, int]:
@@ -28,7 +28,7 @@ def place(v: Any, shape: tuple[int, ...]) -> Any:
     """(shape to sum the gradient to, or None; kind to convert it to) of a tensor operand."""
     if v.__class__ in NUMBERS:
         return None
-    return None if v._l.shape == shape else v._l.shape, v._k
+    return None if v._geometry.shape == shape else v._geometry.shape, v._kind
 
 
 def apply(node: Any, grad: Tensor) -> Any:
@@ -53,7 +53,7 @@ def apply_any(node: Any, grad: Tensor) -> list[Any]:
     values: list[Any] = [grad]
     for value, version in kept:
         if version >= 0:
-            s = value._s
+            s = value._storage
             if (0 if s is None else s.version) != version:
                 check_version(node, value, version)
             if LOCAL.enabled and names[len(values) - 1] == "result":
@@ -75,7 +75,7 @@ def apply_any(node: Any, grad: Tensor) -> list[Any]:
             g = formula(*[values[u] for u in uses])
         if places is not None:
             shape, of = places[number]
-            if shape is not None or g._k is not of:
+            if shape is not None or g._kind is not of:
                 g = fit(g, shape, of)
         results.append(g)
     return results
@@ -83,10 +83,10 @@ def apply_any(node: Any, grad: Tensor) -> list[Any]:
 
 def fit(g: Tensor, shape: Any, of: Kind) -> Tensor:
     """A gradient summed to an operand's shape and given its dtype."""
-    if shape is not None and g._l.shape != shape:
+    if shape is not None and g._geometry.shape != shape:
         g = g.sum_to_size(shape)
-    if g._k is not of:
-        if g._k.dtype.is_complex and not of.dtype.is_complex:
+    if g._kind is not of:
+        if g._kind.dtype.is_complex and not of.dtype.is_complex:
             g = g.real
-        g = g.to(of.dtype) if g._k.backend is of.backend else g.to(of.device, of.dtype)
+        g = g.to(of.dtype) if g._kind.backend is of.backend else g.to(of.device, of.dtype)
     return g

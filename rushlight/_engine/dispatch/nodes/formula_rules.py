@@ -91,7 +91,7 @@ def _keeper(
     items = []
     for place, number in zip(places, plain, strict=True):
         v = f"v{place}"
-        version = "-1" if number else f"0 if {v}._s is None else version_of({v})"
+        version = "-1" if number else f"0 if {v}._storage is None else version_of({v})"
         items.append("keep_result(t)" if place < 0 else f"({v}, {version})")
     given = "".join(f", v{i}" for i in range(operands))
     text = f"def kept(t{given}):\n    return [{', '.join(items)}]\n"
@@ -108,16 +108,16 @@ def make({formulas}):
 """
 _READ = """        if WRAPPED or TAPE or LOCAL.enabled or grad.__class__ is not Tensor:
             return apply_any(node, grad)
-        k, x0 = grad._k, grad._a
+        k, x0 = grad._kind, grad._array
         if k.special or x0.size >= BIG or not x0.flags.c_contiguous:
             return apply_any(node, grad)
 """
 # A tensor that was kept: nobody wrote to it, and it is like the gradient.
-_KEPT = """        s = v{i}._s
+_KEPT = """        s = v{i}._storage
         if (0 if s is None else s.version) != n{i}:
             check_version(node, v{i}, n{i})
-        x{i} = v{i}._a
-        if v{i}._k is not k or v{i}.__class__ not in PLAIN or not x{i}.flags.c_contiguous:
+        x{i} = v{i}._array
+        if v{i}._kind is not k or v{i}.__class__ not in PLAIN or not x{i}.flags.c_contiguous:
             return apply_any(node, grad)
 """
 _CALL = """        entry = fast{f}.get({key})
@@ -131,7 +131,7 @@ _CALL = """        entry = fast{f}.get({key})
 """
 _FIT = """        if places is not None:
             shape, of = places[{o}]
-            if shape is not None or g{o}._k is not of:
+            if shape is not None or g{o}._kind is not of:
                 g{o} = fit(g{o}, shape, of)
 """
 

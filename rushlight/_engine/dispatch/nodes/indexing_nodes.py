@@ -23,11 +23,11 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 
 def _node(kind: type[Node], self: Tensor, out: Tensor, saved: Any) -> None:
     node = new(kind)
-    node.next = ((self._g, self._i),)
+    node.next = ((self._grad_node, self._output_nr),)
     node.seq = next_seq()
     node.hooks = None
     node.saved = saved
-    out._g = node
+    out._grad_node = node
     if TRACES.record is not None:
         TRACES.record(node)
 
@@ -37,13 +37,13 @@ def _node(kind: type[Node], self: Tensor, out: Tensor, saved: Any) -> None:
 
 def _view_gradient(node: Any, grad: Tensor) -> list[Any]:
     shape, _, basic, ones = node.saved
-    if LOCAL.enabled or MODES or grad._k.off_cpu:
+    if LOCAL.enabled or MODES or grad._kind.off_cpu:
         into = grad.new_zeros(shape)
         BASIC(into, basic, ones).copy_(grad)
         return [into]
-    array = np.zeros(shape, grad._l.dtype)
-    advanced_indexing.view(array, basic, ones)[...] = grad._a
-    return [wrap(array, grad._k)]
+    array = np.zeros(shape, grad._geometry.dtype)
+    advanced_indexing.view(array, basic, ones)[...] = grad._array
+    return [wrap(array, grad._kind)]
 
 
 # PyTorch names a view after the last step of making it.
@@ -61,7 +61,7 @@ def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[i
     """Leave the node of a view behind."""
     if TRACES.asked:
         TRACES.how = _view_again, out, (self, basic, ones, last)
-    _node(_VIEWS[last], self, out, (self._l.shape, (), basic, ones))
+    _node(_VIEWS[last], self, out, (self._geometry.shape, (), basic, ones))
 
 
 # --- index tensors --------------------------------------------------------------------------------
@@ -70,11 +70,11 @@ def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[i
 def _index_gradient(node: Any, grad: Tensor) -> list[Any]:
     shape, kept = node.saved
     indices = [None if k is None else check_version(node, *k) for k in kept]
-    if LOCAL.enabled or MODES or grad._k.off_cpu:
+    if LOCAL.enabled or MODES or grad._kind.off_cpu:
         return [ROWS["index_put"](grad.new_zeros(shape), indices, grad, True)]
-    array = np.zeros(shape, grad._l.dtype)
-    advanced_indexing.write(array, [None if i is None else i._a for i in indices], grad._a, True)
-    return [wrap(array, grad._k)]
+    array = np.zeros(shape, grad._geometry.dtype)
+    advanced_indexing.write(array, [None if i is None else i._array for i in indices], grad._array, True)
+    return [wrap(array, grad._kind)]
 
 
 _INDEX = type("IndexBackward0", (Node,), {"__slots__": (), "apply": _index_gradient})
@@ -83,4 +83,4 @@ _INDEX = type("IndexBackward0", (Node,), {"__slots__": (), "apply": _index_gradi
 def record_index(self: Tensor, out: Tensor, indices: tuple[Tensor | None, ...]) -> None:
     """Leave the node of a read at index tensors behind."""
     kept = [None if i is None else (i, version_of(i)) for i in indices]
-    _node(_INDEX, self, out, (self._l.shape, kept))
+    _node(_INDEX, self, out, (self._geometry.shape, kept))

@@ -147,7 +147,7 @@ def kept(tensor: Tensor) -> Versioned:
     """A tensor as it is now."""
     k: Versioned = _new(Versioned)
     k.tensor = tensor
-    k.version = 0 if tensor._s is None else version_of(tensor)
+    k.version = 0 if tensor._storage is None else version_of(tensor)
     return k
 
 

@@ -10,7 +10,7 @@ from rushlight._engine.tensors.tensor import BELOW, Tensor, alias, storage
 
 def version_of(t: Tensor) -> int:
     """How often the tensor's storage has been written to in place."""
-    s = t._s
+    s = t._storage
     if s is None:
         return 0
     if s.inference:
@@ -32,15 +32,15 @@ def reattach(t: Tensor, node: Any, number: int = 0) -> Tensor:
     if t.__class__ is Tensor or t.__class__ not in BELOW:
         return alias(t, node, number)
     found = twin(t)
-    found._g, found._i = node, number
+    found._grad_node, found._output_nr = node, number
     return found
 
 
 def twin(t: Tensor) -> Tensor:
     """The same tensor outside the graph, of its class, with all that it holds."""
     other: Tensor = object.__new__(type(t))
-    other._s = storage(t)
-    other._a, other._k, other._g, other._i = t._a, t._k, None, 0
+    other._storage = storage(t)
+    other._array, other._kind, other._grad_node, other._output_nr = t._array, t._kind, None, 0
     other.__dict__.update(t.__dict__)
     for cls in type(t).__mro__[: type(t).__mro__.index(Tensor)]:  # slots of a program's own class
         own = cls.__dict__.get("__slots__", ())
@@ -53,12 +53,12 @@ def twin(t: Tensor) -> Tensor:
 
 def check_version(node: Any, t: Tensor, version: int) -> Tensor:
     """The saved tensor, if it still holds what it held; RuntimeError otherwise."""
-    found = 0 if t._s is None else t._s.version
+    found = 0 if t._storage is None else t._storage.version
     if found != version:
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: [torch.{t._k.dtype.legacy}Tensor {list(t._l.shape)}]{_maker(t, node)} is at "
-            f"version {found}; expected version {version} instead. Hint: enable anomaly detection to "
+            f"operation: [torch.{t._kind.dtype.legacy}Tensor {list(t._geometry.shape)}]{_maker(t, node)} "
+            f"is at version {found}; expected version {version} instead. Hint: enable anomaly detection to "
             "find the operation that failed to compute its gradient, with "
             "torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
@@ -66,7 +66,7 @@ def check_version(node: Any, t: Tensor, version: int) -> Tensor:
 
 
 def _maker(t: Tensor, node: Any) -> str:
-    if isinstance(t._g, AccumulateGrad):
+    if isinstance(t._grad_node, AccumulateGrad):
         return ""
-    name = (node if t._g is None else t._g).name()
-    return f", which is output {t._i} of {name.partition('Backward')[0]},"
+    name = (node if t._grad_node is None else t._grad_node).name()
+    return f", which is output {t._output_nr} of {name.partition('Backward')[0]},"

@@ -49,7 +49,7 @@ def index_rule(row: Row) -> Callable[..., Any]:
     def rule(s: Any, grad: Any) -> Any:
         shape = s.shape(row.params[0].name)
         rest = [getattr(s, n) for n in names]
-        arrays = [v._a if isinstance(v, Tensor) else v for v in rest]
+        arrays = [v._array if isinstance(v, Tensor) else v for v in rest]
         coordinates = tuple(
             wrap(asarray(c)) if not isinstance(c, slice) else c for c in row.body(shape, *arrays)
         )

@@ -42,14 +42,14 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     whole = by_keyword(row, body) if by_name else body
     meta, grads = (
         " or ".join(_any_of(p, fact) for p in operands) or "False"
-        for fact in ("_k.off_cpu", "_g is not None")
+        for fact in ("_kind.off_cpu", "_grad_node is not None")
     )
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
     if hasattr(body, "resolve"):
         arguments = [_by_resolved(row, body, operands, ", ".join(arguments), lines, scope)]
     if row.refuse:
         scope["_TAKEN"], scope["_taken"] = refusal(row)
-        lines.insert(0, f"    if {row.params[0].name}._k not in _TAKEN:\n        _taken({names})")
+        lines.insert(0, f"    if {row.params[0].name}._kind not in _TAKEN:\n        _taken({names})")
     found = f"_found = _body({', '.join(arguments)})"
     lines += _quietly(found, bool(row.options.get("quiet")))
     lines += [
@@ -141,7 +141,7 @@ def _by_resolved(
     return ", ".join(
         _array(p)
         if p.is_list or p.type == "Tensor"
-        else f"*(({p.name}._a,) if isinstance({p.name}, Tensor) else ())"
+        else f"*(({p.name}._array,) if isinstance({p.name}, Tensor) else ())"
         for p in operands
     )
 
@@ -154,14 +154,14 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
         named = dict(zip([p.name for p in row.params[1:]], rest, strict=True))
         check_dtype(
             row.refuse,
-            t._k.dtype,
-            t._m,
-            "dim" in named and (lambda: row(wrap(np.zeros(t._l.shape)), **named)),
+            t._kind.dtype,
+            t._memory,
+            "dim" in named and (lambda: row(wrap(np.zeros(t._geometry.shape)), **named)),
         )
-        if t._k.on_meta:
+        if t._kind.on_meta:
             refuse_meta(row)
-        if t._l.size and t._l.ndim and not LENIENCE.passed:
-            taken.add(t._k)
+        if t._geometry.size and t._geometry.ndim and not LENIENCE.passed:
+            taken.add(t._kind)
 
     return taken, check
 
@@ -172,10 +172,10 @@ _ABSENT = "None if _t is None else "
 def _array(p: Param) -> str:
     """Code for what the body gets."""
     if p.is_list:
-        return f"[{_ABSENT * ('None' in p.type)}_t._a for _t in {p.name}]"
+        return f"[{_ABSENT * ('None' in p.type)}_t._array for _t in {p.name}]"
     if p.type == "Tensor":
-        return f"{p.name}._a"
-    return f"({p.name}._a if isinstance({p.name}, Tensor) else {p.name})" if _is_operand(p) else p.name
+        return f"{p.name}._array"
+    return f"({p.name}._array if isinstance({p.name}, Tensor) else {p.name})" if _is_operand(p) else p.name
 
 
 def _any_of(p: Param, fact: str) -> str:
@@ -280,15 +280,15 @@ def _by_forms(row: Row, recorded: bool, scope: dict[str, Any]) -> Run:
     """The runner of a row on a device, by what calls like it came to."""
     operands = [p for p in row.params if p.is_tensor or p.is_list]
     each = [
-        f"*[t._a for t in {p.name}]"
+        f"*[t._array for t in {p.name}]"
         if p.is_list
-        else f"{p.name}._a"
+        else f"{p.name}._array"
         if p.type == "Tensor"
-        else f"*(() if {p.name}.__class__ not in PLAIN else ({p.name}._a,))"
+        else f"*(() if {p.name}.__class__ not in PLAIN else ({p.name}._array,))"
         for p in operands
     ]
     arrays = ", ".join(each)
-    plain = [f"{p.name}._a" for p in operands if p.type == "Tensor"]
+    plain = [f"{p.name}._array" for p in operands if p.type == "Tensor"]
     simple = len(plain) == len(operands)
     together = "False" if simple and len(plain) == 1 else f"{arrays and _shared(plain if simple else each)}"
     addresses = (
@@ -298,7 +298,9 @@ def _by_forms(row: Row, recorded: bool, scope: dict[str, Any]) -> Run:
     )
     forms = ", ".join([_form_key(p) for p in row.params])
     names = ", ".join(p.name for p in row.params)
-    record = _RECORD.format(tracked=" or ".join(_any_of(p, "_g is not None") for p in operands), names=names)
+    record = _RECORD.format(
+        tracked=" or ".join(_any_of(p, "_grad_node is not None") for p in operands), names=names
+    )
     text = _BY_FORMS.format(
         names=names,
         addresses=addresses or "0",
@@ -322,11 +324,13 @@ def _form_key(p: Param) -> str:
     """Code for what tells arguments apart, arrays by their forms."""
     n = p.name
     if p.is_list:
-        return f"tuple([(t._k, t._a.form) for t in {n}])"
+        return f"tuple([(t._kind, t._array.form) for t in {n}])"
     if p.type == "Tensor":
-        return f"{n}._k, {n}._a.form"
+        return f"{n}._kind, {n}._array.form"
     if p.is_tensor:
-        return f"({n}._k, {n}._a.form) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
+        return (
+            f"({n}._kind, {n}._array.form) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
+        )
     return key(p, n)
 
 
@@ -334,7 +338,7 @@ def all_there(values: Sequence[Any], backend: Any) -> bool:
     """Whether all tensors lie on the device."""
     return all(
         [
-            v._k.backend is backend
+            v._kind.backend is backend
             if isinstance(v, Tensor)
             else v.__class__ not in (list, tuple) or all_there(v, backend)
             for v in values
@@ -346,7 +350,7 @@ def tracked(values: Sequence[Any]) -> bool:
     """Whether the op must be recorded."""
     return LOCAL.enabled and any(
         [
-            v._g is not None if isinstance(v, Tensor) else v.__class__ in (list, tuple) and tracked(v)
+            v._grad_node is not None if isinstance(v, Tensor) else v.__class__ in (list, tuple) and tracked(v)
             for v in values
         ]
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import Several
+from rushlight._engine.autograd.in_place import SplitView
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.dispatch.nodes import transposed
@@ -36,7 +36,7 @@ def _refusing(row: Row, run: Run) -> Run:
     taken, check = refusal(row)
 
     def checked(*values: Any) -> Any:
-        if values[0]._k not in taken:
+        if values[0]._kind not in taken:
             check(*values)
         return run(*values)
 
@@ -88,18 +88,22 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     rules.record(values, out)
     if row.options.get("views"):
         # Parts of a view that has several cannot be written to: their one node knows only all of them.
-        called = out[0]._g.name().removesuffix("Backward0") if out and out[0]._g is not None else row.name
+        called = (
+            out[0]._grad_node.name().removesuffix("Backward0")
+            if out and out[0]._grad_node is not None
+            else row.name
+        )
         for part in out:
-            part._b = (values[0], None, called, None)
+            part._view_of = (values[0], None, called, None)
     return out
 
 
 def _mark_several(parts: Any) -> None:
     """Note that views come from one call, in the step that plans take again."""
     for part in parts:
-        base, again, rest, step = part._b
-        again = Several(again)
-        part._b = (base, again, rest, step and (step[0], again, *step[2:]))
+        base, again, rest, step = part._view_of
+        again = SplitView(again)
+        part._view_of = (base, again, rest, step and (step[0], again, *step[2:]))
 
 
 def mapped_runner(row: Row) -> Run:

@@ -20,7 +20,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU, META
-from rushlight._engine.core.layout import broadcast_shapes, result_memory
+from rushlight._engine.core.layout import broadcast_shapes, check_apart_from_itself, result_memory
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
@@ -168,7 +168,9 @@ class Formula:
 
     def entry(self, values: Sequence[Any]) -> Entry:
         """The Entry for these operands, made at first need."""
-        key = tuple([(v._k, v._l.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
+        key = tuple(
+            [(v._kind, v._geometry.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values]
+        )
         found = self.entries.get(key)
         if found is None:
             found = self._make(values)
@@ -178,7 +180,7 @@ class Formula:
         return found
 
     def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
-        kinds = [v._k if isinstance(v, Tensor) else v.__class__ for v in values]
+        kinds = [v._kind if isinstance(v, Tensor) else v.__class__ for v in values]
         if entry.kind.on_meta or any(isinstance(k, Kind) and k.lazy for k in kinds):
             return
         if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
@@ -192,7 +194,7 @@ class Formula:
         ins, mapping, copied = list[tuple[str, str]](), dict[Expr, Expr](), list[int]()
         below = compute.name if compute is not dt.opmath(compute) else None
         for name, value in zip(self.operands, values, strict=True):
-            own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
+            own = value._kind.dtype if isinstance(value, Tensor) else dt.opmath(compute)
             if name in self.wide and not getattr(value, "ndim", 0):
                 below = None
             if own is not compute and name in self.promoting and isinstance(value, Tensor):
@@ -211,7 +213,7 @@ class Formula:
         ]
         root = substitute(root, {n: m.power(*n.src) for n in powers})
         kernel = pointwise((root,), tuple(ins), (result.name,))
-        on_meta, backend = any(isinstance(v, Tensor) and v._k.on_meta for v in values), backend_of(values)
+        on_meta, backend = any(isinstance(v, Tensor) and v._kind.on_meta for v in values), backend_of(values)
         if on_meta or backend is not None:
             refuse_devices(values, pointwise=on_meta)
         out = kind(result, META if on_meta else CPU if backend is None else backend.where)
@@ -219,7 +221,7 @@ class Formula:
         nodes = names.variant(
             self.nodes, self.label, {**self.fixed, **dict(zip(self.operands, values, strict=True))}
         )
-        there = [isinstance(v, Tensor) and v._k.backend is not None for v in values]
+        there = [isinstance(v, Tensor) and v._kind.backend is not None for v in values]
         return Entry(
             kernel,
             out,
@@ -237,13 +239,13 @@ class Formula:
             if name not in self.promoting:
                 continue
             if isinstance(v, Tensor):
-                ranks.append((cast.DIMS if v._l.ndim else cast.ZERO, v._k.dtype))
+                ranks.append((cast.DIMS if v._geometry.ndim else cast.ZERO, v._kind.dtype))
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
         check_dtype({k: text for k, text in self.refuse.items() if "implemented for '" not in text}, common)
         if kernel:
-            broadcast_shapes(*[v._l.shape for v in values if isinstance(v, Tensor)])
+            broadcast_shapes(*[v._geometry.shape for v in values if isinstance(v, Tensor)])
             check_dtype(self.refuse, common)
         return cast.compute_dtype(self.dtypes, common)
 
@@ -263,7 +265,7 @@ class Formula:
         if entry.kind.backend is not None:
             values = tuple(brought(entry.kind, values))  # what a row's body made on the CPU, and nodes keep
             entry = self.entry(values)
-        arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:
             t = wrap(_meta_array(arrays, entry.kind), entry.kind)
         else:
@@ -272,22 +274,22 @@ class Formula:
                 TAPE[-1].run(partial(self.compute, entry), (arrays,), t, values)
         if LOCAL.enabled:
             for v in values:
-                if isinstance(v, Tensor) and v._g is not None:
+                if isinstance(v, Tensor) and v._grad_node is not None:
                     self.record(entry, t, values)
                     break
         return t
 
     def _few(self, values: Sequence[Any]) -> Tensor | None:
         """The result of small tensors of one kind that lie densely, as gradients mostly are; else None."""
-        of = values[0]._k if values[0].__class__ is Tensor else None
+        of = values[0]._kind if values[0].__class__ is Tensor else None
         entry = self.fast.get(of)
         if entry is None or entry.kind.backend is not None:
             return None
         arrays = []
         for v in values:
-            if v.__class__ is not Tensor or v._k is not of:
+            if v.__class__ is not Tensor or v._kind is not of:
                 return None
-            a = v._a
+            a = v._array
             if not a.flags.c_contiguous or a.size >= BIG:
                 return None
             arrays.append(a)
@@ -325,11 +327,25 @@ class Formula:
         if entry.kind.on_meta:
             refuse_devices((target, *values), pointwise=True)
             return
-        arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
-        out = target._a
-        self.write(entry, target._k, arrays, out)
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        out = target._array
+        self.write(entry, target._kind, arrays, out)
         if TAPE:
-            TAPE[-1].write(self.write, (entry, target._k, arrays, out), (*values, target))
+            TAPE[-1].write(self.write, (entry, target._kind, arrays, out), (*values, target))
+
+    def directly(self, values: Sequence[Any], out: Tensor) -> bool:
+        """`into` for a tensor that is like the result, while nobody listens; whether it was."""
+        if WRAPPED or TAPE:
+            return False
+        entry, to = self.entry(values), out._array
+        if entry.kind is not out._kind or entry.kind.off_cpu or out._kind.lazy:
+            return False
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        if to.shape != broadcast_shapes(*[a.shape for a in arrays]):
+            return False
+        check_apart_from_itself(to)
+        self.write(entry, out._kind, arrays, to)
+        return True
 
     def write(self, entry: Entry, of: Kind, arrays: list[Array], out: Array) -> None:
         """`into` on arrays; `of` is the kind of what is written to."""
@@ -349,18 +365,18 @@ class Formula:
         node = new(entry.node)
         edges: list[Any] = []
         wanted, bit, same = 0, 1, True
-        shape, of = t._l.shape, t._k
+        shape, of = t._geometry.shape, t._kind
         for v in values:
             if v.__class__ in NUMBERS:
                 edges.append(None)
             else:
-                g = v._g
+                g = v._grad_node
                 if g is None:
                     edges.append(None)
                 else:
-                    edges.append((g, v._i))
+                    edges.append((g, v._output_nr))
                     wanted |= bit
-                    if v._k is not of or v._l.shape != shape:
+                    if v._kind is not of or v._geometry.shape != shape:
                         same = False
             bit += bit
         node.next = tuple(edges)
@@ -371,7 +387,7 @@ class Formula:
             plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, values)
         kept = plan.kept(t, *values) if plan else ()
         node.saved = plan, kept, None if same else [place(v, shape) for v in values]
-        t._g = node
+        t._grad_node = node
         if TRACES.record is not None:
             if TRACES.asked:
                 TRACES.how = NodeFactory(self, entry, node), t, values
@@ -382,22 +398,22 @@ class Formula:
         cls = entry.node
         if cls is None:
             return
-        node, first, shape = new(cls), a._g, t._l.shape
+        node, first, shape = new(cls), a._grad_node, t._geometry.shape
         if first is None:
-            node.next, wanted = (None, (g, b._i)), 2
+            node.next, wanted = (None, (g, b._output_nr)), 2
         elif g is None:
-            node.next, wanted = ((first, a._i), None), 1
+            node.next, wanted = ((first, a._output_nr), None), 1
         else:
-            node.next, wanted = ((first, a._i), (g, b._i)), 3
+            node.next, wanted = ((first, a._output_nr), (g, b._output_nr)), 3
         node.seq = next_seq()
         node.hooks = None
         plan = entry.plans.get(wanted)
         if plan is None:
             plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, (a, b))
-        same = a._k is t._k and a._l.shape == shape and (g is None or b._l.shape == shape)
+        same = a._kind is t._kind and a._geometry.shape == shape and (g is None or b._geometry.shape == shape)
         kept = plan.kept(t, a, b) if plan else ()
         node.saved = plan, kept, None if same else [place(v, shape) for v in (a, b)]
-        t._g = node
+        t._grad_node = node
         if TRACES.record is not None:
             if TRACES.asked:
                 TRACES.how = NodeFactory(self, entry, node), t, (a, b)

@@ -67,7 +67,7 @@ def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any
             and bound["dtype"] is None
             and isinstance(out, Tensor)
         ):
-            bound["dtype"] = out._k.dtype
+            bound["dtype"] = out._kind.dtype
         return out_arguments.compute_into(row.name, out, list(bound.values()), lambda: run(*bound.values()))
 
     return with_out
@@ -180,11 +180,11 @@ def _planned(
 def _tracked(p: signature.Param, n: str, each: bool = False) -> str:
     """Code for whether the operand called `n` is tracked, or one in the list; each: for which of them are."""
     if p.is_list:
-        items = f"[t._g is not None for t in {n}]"
-        two = f"{n}[0]._g is not None or {n}[1]._g is not None"
+        items = f"[t._grad_node is not None for t in {n}]"
+        two = f"{n}[0]._grad_node is not None or {n}[1]._grad_node is not None"
         return f"tuple({items})" if each else f"({two} if len({n}) == 2 else any({items}))"
     here = f"{n}.__class__ in PLAIN and " if p.takes_number else f"{n} is not None and "
-    return f"{here * (p.type != 'Tensor')}{n}._g is not None"
+    return f"{here * (p.type != 'Tensor')}{n}._grad_node is not None"
 
 
 def _checks(p: signature.Param) -> list[str]:

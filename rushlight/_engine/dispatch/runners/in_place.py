@@ -36,9 +36,9 @@ def {name}({sig}):
     if {a}.__class__ not in PLAIN{plain}:
         return general({call})
     {operand}
-    x, s = {a}._a, {a}._s
-    if entry is None or entry.kind is not {a}._k or 0 in x.strides or (
-            LOCAL.enabled and ({a}._g is not None{other} or LOCAL.transforms)) or (
+    x, s = {a}._array, {a}._storage
+    if entry is None or entry.kind is not {a}._kind or 0 in x.strides or (
+            LOCAL.enabled and ({a}._grad_node is not None{other} or LOCAL.transforms)) or (
             s is not None and s.inference):
         return general({call})
     try:
@@ -54,14 +54,15 @@ def {name}({sig}):
     return {a}
 """
 _OPERAND = {
-    1: "entry = FAST.get({a}._k)",
+    1: "entry = FAST.get({a}._kind)",
     2: """c, g = {b}.__class__, None
     if c in PLAIN:
-        apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._l.ndim <= {a}._l.ndim
-        entry = FAST.get({a}._k) if apart and {b}._k is {a}._k else None
-        y, g = {b}._a, {b}._g
+        apart = {b}._storage is None or {b}._storage is not {a}._storage or {b} is {a}
+        apart = apart and {b}._geometry.ndim <= {a}._geometry.ndim
+        entry = FAST.get({a}._kind) if apart and {b}._kind is {a}._kind else None
+        y, g = {b}._array, {b}._grad_node
     else:
-        entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
+        entry = FAST.get(({a}._kind, c)) if c in NUMBERS else None
         if entry is not None:
             y = scalar({b}, entry.scalar_np)""",
 }
@@ -123,12 +124,12 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Tensor])
             or TAPE
             or named
             or input.__class__ is not Tensor
-            or input._g is not None
+            or input._grad_node is not None
             or (numbers and not NUMBERS.issuperset(map(type, numbers)))
         ):
             return general(input, *numbers, **named)
-        a, s, drawn = input._a, input._s, None
-        if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
+        a, s, drawn = input._array, input._storage, None
+        if input._kind is of and a.flags.c_contiguous and (s is None or not s.inference):
             if not numbers or numbers == few.standard:
                 drawn = (OF_THREAD.engine or default_engine()).cut(few, a.shape)
         elif not free(input):
@@ -154,10 +155,10 @@ def _pointwise(row: Row) -> Callable[..., Any]:
         target = bound[row.params[0].name]
         if not isinstance(target, Tensor):
             raise wrong_type(f"{row.name}_", "self", "Tensor", target)
-        if target._k.lazy:
+        if target._kind.lazy:
             return through(lambda own: run(**{**bound, row.params[0].name: own}), target, *bound.values())
         formula, values = pointwise.resolve(row, bound)
-        tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in values)
+        tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._grad_node is not None for v in values)
         check_writable(target, tracked)
         result = cast.result_dtype(formula.result, formula.compute_dtype(values, False))
         refuse_overlap(target, values)
@@ -173,10 +174,10 @@ def _pointwise(row: Row) -> Callable[..., Any]:
 
 
 def _check_result(row: Row, result: Any, target: Tensor, values: list[Any]) -> None:
-    shape = target._l.shape
+    shape = target._geometry.shape
     for v in values:
-        if isinstance(v, Tensor) and v._l.shape != shape:
-            full = broadcast_shapes(*(u._l.shape for u in values if isinstance(u, Tensor)))
+        if isinstance(v, Tensor) and v._geometry.shape != shape:
+            full = broadcast_shapes(*(u._geometry.shape for u in values if isinstance(u, Tensor)))
             if full != shape:
                 raise RuntimeError(
                     f"output with shape {list(shape)} doesn't match the broadcast "
@@ -184,24 +185,24 @@ def _check_result(row: Row, result: Any, target: Tensor, values: list[Any]) -> N
                     f"tensor it writes to: use {row.name}"
                 )
             break
-    if row.options.get("inplace_exact") and result is not target._k.dtype:
+    if row.options.get("inplace_exact") and result is not target._kind.dtype:
         raise RuntimeError(
-            f"the base given to {row.name}_ has dtype {target._k.dtype.legacy} but the "
+            f"the base given to {row.name}_ has dtype {target._kind.dtype.legacy} but the "
             f"operation's result requires dtype {result.legacy}"
         )
-    if row.result == "real" and target._k.dtype.is_complex:
+    if row.result == "real" and target._kind.dtype.is_complex:
         raise RuntimeError(f"In-place {row.name} is not supported for complex tensors.")
-    if not can_cast(result, target._k.dtype):
+    if not can_cast(result, target._kind.dtype):
         raise RuntimeError(
             f"result type {result.legacy} can't be cast to the desired output type "
-            f"{target._k.dtype.legacy}; {row.name}_ writes into a {target._k.dtype} "
+            f"{target._kind.dtype.legacy}; {row.name}_ writes into a {target._kind.dtype} "
             f"tensor: use {row.name}, or convert the tensor first"
         )
 
 
 def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any]:
     # A gradient that needs the overwritten operand gets a copy of what it held.
-    edges = tuple(None if not isinstance(v, Tensor) or v._g is None else v._g for v in values)
+    edges = tuple(None if not isinstance(v, Tensor) or v._grad_node is None else v._grad_node for v in values)
     needed = formula.saves(edges, formula.entry(values).complex_)
     if not any(values[formula.operands.index(n)] is target for n in needed if n != "result"):
         return values
@@ -210,9 +211,15 @@ def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any
 
 def _copied(t: Tensor) -> Tensor:
     other: Tensor = object.__new__(Tensor)
-    other._a, other._k, other._g, other._i, other._s = t._a.copy("K"), t._k.plain, t._g, t._i, None
+    other._array, other._kind, other._grad_node, other._output_nr, other._storage = (
+        t._array.copy("K"),
+        t._kind.plain,
+        t._grad_node,
+        t._output_nr,
+        None,
+    )
     if TAPE:
-        TAPE[-1].run(np.copy, (t._a,), other, (t,))
+        TAPE[-1].run(np.copy, (t._array,), other, (t,))
     return other
 
 
@@ -225,17 +232,17 @@ def _geometric(row: Row) -> Callable[..., Any]:
         target, rest = _target(row, args, kwargs)
         refuse_inference(target)
         before = target
-        if getattr(target, "_b", None) is not None and type(target) is Tensor:
+        if getattr(target, "_view_of", None) is not None and type(target) is Tensor:
             # From now on it is a view of the view that it was.
-            before = alias(target, target._g, target._i)
-            before._b = target._b
+            before = alias(target, target._grad_node, target._output_nr)
+            before._view_of = target._view_of
         seen = function(row)(before, *rest, **kwargs)
         if before is not target:
-            target._b = seen._b
-        if target._g is not None and LOCAL.enabled:
+            target._view_of = seen._view_of
+        if target._grad_node is not None and LOCAL.enabled:
             check_writable(target, True)
-            target._g, target._i = seen._g, seen._i
-        place(target, seen._m, target._k)
+            target._grad_node, target._output_nr = seen._grad_node, seen._output_nr
+        place(target, seen._memory, target._kind)
         return target
 
     return run
@@ -250,31 +257,31 @@ def _generic(row: Row) -> Callable[..., Any]:
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
             raise wrong_type(f"{row.name}_", "self", "Tensor", target)
-        if target._k.lazy:
+        if target._kind.lazy:
             return through(lambda own: run(own, *rest, **kwargs), target, *rest, *kwargs.values())
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
-        tracked = LOCAL.enabled and any(v._g is not None for v in operands)
+        tracked = LOCAL.enabled and any(v._grad_node is not None for v in operands)
         check_writable(target, tracked)
-        if any(v._k.backend is not target._k.backend for v in operands):
+        if any(v._kind.backend is not target._kind.backend for v in operands):
             refuse_devices(operands, row=row)
-        if not tracked and into is not None and not target._k.off_cpu:
+        if not tracked and into is not None and not target._kind.off_cpu:
             refuse_overlap(target, operands)
-            check_dtype(row.refuse, target._k.dtype, target._a)
+            check_dtype(row.refuse, target._kind.dtype, target._array)
             return _written(into, target, arguments.bind(row, (target, *rest), kwargs))
         source = _copied(target) if tracked else target
         result = function(row)(source, *rest, **kwargs)
         if result is target:
             return target
         refuse_overlap(target, () if row.options.get("apart") else operands)
-        if result._l.shape != target._l.shape:
+        if result._geometry.shape != target._geometry.shape:
             raise RuntimeError(
                 f"output with shape {list(target.shape)} doesn't match the broadcast "
                 f"shape {list(result.shape)}"
             )
-        if not can_cast(result._k.dtype, target._k.dtype):
+        if not can_cast(result._kind.dtype, target._kind.dtype):
             raise RuntimeError(
-                f"result type {result._k.dtype.legacy} can't be cast to the desired "
-                f"output type {target._k.dtype.legacy}"
+                f"result type {result._kind.dtype.legacy} can't be cast to the desired "
+                f"output type {target._kind.dtype.legacy}"
             )
         write(target, result)
         return target
@@ -286,18 +293,18 @@ def free(t: Any) -> bool:
     """Whether anybody may write to a plain tensor, and nobody need know."""
     return (
         t.__class__ is Tensor
-        and t._g is None
-        and not t._k.special
+        and t._grad_node is None
+        and not t._kind.special
         and not TAPE
-        and 0 not in t._l.strides
-        and (t._s is None or not t._s.inference)
+        and 0 not in t._geometry.strides
+        and (t._storage is None or not t._storage.inference)
         and not LOCAL.transforms
     )
 
 
 def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Tensor:
     """A write into a lazy view: run(a copy of its values), which are written back."""
-    tracked = any(isinstance(v, Tensor) and v._g is not None for v in operands)
+    tracked = any(isinstance(v, Tensor) and v._grad_node is not None for v in operands)
     check_writable(target, LOCAL.enabled and tracked)
     refuse_overlap(target, ())
     own = _copied(target)
@@ -329,5 +336,5 @@ def write(target: Tensor, result: Tensor) -> None:
     """`target` takes the values of `result`, and its place in the graph."""
     overwrite(target, result)
     storage(target).version += 1
-    if LOCAL.enabled and (result._g is not None or target._g is not None):
+    if LOCAL.enabled and (result._grad_node is not None or target._grad_node is not None):
         rebase(target, result)

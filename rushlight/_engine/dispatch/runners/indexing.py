@@ -49,11 +49,11 @@ def getitem(self: Tensor, index: Any) -> Any:
     key = _plain_key(index)
     if key is not None:
         try:
-            return _view(self, self._m[key], key, (), None)
+            return _view(self, self._memory[key], key, (), None)
         except (IndexError, OverflowError):
             pass  # named by the parser
     elif index is None:
-        return _view(self, self._m.reshape((1, *self._l.shape)), WHOLE, (0,), "unsqueeze")
+        return _view(self, self._memory.reshape((1, *self._geometry.shape)), WHOLE, (0,), "unsqueeze")
     else:
         indices = _plain_indices(index)
         if indices is not None:
@@ -84,12 +84,12 @@ def _plain_key(index: Any) -> Any:
 def _plain_indices(index: Any) -> Indices | None:
     """An index tensor, or several with full slices before and between them."""
     if index.__class__ is Tensor:
-        return (index,) if index._l.ndim else None
+        return (index,) if index._geometry.ndim else None
     if index.__class__ is not tuple:
         return None
     found: list[Tensor | None] = []
     for item in index:
-        if item.__class__ is Tensor and item._l.ndim:
+        if item.__class__ is Tensor and item._geometry.ndim:
             found.append(item)
         elif item.__class__ is slice and item == FULL:
             found.append(None)
@@ -99,14 +99,14 @@ def _plain_indices(index: Any) -> Indices | None:
 
 
 def _getitem(self: Tensor, index: Any) -> Any:
-    plan = parse(index, self._l.shape)
+    plan = parse(index, self._geometry.shape)
     if MODES and _interpreted():
         if listening() and not plan.advanced:
             return interpret(None, _basic, (self, plan.basic, plan.ones, plan.last), {})
         return _by_rows(self, plan)
     found = self
     if plan.basic != WHOLE or plan.ones or not plan.advanced:
-        found = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
+        found = _view(self, view(self._memory, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
     return _read(found, _tensors(plan)) if plan.advanced else found
 
 
@@ -172,17 +172,17 @@ def _by_rows(self: Tensor, plan: Plan) -> Any:
 
 def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
     # As wrap_view and track_view, written out: brackets are the views that are taken most often.
-    s, of, how = self._s, self._k, (basic, ones)
+    s, of, how = self._storage, self._kind, (basic, ones)
     if s is None or s is INFERENCE:
         s = storage(self)
     out: Tensor = _new(Tensor)
-    out._a = array
-    out._k = of.plain
-    out._g = None
-    out._i = 0
-    out._s = s
-    if self._g is None and not of.lazy:
-        out._b = (self, _again, how, (of, _again, how, _seen, how))
+    out._array = array
+    out._kind = of.plain
+    out._grad_node = None
+    out._output_nr = 0
+    out._storage = s
+    if self._grad_node is None and not of.lazy:
+        out._view_of = (self, _again, how, (of, _again, how, _seen, how))
         known = s.views
         if known is None or len(known) >= s.prune_at:
             remember(out, s)
@@ -192,15 +192,15 @@ def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: s
     if of.lazy:
         mark(out, of.conj, of.neg)
     track_view(out, self, _again, how, None if of.lazy else (of, _again, how, _seen, how))
-    if self._g is not None and LOCAL.enabled:
-        last = last or parse(basic, self._l.shape).last
+    if self._grad_node is not None and LOCAL.enabled:
+        last = last or parse(basic, self._geometry.shape).last
         indexing_nodes.record_view(self, out, basic, ones, last)
     return out
 
 
 def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
     """x[ints and slices], for an interpreter that hears of it as one op."""
-    return _view(self, view(self._m, basic, ones), basic, ones, last)
+    return _view(self, view(self._memory, basic, ones), basic, ones, last)
 
 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
@@ -209,14 +209,14 @@ def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
         return BASIC(self, basic, ones)
     if MODES and listening():
         return interpret(None, _basic, (self, basic, ones, None), {})
-    return _view(self, view(self._m, basic, ones), basic, ones, None)
+    return _view(self, view(self._memory, basic, ones), basic, ones, None)
 
 
 def as_subclass(self: Tensor, cls: type) -> Tensor:
     """x[...], as an instance of a subclass: writes through it reach x and x's graph."""
-    seen = _view(self, self._m, WHOLE, (), "alias")
-    made = alias(seen, seen._g, seen._i, cls)
-    track_view(made, *seen._b)
+    seen = _view(self, self._memory, WHOLE, (), "alias")
+    made = alias(seen, seen._grad_node, seen._output_nr, cls)
+    track_view(made, *seen._view_of)
     return made
 
 
@@ -233,7 +233,7 @@ def _constant(places: Any) -> Tensor:
 
 
 def _arrays(indices: Indices) -> list[Any]:
-    return [None if i is None else i._a for i in indices]
+    return [None if i is None else i._array for i in indices]
 
 
 def _backend(self: Tensor, indices: Indices) -> Any:
@@ -241,27 +241,29 @@ def _backend(self: Tensor, indices: Indices) -> Any:
     does.
     """
     escape("an index on a CUDA device")
-    backend = self._k.backend
+    backend = self._kind.backend
     for i in indices:
-        if i is not None and i._k.backend is not None and i._k.backend is not backend:
+        if i is not None and i._kind.backend is not None and i._kind.backend is not backend:
             raise RuntimeError(
                 "indices should be either on cpu or on the same device as the indexed tensor "
-                f"({self._k.device})"
+                f"({self._kind.device})"
             )
     return backend
 
 
 def _read(self: Tensor, indices: Indices) -> Tensor:
-    if self._k.on_meta:
-        shape = advanced_indexing.understand(self._l.shape, _arrays(indices)).result
-        out = wrap(meta_array(shape, self._k.np), self._k)
-    elif self._k.backend is not None or any(i is not None and i._k.backend is not None for i in indices):
-        out = wrap(_backend(self, indices).run_read(self._a, _arrays(indices)), self._k)
+    if self._kind.on_meta:
+        shape = advanced_indexing.understand(self._geometry.shape, _arrays(indices)).result
+        out = wrap(meta_array(shape, self._kind.np), self._kind)
+    elif self._kind.backend is not None or any(
+        i is not None and i._kind.backend is not None for i in indices
+    ):
+        out = wrap(_backend(self, indices).run_read(self._array, _arrays(indices)), self._kind)
     else:
-        out = wrap(advanced_indexing.read(self._a, _arrays(indices)), self._k)
+        out = wrap(advanced_indexing.read(self._array, _arrays(indices)), self._kind)
         if TAPE:
-            TAPE[-1].run(advanced_indexing.read, (self._a, _arrays(indices)), out, (self, *indices))
-    if self._g is not None and LOCAL.enabled:
+            TAPE[-1].run(advanced_indexing.read, (self._array, _arrays(indices)), out, (self, *indices))
+    if self._grad_node is not None and LOCAL.enabled:
         indexing_nodes.record_index(self, out, indices)
     return out
 
@@ -274,8 +276,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if MODES or self.__class__ not in PLAIN:
         _watched(_setitem, operator.setitem, self, index, value)
         return
-    untracked = value._g is None if isinstance(value, Tensor) else isinstance(value, _NUMBERS)
-    if untracked and self._g is None and _write_plain(self, index, value):
+    untracked = value._grad_node is None if isinstance(value, Tensor) else isinstance(value, _NUMBERS)
+    if untracked and self._grad_node is None and _write_plain(self, index, value):
         return
     _setitem(self, index, value)
 
@@ -284,31 +286,31 @@ def _refuse_value(self: Tensor, value: Any) -> None:
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     raise TypeError(
-        f"can't assign a {name} to a torch.{self._k.dtype.legacy}Tensor; "
+        f"can't assign a {name} to a torch.{self._kind.dtype.legacy}Tensor; "
         "make it a tensor first, with torch.as_tensor"
     )
 
 
 def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     """The short way: no gradients, plain memory, a value that NumPy takes as it is; else False."""
-    a, shared = self._m, self._s
-    if 0 in a.strides or self._k.special or (shared is not None and shared.inference):
+    a, shared = self._memory, self._storage
+    if 0 in a.strides or self._kind.special or (shared is not None and shared.inference):
         return False
     source: Any
     if isinstance(value, Tensor):
-        if value._k is not self._k or value._s is shared is not None:
+        if value._kind is not self._kind or value._storage is shared is not None:
             return False
-        source = value._a
+        source = value._array
     elif value.__class__ is float and a.dtype.kind == "f" and -65000.0 < value < 65000.0:
         source = value
     else:
-        source = number(value, self._k.dtype)
+        source = number(value, self._kind.dtype)
     key = _plain_key(index)
     try:
         if key is not None:
             a[key] = source
-        elif index.__class__ is Tensor and index._l.ndim:
-            advanced_indexing.write(a, (index._a,), np.asarray(source, a.dtype))
+        elif index.__class__ is Tensor and index._geometry.ndim:
+            advanced_indexing.write(a, (index._array,), np.asarray(source, a.dtype))
         else:
             return False
     except (IndexError, ValueError, RuntimeError, OverflowError):
@@ -320,37 +322,37 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, (Tensor, *_NUMBERS)):
         _refuse_value(self, value)
-    value = value.clone() if isinstance(value, Tensor) and value._k.lazy else value
-    plan = parse(index, self._l.shape)
+    value = value.clone() if isinstance(value, Tensor) and value._kind.lazy else value
+    plan = parse(index, self._geometry.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
     if target is self and (plan.basic != WHOLE or plan.ones):
-        target = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
+        target = _view(self, view(self._memory, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
     if plan.advanced:
         _put(target, _tensors(plan), value)
     elif isinstance(value, Tensor):
-        copy_(target, _expand(value, target._l.shape))
+        copy_(target, _expand(value, target._geometry.shape))
     else:
-        check_apart_from_itself(target._m)
+        check_apart_from_itself(target._memory)
         fill_(target, value)
 
 
 def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """`value` broadcast to the shape of what is written; leading dims of size 1 are dropped."""
     value = _without_leading_ones(value, len(shape))
-    if value._l.shape == shape:
+    if value._geometry.shape == shape:
         return value
-    if value._l.ndim > len(shape):
+    if value._geometry.ndim > len(shape):
         raise RuntimeError(
-            f"expand(torch.{value._k.dtype.legacy}Tensor{{{list(value._l.shape)}}}, "
+            f"expand(torch.{value._kind.dtype.legacy}Tensor{{{list(value._geometry.shape)}}}, "
             f"size={list(shape)}): the number of sizes provided ({len(shape)}) must "
             "be greater or equal to the number of dimensions in the tensor "
-            f"({value._l.ndim})"
+            f"({value._geometry.ndim})"
         )
     return TENSOR_ROWS["expand"](value, shape)
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    sizes = value._l.shape
+    sizes = value._geometry.shape
     extra = 0
     while len(sizes) - extra > ndim and sizes[extra] == 1:
         extra += 1
@@ -358,21 +360,21 @@ def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
 
 
 def _put(target: Tensor, indices: Indices, value: Any) -> None:
-    if target._k.lazy:
+    if target._kind.lazy:
         through(lambda own: _put(own, indices, value), target, value)
         return
     if not isinstance(value, Tensor):
         value = wrap(
-            constant(number(value, target._k.dtype)),
-            kind(target._k.dtype) if (target._k.backend is not None) else target._k,
+            constant(number(value, target._kind.dtype)),
+            kind(target._kind.dtype) if (target._kind.backend is not None) else target._kind,
         )
-    elif value._l.size == 1 and value._k is not target._k and _only_mask(indices):
-        value = value.reshape(()).to(target._k.dtype)
+    elif value._geometry.size == 1 and value._kind is not target._kind and _only_mask(indices):
+        value = value.reshape(()).to(target._kind.dtype)
     if not (MODES and _interpreted()):
-        if value._l.ndim > 1:
-            ndim = len(advanced_indexing.understand(target._l.shape, _arrays(indices)).result)
+        if value._geometry.ndim > 1:
+            ndim = len(advanced_indexing.understand(target._geometry.shape, _arrays(indices)).result)
             value = _without_leading_ones(value, ndim)
-        if not (LOCAL.enabled and (target._g is not None or value._g is not None)):
+        if not (LOCAL.enabled and (target._grad_node is not None or value._grad_node is not None)):
             _put_plain(target, _arrays(indices), value)
             return
     elif value.dim() > 1:
@@ -383,7 +385,7 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
 
 def _as_deep(value: Tensor, target: Tensor, indices: list[Tensor]) -> Tensor:
     """`value` without the leading dims of size 1 that target[indices] does not have."""
-    masks = [i._k.dtype.name in ("bool", "uint8") for i in indices]
+    masks = [i._kind.dtype.name in ("bool", "uint8") for i in indices]
     ndim = target.dim() - sum(i.dim() if mask else 1 for i, mask in zip(indices, masks, strict=True))
     ndim += max(1 if mask else i.dim() for i, mask in zip(indices, masks, strict=True))
     sizes = list(value.shape)
@@ -394,10 +396,12 @@ def _as_deep(value: Tensor, target: Tensor, indices: list[Tensor]) -> Tensor:
 
 def _placed_on(target: Tensor, value: Tensor) -> None:
     """Values lie where the tensor does, or are a single one of the CPU."""
-    if value._k.backend is not target._k.backend and (value._l.ndim or value._k.backend is not None):
+    if value._kind.backend is not target._kind.backend and (
+        value._geometry.ndim or value._kind.backend is not None
+    ):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but got values is on "
-            f"{value._k.device}, different from other tensors on {target._k.device} (when "
+            f"{value._kind.device}, different from other tensors on {target._kind.device} (when "
             f"checking "
             "argument in method wrapper_CUDA__index_put_impl_)"
         )
@@ -405,29 +409,29 @@ def _placed_on(target: Tensor, value: Tensor) -> None:
 
 def _only_mask(indices: Indices) -> bool:
     given = [i for i in indices if i is not None]
-    return len(given) == 1 and given[0]._l.dtype.kind == "b"
+    return len(given) == 1 and given[0]._geometry.dtype.kind == "b"
 
 
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
-    if target._k.dtype is not value._k.dtype or target._k.on_meta is not value._k.on_meta:
-        advanced_indexing.fitting(target._l.shape, indices, value._l.shape)
+    if target._kind.dtype is not value._kind.dtype or target._kind.on_meta is not value._kind.on_meta:
+        advanced_indexing.fitting(target._geometry.shape, indices, value._geometry.shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
-            f"{target._k.dtype.legacy} for the destination and "
-            f"{value._k.dtype.legacy} for the source."
+            f"{target._kind.dtype.legacy} for the destination and "
+            f"{value._kind.dtype.legacy} for the source."
         )
-    if 0 not in target._l.strides:
+    if 0 not in target._geometry.strides:
         check_writable(target, False)
     settle()
-    if target._k.backend is not None:
+    if target._kind.backend is not None:
         _placed_on(target, value)
         escape("an index on a CUDA device")
-        target._k.backend.write(advanced_indexing.write, (target._a, indices, value._a))
-    elif not target._k.on_meta:
-        advanced_indexing.write(target._a, indices, value._a)
+        target._kind.backend.write(advanced_indexing.write, (target._array, indices, value._array))
+    elif not target._kind.on_meta:
+        advanced_indexing.write(target._array, indices, value._array)
         if TAPE:
-            TAPE[-1].write(advanced_indexing.write, (target._a, indices, value._a), (target, value))
+            TAPE[-1].write(advanced_indexing.write, (target._array, indices, value._array), (target, value))
     storage(target).version += 1
 
 

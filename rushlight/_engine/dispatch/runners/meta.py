@@ -48,7 +48,9 @@ def refuse_devices(values: Sequence[Any], pointwise: bool = False, row: Row | No
         return
     one, two = found
     if row is not None:
-        raise RuntimeError(import_module("rushlight._engine.dispatch.device_words").told(row, values, found))
+        raise RuntimeError(
+            import_module("rushlight._engine.dispatch.device_words").two_devices(row, values, found)
+        )
     if pointwise:
         raise RuntimeError(f"Tensor on device {two} is not on the expected device {one}!")
     raise RuntimeError(
@@ -64,7 +66,7 @@ def _two_devices(values: Iterable[Any]) -> tuple[Any, Any] | None:
         for v in (value if value.__class__ in (list, tuple) else (value,))
         if isinstance(v, Tensor)
     ]
-    placed = [v._k.device for v in tensors if v._l.ndim or v._k.on_meta]
+    placed = [v._kind.device for v in tensors if v._geometry.ndim or v._kind.on_meta]
     return next(((placed[0], other) for other in placed[1:] if other != placed[0]), None)
 
 
@@ -102,7 +104,7 @@ def refuse_meta(row: Row) -> None:
 def arrays_of(values: Sequence[Any]) -> list[Any]:
     """Arguments with arrays in the place of tensors."""
     return [
-        v._a
+        v._array
         if isinstance(v, Tensor)
         else v.__class__([arrays_of([i])[0] for i in v])
         if v.__class__ in (list, tuple)
@@ -119,7 +121,7 @@ def as_meta(found: Any) -> Any:
         a = np.asarray(found)
         t = wrap(a)
         strides = tuple(s // a.itemsize for s in a.strides)
-        return wrap(meta_array(a.shape, a.dtype, strides), kind(t._k.dtype, META))
+        return wrap(meta_array(a.shape, a.dtype, strides), kind(t._kind.dtype, META))
     if isinstance(found, tuple) and type(found) is not tuple:
         return type(found)(*[as_meta(f) for f in found])
     if isinstance(found, (tuple, list)):

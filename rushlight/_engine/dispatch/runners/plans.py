@@ -65,7 +65,7 @@ class Script:
         self.rows.append((getattr(function, "rules", None), values, result))
         kernel, quiet = None, False
         if getattr(function, "func", None) is Formula.compute:
-            method, operands = "large" if result._l.size >= BIG else "fn", operands[0]
+            method, operands = "large" if result._geometry.size >= BIG else "fn", operands[0]
             kernel = function.args[0].kernel, operands
             code = f"{self._constant(function.args[0])}.{method}"
         elif getattr(function, "__func__", None) is Reducer.run:
@@ -86,12 +86,12 @@ class Script:
         code = f"{code}({', '.join(map(self._code, operands))})"
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
-            self.names[id(result._a)] = self._line(
-                code if result._l.ndim or hasattr(function, "quiet") else f"array({code})"
+            self.names[id(result._array)] = self._line(
+                code if result._geometry.ndim or hasattr(function, "quiet") else f"array({code})"
             )
         else:
             name = self._line(code)
-            self.names.update({id(t._a): f"array({name}[{i}])" for i, t in enumerate(result)})
+            self.names.update({id(t._array): f"array({name}[{i}])" for i, t in enumerate(result)})
 
     def _loop(self, kernel: Any, arrays: Sequence[Any], results: tuple[Tensor, ...]) -> bool:
         """Call the loop of a kernel alone, if it has one that fits; the plan holds until it may have one."""
@@ -100,15 +100,15 @@ class Script:
 
         if kernel.pending:
             self.waiting.append(kernel)
-        call = small_calls.few(kernel, arrays, [t._a for t in results])
+        call = small_calls.few(kernel, arrays, [t._array for t in results])
         if call is not None:
             given = [self._code(a) for a in arrays]
             self._know(results)
             memory = [
-                self._line(f"empty({self._constant(t._l.shape)}, {self._constant(t._l.dtype)})")
+                self._line(f"empty({self._constant(t._geometry.shape)}, {self._constant(t._geometry.dtype)})")
                 for t in results
             ]
-            self.names.update({id(t._a): name for t, name in zip(results, memory, strict=True)})
+            self.names.update({id(t._array): name for t, name in zip(results, memory, strict=True)})
             self.lines.append(f"{self._constant(call)}({', '.join([*given, *memory])})")
         return call is not None
 
@@ -126,7 +126,7 @@ class Script:
         if isinstance(found, tuple):
             parts = "".join(f"{self.answer(f)}, " for f in found)
             return f"({parts})" if found.__class__ is tuple else f"{self._constant(type(found))}({parts})"
-        if not isinstance(found, Tensor) or found._k.lazy:
+        if not isinstance(found, Tensor) or found._kind.lazy:
             self.failed = True
             return ""
         self._know(found)
@@ -134,9 +134,9 @@ class Script:
 
     def tracked(self, found: Any) -> str:
         """Code for the result of the one row that ran, on the operands, and left its node behind."""
-        node = getattr(found, "_g", None)
+        node = getattr(found, "_grad_node", None)
         own = self.rows[0][0] if len(self.rows) == 1 else None
-        if own is None or getattr(node, "rules", None) is not own or found._k.lazy:
+        if own is None or getattr(node, "rules", None) is not own or found._kind.lazy:
             self.failed = True
             return ""
         rules, values, results = self.rows[0]
@@ -144,7 +144,7 @@ class Script:
         parts = [self._made(t) for t in (results if several else (results,))]
         out = f"({', '.join(parts)},)" if several else parts[0]
         self.lines.append(f"{self._constant(rules.record)}(({''.join(map(self._given, values))}), {out})")
-        answer: str = parts[found._i]
+        answer: str = parts[found._output_nr]
         if node.__class__ is not rules.nodes[several]:
             self.failed |= keeps_constants(node)
             self.lines.append(f"rename({answer}, {node.__class__.__name__!r})")
@@ -162,16 +162,16 @@ class Script:
     def _made(self, found: Tensor) -> str:
         """The name of a fresh tensor."""
         t = f"t{len(self.lines)}"
-        self.lines += made(t, self._code(found._a), self._constant(found._k), 0).splitlines()
+        self.lines += made(t, self._code(found._array), self._constant(found._kind), 0).splitlines()
         return t
 
     def _seen(self, t: Tensor) -> str:
         """Code for an operand or a view of one."""
-        given = self.names.get(id(t._a), "")
-        view: tuple[Any, ...] = getattr(t, "_b", (None, None))
+        given = self.names.get(id(t._array), "")
+        view: tuple[Any, ...] = getattr(t, "_view_of", (None, None))
         base, *_, step = view
-        if given.endswith("._a"):
-            return given[:-3]
+        if given.endswith("._array"):
+            return given.removesuffix("._array")
         of = self._seen(base) if step else ""
         return of and f"see({self._constant(step)}, {of})"
 
@@ -185,10 +185,10 @@ class Script:
 
     def _know(self, *values: Any) -> None:
         for value in values:
-            if isinstance(value, Tensor) and value._k.lazy:
+            if isinstance(value, Tensor) and value._kind.lazy:
                 self.failed = True
             elif isinstance(value, Tensor):
-                self.tensors[id(value._a)] = value
+                self.tensors[id(value._array)] = value
             elif isinstance(value, (tuple, list)):
                 self._know(*value)
 
@@ -198,10 +198,10 @@ class Script:
             return f"({''.join(f'{self._code(v)}, ' for v in value)})"
         self.failed |= isinstance(value, (dict, Tensor))
         if id(value) not in self.names and id(value) in self.tensors:
-            view: tuple[Any, ...] = getattr(self.tensors[id(value)], "_b", (None, None))
+            view: tuple[Any, ...] = getattr(self.tensors[id(value)], "_view_of", (None, None))
             base, *_, step = view
             self._know(base)
-            of, self.failed = self._code(base._a) if step else "", self.failed or not step
+            of, self.failed = self._code(base._array) if step else "", self.failed or not step
             *_, function, args = step or (None, ())
             self.names[id(value)] = self._line(f"{self._constant(function)}({of}, *{self._constant(args)})")
         return self.names.get(id(value)) or self._constant(value)
@@ -268,9 +268,9 @@ class _Away:
         arrays = []
         for t in operands:
             if t.__class__ in (list, tuple):
-                arrays += [one._a for one in t]
+                arrays += [one._array for one in t]
             elif isinstance(t, Tensor):
-                arrays.append(t._a)
+                arrays.append(t._array)
         apart = 0
         for a in arrays:
             apart |= a.address
@@ -288,9 +288,9 @@ class _Away:
 def _plain(p: Param, value: Any, views: bool) -> bool:
     """Whether a plan may hold for all arguments that look like this one; views: of a row that makes views."""
     if isinstance(value, Tensor):
-        return p.is_tensor and (not value._k.special or (views and value._k.backend is not None))
+        return p.is_tensor and (not value._kind.special or (views and value._kind.backend is not None))
     if p.is_list:
-        return all(isinstance(t, Tensor) and not t._k.special for t in value)
+        return all(isinstance(t, Tensor) and not t._kind.special for t in value)
     return (
         value.__class__ in _PLAIN and (value.__class__ is not float or value != 0 or value is p.default)
     ) or (value.__class__ is tuple and all(v.__class__ is int for v in value))
@@ -303,10 +303,10 @@ def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any
 
     def note(t: Any, name: str) -> Any:
         if isinstance(t, Tensor):
-            if id(t._a) in script.names:  # an operand that is given twice
+            if id(t._array) in script.names:  # an operand that is given twice
                 script.failed |= tracked
-                t = t if tracked else wrap_view(t._a[...], t)
-            script.names[id(t._a)] = f"{name}._a"
+                t = t if tracked else wrap_view(t._array[...], t)
+            script.names[id(t._array)] = f"{name}._array"
             script.operands[id(t)] = name
         return t
 

@@ -9,7 +9,7 @@ and other operands go by a plan that was learnt from a call with arguments of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,12 @@ _TEMPLATE = {
 def {name}({sig}):
     if out is not None or {a}.__class__ not in PLAIN{plain}:
         return general({call})
-    entry = FAST.get({a}._k)
+    entry = FAST.get({a}._kind)
     if entry is None:
         return general({call})
-    x = {a}._a
+    x = {a}._array
     r = entry.fn(x) if x.size < BIG else entry.large(x)
-{made}    if {a}._g is not None and LOCAL.enabled:
+{made}    if {a}._grad_node is not None and LOCAL.enabled:
         record(entry, t, ({a},))
     return t
 """,
@@ -47,18 +47,18 @@ def {name}({sig}):
         return general({call})
     c = {b}.__class__
     if c in PLAIN:
-        entry = FAST.get({a}._k) if {b}._k is {a}._k else None
+        entry = FAST.get({a}._kind) if {b}._kind is {a}._kind else None
         if entry is None:
             return general({call})
-        y = {b}._a
-        g = {b}._g
+        y = {b}._array
+        g = {b}._grad_node
     else:
-        entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
+        entry = FAST.get(({a}._kind, c)) if c in NUMBERS else None
         if entry is None:
             return general({call})
         y = scalar({b}, entry.scalar_np)
         g = None
-    x = {a}._a
+    x = {a}._array
     try:
         if not x.flags.c_contiguous and x.strides != y.strides:
             r = compute(entry, (x, y))  # laid out as the first
@@ -66,7 +66,7 @@ def {name}({sig}):
             r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
     except ValueError:
         return general({call})
-{made}    if (g is not None or {a}._g is not None) and LOCAL.enabled:
+{made}    if (g is not None or {a}._grad_node is not None) and LOCAL.enabled:
         record_pair(entry, t, {a}, {b}, g)
     return t
 """,
@@ -113,8 +113,8 @@ def make(formula, entries, check):
         {check}
         {arrays}
         entry = entries.get(({key},))
-        s = v0._s
-        if entry is None or entry.kind is not v0._k or entry.kind.off_cpu or 0 in x0.strides or (
+        s = v0._storage
+        if entry is None or entry.kind is not v0._kind or entry.kind.off_cpu or 0 in x0.strides or (
                 LOCAL.enabled and ({tracked} or LOCAL.transforms)) or (
                 s is not None and (s.inference{apart})):
             return formula({given})
@@ -255,9 +255,9 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
     numbers = [v for v, c in zip(given, classes, strict=True) if c in NUMBERS]
     tensors = [v for v in values if v not in numbers]
     arrays = {v: v.replace("v", "x") for v in values}
-    kinds = [f"({v}._k, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
+    kinds = [f"({v}._kind, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
     apart = (
-        [f" or ({v} is not v0 and {v}._s is s)" for v in tensors[1:]]
+        [f" or ({v} is not v0 and {v}._storage is s)" for v in tensors[1:]]
         if in_place
         else [f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]]
     )
@@ -265,13 +265,13 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
         given=", ".join(given),
         values=", ".join(values),
         check=f"check({', '.join(given)})" * checked,
-        arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
+        arrays="; ".join(f"{arrays[v]} = {v}._array" for v in tensors),
         key=", ".join(kinds),
         apart="".join(apart),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()),
         small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
-        tracked=" or ".join(f"{v}._g is not None" for v in tensors),
+        tracked=" or ".join(f"{v}._grad_node is not None" for v in tensors),
         made=made(*_MADE, 8),
     )
     return compile_function(text, "make", dict(SCOPE), "plan")
@@ -376,6 +376,8 @@ def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
         formula, values = resolve(row, bound)
         if out is None:
             return formula(*values)
-        return out_arguments.compute_into(row.name, out, values, lambda: formula(*values))
+        return out_arguments.compute_into(
+            row.name, out, values, lambda: formula(*values), partial(formula.directly, values)
+        )
 
     return direct, overrides.entrance(row, direct)

@@ -20,7 +20,7 @@ from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype, gradient_formula
-from rushlight._engine.kernels.loops.pointwise import PARALLEL
+from rushlight._engine.kernels.loops.elementwise import PARALLEL
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
 from rushlight._engine.ops.monoid import Reduction
@@ -183,7 +183,7 @@ class Reducer:
         """The gradient of the operand, of `shape`; x and result are None where `keeps` does not name them."""
         combine = self.meaning.combine
         if combine == "add" and self.finish is None and self.meaning.map is X:
-            return _spread(_with_axes(g, shape, axes, keepdim) if g._l.ndim else g, shape)
+            return _spread(_with_axes(g, shape, axes, keepdim) if g._geometry.ndim else g, shape)
         g = _with_axes(g, shape, axes, keepdim)
         result = None if result is None else _with_axes(result, shape, axes, keepdim)
         count = prod([shape[i] for i in axes])
@@ -194,7 +194,7 @@ class Reducer:
         if combine in ("max", "min"):
             mask = x == result
             # nan is the extreme where there is one, and unequal to itself; without transforms one may look.
-            if LOCAL.enabled or WRAPPED or result._k.on_meta or np.isnan(result._a).any():
+            if LOCAL.enabled or WRAPPED or result._kind.on_meta or np.isnan(result._array).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
             return mask * (g / mask.sum(axes, True))
@@ -214,7 +214,7 @@ class Reducer:
     def _through_map(self, x: Any, g: Tensor) -> Tensor:
         if self.meaning.map is X:
             return g
-        complex_ = x._k.dtype.is_complex
+        complex_ = x._kind.dtype.is_complex
         if self._map_gradient is None or self._map_gradient[2] is not complex_:
             expression = vjp.differentiate(self.meaning.map, [X], complex_)[0]
             made = gradient_formula(f"{self.row.name}_backward", expression)
@@ -325,42 +325,42 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    if LOCAL.enabled or TAPE or WRAPPED or t._k.off_cpu:
+    if LOCAL.enabled or TAPE or WRAPPED or t._kind.off_cpu:
         return t.reshape(kept)
-    return wrap(t._a.reshape(kept), t._k)
+    return wrap(t._array.reshape(kept), t._kind)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
-        if TAPE and not LOCAL.enabled and t._l.size == 1:
+    if LOCAL.enabled or t._kind.off_cpu or TAPE or WRAPPED:
+        if TAPE and not LOCAL.enabled and t._geometry.size == 1:
             t = t.reshape(())  # or a dim of size 1 would keep its stride, which it has not below
         return t.expand(shape)
-    return wrap(spread(t._a, shape), t._k)
+    return wrap(spread(t._array, shape), t._kind)
 
 
 def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if not (LOCAL.enabled or WRAPPED) and bool((x._a != 0).all()):
+    if not (LOCAL.enabled or WRAPPED or TAPE) and bool((x._array != 0).all()):
         return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
-    kept = [i for i in range(x._l.ndim) if i not in axes]
+    kept = [i for i in range(x._geometry.ndim) if i not in axes]
     order = (*kept, *axes)
     turned = x.permute(order)
-    flat = turned.reshape(*[x._l.shape[i] for i in kept], -1)
+    flat = turned.reshape(*[x._geometry.shape[i] for i in kept], -1)
     one = flat.new_ones((*flat.shape[:-1], 1))
     n = flat.shape[-1]
     cat = ROWS["cat"]
     before = cat([one, flat.narrow(-1, 0, n - 1)], -1).cumprod(-1) if n else flat
     behind = cat([one, flat.flip(-1).narrow(-1, 0, n - 1)], -1).cumprod(-1).flip(-1) if n else flat
     others = (before * behind).reshape(turned.shape)
-    inverse = [order.index(i) for i in range(x._l.ndim)]
+    inverse = [order.index(i) for i in range(x._geometry.ndim)]
     others = others.permute(inverse)
     return g * conjugate(others)
 
 
-class _Once:
+class _GeneralReduction:
     """A reduce row on any operand; gives the result, and a plan if that is the whole way to it."""
 
     def __init__(self, row: Row) -> None:
@@ -383,7 +383,7 @@ class _Once:
         found = self.reducers.get(extras)
         if found is None:
             found = self.reducers[extras] = Reducer(self.row, extras)
-        a, of = t._a, t._k
+        a, of = t._array, t._kind
         compute, result = found.dtypes(of.dtype, asked[0] if asked else None)
         if asked and asked[0]:
             check_dtype(REFUSALS.get(f"{self.row.name}/dtype", {}), result, a)
@@ -393,16 +393,17 @@ class _Once:
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
-        if of.backend is not None:
+        backend = of.backend
+        if backend is not None:
             escape("an op on a CUDA device")
             way, how = (
                 partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result),
                 (axes, keepdim, compute, result),
             )
-            out = wrap(of.backend.run_reduction(found, way, a, how))
-            ready = of.backend.ready_reduction(found, a, how)
+            out = wrap(backend.run_reduction(found, way, a, how))
+            ready = backend.ready_reduction(found, a, how)
             return out, None if ready is None else Ready(
-                ready, lambda a: of.backend.run_reduction(found, way, a, how)
+                ready, lambda a: backend.run_reduction(found, way, a, how)
             )
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
@@ -422,27 +423,27 @@ class Ready:
 
 def reduce_runner(row: Row) -> Callable[..., Any]:
     """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
-    once = _Once(row)
+    once = _GeneralReduction(row)
     record = once.rules.record
     # Reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
     seen: dict[Any, tuple[Any, Any]] = {}
     forget(seen)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        a = t._a
-        key = rest, a.shape, a.strides, t._k
+        a = t._array
+        key = rest, a.shape, a.strides, t._kind
         plan, of = seen.get(key, (None, None))
         if plan is None or TAPE:
             out, plan = once(t, rest)
             if plan is not None:
-                keep(seen, key, (plan, out._k))
+                keep(seen, key, (plan, out._kind))
         else:
             token = hush()
             try:
                 out = wrap(plan(a), of)
             finally:
                 restore(token)
-        if t._g is not None and LOCAL.enabled and out._k.dtype.category >= dt.FLOATING:
+        if t._grad_node is not None and LOCAL.enabled and out._kind.dtype.category >= dt.FLOATING:
             record((t, *rest), out)
         return out
 

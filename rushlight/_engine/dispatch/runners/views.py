@@ -36,8 +36,8 @@ _ARRAY: Any = np.ndarray
 
 def _laid(t: Tensor, seen: Any) -> tuple[Any, ...]:
     """The way to a view of a device's array that NumPy saw so, which holds for all arrays of its layout."""
-    a: Any = t._m
-    made = t._k.backend.view(a, seen)
+    a: Any = t._memory
+    made = a.device.view(a, seen)
     return _relaid, made.shape, made.strides, made.address - a.address, made.dtype
 
 
@@ -47,17 +47,17 @@ def _relaid(a: Any, *how: Any) -> Any:
 
 def see(step: Step, t: Tensor) -> Tensor:
     """The view of `t`; a step is (kind, again(t, *rest), rest, function(array, *args), args)."""
-    s = t._s
+    s = t._storage
     if s is None or s is INFERENCE:
         s = storage(t)
     out: Tensor = _new(Tensor)
-    out._k, again, rest, function, args = step
-    out._a = function(t._m, *args)
-    out._g = None
-    out._i = 0
-    out._s = s
-    out._b = (t, again, rest, step)
-    g = t._g
+    out._kind, again, rest, function, args = step
+    out._array = function(t._memory, *args)
+    out._grad_node = None
+    out._output_nr = 0
+    out._storage = s
+    out._view_of = (t, again, rest, step)
+    g = t._grad_node
     if g is not None and not LOCAL.enabled:
         unrecorded(out)
     if g.__class__ is not AccumulateGrad:  # as in track_view
@@ -79,14 +79,14 @@ _transposed: Callable[[Tensor], Tensor] = getattr(Geometry.T, "fget")
 
 def _matrix_turned(self: Tensor) -> Tensor:
     """The dims reversed; meant for matrices."""
-    if self._l.ndim == 2 and self._g is None and self.__class__ in PLAIN and not MODES:
-        step = _turned.get(self._k) if self._k.backend is None else None
+    if self._geometry.ndim == 2 and self._grad_node is None and self.__class__ in PLAIN and not MODES:
+        step = _turned.get(self._kind) if self._kind.backend is None else None
         if step is not None:
             return see(step, self)
         found = TENSOR_ROWS["permute"].call(self, 1, 0)
-        step = found._b[3]
+        step = found._view_of[3]
         if step is not None:
-            _turned[self._k] = step
+            _turned[self._kind] = step
         return found
     return _transposed(self)
 
@@ -106,8 +106,8 @@ def view_runner(row: Row) -> Run:
         return row(t, *rest) if heard else run(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        backend = t._k.backend
-        memory: Any = t._m
+        backend = t._kind.backend
+        memory: Any = t._memory
         way = (
             NotImplemented
             if native is None
@@ -116,13 +116,13 @@ def view_runner(row: Row) -> Run:
         if backend is not None and way is not NotImplemented:
             way = _laid(t, way[0](memory.outline(), *way[1:]))
         *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
-        of = from_numpy_dtype(way[0](t._m, *way[1]).dtype)  # of complex numbers' parts it is another
-        out = see((t._k.plain if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)
-        if marks is not None or t._k.lazy:
-            mark(out, *((t._k.conj, t._k.neg) if marks is None else marks(t._k, *rest)))
-        if not lasting or t._k.lazy or out._k.lazy:
-            out._b = (t, again, rest, None)
-        if t._g is not None and LOCAL.enabled and not t._s.inference:  # type: ignore[union-attr]
+        of = from_numpy_dtype(way[0](t._memory, *way[1]).dtype)  # of complex numbers' parts it is another
+        out = see((t._kind.plain if of is t._kind.dtype else kind(of, t._kind.device), again, rest, *way), t)
+        if marks is not None or t._kind.lazy:
+            mark(out, *((t._kind.conj, t._kind.neg) if marks is None else marks(t._kind, *rest)))
+        if not lasting or t._kind.lazy or out._kind.lazy:
+            out._view_of = (t, again, rest, None)
+        if t._grad_node is not None and LOCAL.enabled and not t._storage.inference:  # type: ignore[union-attr]
             rules.record((t, *rest), out)
         return out
 
@@ -131,13 +131,13 @@ def view_runner(row: Row) -> Run:
 
 def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any, ...], bool]:
     """(function, its arguments, whether it holds for all arrays of this layout) of a layout's map."""
-    a = t._m
+    a = t._memory
     step = a.itemsize
     layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
     strides = tuple([s * step for s in layout.strides])
-    if t._k.on_meta:
+    if t._kind.on_meta:
         array = meta_array(layout.sizes, a.dtype, layout.strides)
-    elif t._k.backend is not None:
+    elif t._kind.backend is not None:
         if extent(layout) * step > a.nbytes:
             return _beyond(t, layout)
         return _relaid, (layout.sizes, strides, layout.offset * step), True
@@ -157,7 +157,7 @@ def _beyond(t: Tensor, layout: Layout) -> tuple[Run, tuple[Any, ...], bool]:
     """The view of a device's array that may reach beyond what its base sees, though not beyond the
     storage.
     """
-    a = t._m
+    a = t._memory
     array = strided(
         storage(t).bytes(a), a.dtype, layout.sizes, layout.strides, t.storage_offset() + layout.offset
     )

@@ -116,7 +116,7 @@ def write_shell(module: Module, name: str, slots: Mapping[str, int]) -> None:
     f = _begin(module, name)
     alive, kind, hidden = _given(f, 3)
     cls, none, zero = (_own(f, k) for k in range(3))
-    values = {"_k": kind, "_g": none, "_i": zero, "_s": none, "_hidden": hidden}
+    values = {"_kind": kind, "_grad_node": none, "_output_nr": zero, "_storage": none, "_hidden": hidden}
     made = _made(f, cls, {slots[slot]: value for slot, value in values.items()})
     ref = called(f, "PyWeakref_NewRef", "ptr", f"ptr {made}", "ptr null")
     _fail_if(f, _null(f, ref), made)

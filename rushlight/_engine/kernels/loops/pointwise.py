@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, lru_cache
-from math import prod
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.layout import result_memory, tiled
+from rushlight._engine.core.layout import result_memory
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import program
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.kernels.loops.elementwise import PARALLEL, apart, plan
 from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, symbol
 
 Array = np.ndarray[Any, Any]
 Inputs = tuple[tuple[str, str], ...]
-# From how many elements on threads are worth waking.
-PARALLEL = 1 << 17
 # The same for kernels that stand for a dozen ops.
 SHARED = 1 << 12
-# Elements up to which short rows are put together.
-_LONG = 1 << 11
+_MOST_PLANS = 256
 
 
 def work_dtype(dtypes: tuple[str, ...]) -> str:
@@ -46,7 +43,10 @@ class Pointwise(Tiered):
         self.work = work_dtype(tuple(d for _, d in inputs) or out_dtypes)
         self._program = program(outputs, inputs, self.work)
         self.out = tuple(dt.BY_NAME[d].np for d in out_dtypes)
+        self.taken = tuple(dt.BY_NAME[d].np for _, d in inputs)
         self.core = (False,) * (len(inputs) + len(out_dtypes))
+        # How operands that lie so are called: None, where it is by NumPy.
+        self._plans: dict[Any, Any] = {}
 
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         """Evaluate with NumPy."""
@@ -92,69 +92,31 @@ class Pointwise(Tiered):
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """The elements shared out over threads."""
-        shape = arrays[0].shape
+        threads, shape = parallel.get_num_threads(), ()
         for a in arrays:
-            if a.size >= PARALLEL or a.shape != shape:
+            if threads > 1 and a.size >= PARALLEL:
                 break
+            if a.shape and a.shape != shape:
+                if shape:
+                    break
+                shape = a.shape
         else:
             return self.fn(*arrays) if out is None else self.fn(*arrays, out=out)
-        if len(self.out) == 1:
-            out = result_memory(arrays, self.out[0]) if out is None else out
-            if out is None:
-                out = np.empty(np.broadcast_shapes(*[a.shape for a in arrays]), self.out[0])
-            longer = _longer_rows(arrays, out)
-            if longer is not None:
-                *given, to = longer
-                parallel.split(self.fn, given, self.core, self.out, to, PARALLEL)
-                return out
-        return parallel.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
-
-
-def _longer_rows(arrays: tuple[Any, ...], out: Array) -> list[Any] | None:
-    """Dense operands that lie alike as matrices of long rows, with what repeats along their short rows (one
-    number a channel, in channels last) laid out as such a row; None where that is not how they lie.
-
-    NumPy calls a loop once a row, which takes longer than a short row's arithmetic.
-    """
-    steps = tuple([s // out.itemsize for s in out.strides])
-    found = _tiling(out.shape, steps, tuple([a.shape for a in arrays]))
-    if found is None:
-        return None
-    order, times, rows = found
-    longer = []
-    for a in (*arrays, out):
-        if a.shape == out.shape:
-            if tuple([s // a.itemsize for s in a.strides]) != steps:
-                return None
-            longer.append(a.transpose(order).reshape(rows))
-        else:
-            longer.append(tiled(a.reshape(-1), (times,)) if a.size > 1 else a.reshape(()))
-    return longer
-
-
-@lru_cache(maxsize=1024)
-def _tiling(
-    shape: tuple[int, ...], steps: tuple[int, ...], given: tuple[tuple[int, ...], ...]
-) -> tuple[tuple[int, ...], int, tuple[int, int]] | None:
-    """(dims from the slowest to the fastest, how many rows are one then, (rows, their length))."""
-    order = tuple(sorted(range(len(shape)), key=lambda d: (-steps[d], -shape[d])))
-    others = {s for s in given if s != shape}
-    if not order or not others or shape not in given or all(prod(s) == 1 for s in others):
-        return None
-    dense, extent = 1, shape[order[-1]]
-    for d in reversed(order):
-        if shape[d] > 1 and steps[d] != dense:
-            return None
-        dense *= shape[d]
-    for s in others:
-        wide = (1,) * (len(shape) - len(s)) + s
-        if prod(s) != 1 and (prod(s) != extent or wide[order[-1]] != extent):
-            return None
-    rows = dense // extent
-    times = 1
-    while rows % (2 * times) == 0 and 2 * times * extent <= _LONG:
-        times *= 2
-    return (order, times, (rows // times, times * extent)) if times >= 4 else None
+        results = out if out is None or out.__class__ is tuple else (out,)
+        key = (
+            threads,
+            out is None,
+            *[(a.shape, a.strides, a.dtype, a.__class__) for a in (*arrays, *(results or ()))],
+        )
+        found = self._plans.get(key, self)
+        if found is self:
+            if len(self._plans) > _MOST_PLANS:
+                self._plans.clear()
+            found = self._plans[key] = plan(self, arrays, results)
+        if found is None or (results is not None and not apart(arrays, results)):
+            return parallel.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
+        made = found(arrays, results)
+        return made[0] if len(self.out) == 1 else tuple(made)
 
 
 def _deliver(

@@ -41,9 +41,10 @@ class Plan:
         self.order = toposort(self.meaning.outputs)
         self._classify({name for name, _ in self.vectors})
         varying = {n: t for n, t in self.types.items() if self.varies[n]}
-        # Cheap sums wait for the last addition: more lanes are more additions under way.
-        cheap = not any(n.op in COSTLY for n in varying)
-        self.lanes = self.lanes or lanes_for(varying) * (2 if cheap and self.levels else 1)
+        # Cheap sums wait for the last addition, extremes for two comparisons: more lanes are more under way.
+        cheap = bool(self.levels) and not any(n.op in COSTLY for n in varying)
+        extremes = all(r.arg in ("max", "min") for level in self.levels for r in level)
+        self.lanes = self.lanes or lanes_for(varying) * (4 if cheap and extremes else 2 if cheap else 1)
         self.out_vectors = [i for i, o in enumerate(self.meaning.outputs) if self.varies[o]]
         self.out_scalars = [i for i, o in enumerate(self.meaning.outputs) if not self.varies[o]]
         self.kept = self._kept()

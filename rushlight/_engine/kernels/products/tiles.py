@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.loops.pointwise import conversion
 from rushlight._engine.kernels.products import tile_code
 from rushlight._engine.kernels.products.tile_code import STRIP, height
 from rushlight._engine.kernels.runtime import native, parallel, team
@@ -156,22 +158,27 @@ class Product:
 def _matrix(
     dtype: Any, shape: tuple[int, int], strides: tuple[int, int], parts: int, rows: int
 ) -> tuple[Product, team.Call, team.Call]:
-    """x @ w for dense x of some rows; what packs w, and what multiplies."""
+    """x @ w for dense x of some rows; what packs w, and what multiplies. Of two bytes w holds pairs of
+    bfloat16, and so does x: sums are of float32.
+    """
     item, (deep, wide) = dtype.itemsize, shape
-    made = Product(dtype, (strides[1], item))
+    pair = 2 if item == 2 else 1
+    sums = np.dtype(np.float32) if pair == 2 else dtype
+    stored, apart = (tile_code.PAIRS, strides[0]) if pair == 2 else ("", 0)
+    made = Product(sums, (strides[1], sums.itemsize), stored=stored, apart=apart)
     starts = [(0, 0, low, min(_ROWS, rows - low)) for low in range(0, rows, _ROWS)]
     made.add(
         starts,
         0,
         wide,
         np.arange(rows) * deep * item,
-        np.arange(rows) * wide * item,
-        np.arange(deep) * item,
-        np.arange(deep) * strides[0],
+        np.arange(rows) * wide * sums.itemsize,
+        np.arange(deep // pair) * item * pair,
+        np.arange(deep // pair) * strides[0] * pair,
     )
     # Threads begin with a range of jobs each: for its columns of every part.
     each = max(wide // made.columns // parts, 1)
-    made.jobs[1].sort(key=lambda job: job[2] % (wide * item) // made.line % each)
+    made.jobs[1].sort(key=lambda job: job[2] % (wide * sums.itemsize) // made.line % each)
     made.finish()
     return (
         made,
@@ -204,6 +211,30 @@ class Packed:
         return _matrix(*self.layout, rows)[0]
 
 
-def packed(w: Array, parts: int = 1) -> Packed | None:
+class PackedPairs:
+    """The same for a w of bfloat16, whose pairs an instruction multiplies: rows of float32 are rounded to
+    bfloat16, and sums are of float32.
+    """
+
+    def __init__(self, w: Array, parts: int = 1) -> None:
+        self.pairs, self.of = Packed(w, parts), w.dtype
+
+    def again(self) -> None:
+        """Pack w once more."""
+        self.pairs.again()
+
+    def __call__(self, x: Array, out: Array) -> None:
+        rounded = np.empty(x.shape, self.of)
+        conversion("float32", "bfloat16")(x, out=rounded)
+        self.pairs(rounded, out)
+
+
+def packed(w: Array, parts: int = 1) -> Packed | PackedPairs | None:
     """The product by w; None without machine code."""
-    return Packed(w, parts) if suits(w) and w.size and team.possible() else None
+    if not w.size or not team.possible():
+        return None
+    if w.itemsize == 2:
+        name = dt.from_numpy_dtype(w.dtype).name
+        usual = settings.kernels != "numpy" and target.available() and target.pairs()
+        return PackedPairs(w, parts) if usual and name == "bfloat16" and len(w) % 2 == 0 else None
+    return Packed(w, parts) if suits(w) else None

@@ -17,6 +17,8 @@ from hashlib import sha256
 from rushlight._engine.core.settings import settings
 
 _DIGEST = 32
+# The names of the entries that this process has found or written.
+USED: set[str] = set()
 # Modules whose text decides what code a kernel's text becomes.
 _SOURCES = (
     "kernels",
@@ -73,6 +75,12 @@ def has(name: str) -> bool:
 
 def find(name: str) -> bytes | None:
     """The code of an entry, or None if it is absent or damaged."""
+    data = entry(name)
+    return None if data is None else data[_DIGEST:]
+
+
+def entry(name: str) -> bytes | None:
+    """An entry with its digest, as put() takes it, or None if it is absent or damaged."""
     if not settings.cache:
         return None
     try:
@@ -80,7 +88,10 @@ def find(name: str) -> bytes | None:
             data = file.read()
     except OSError:
         return None
-    return data[_DIGEST:] if _whole(name, data) else None
+    if not _whole(name, data):
+        return None
+    USED.add(name)
+    return data
 
 
 def _whole(name: str, data: bytes) -> bool:
@@ -94,10 +105,11 @@ def keep(name: str, code: bytes) -> None:
         put(name, sha256(name.encode() + code).digest() + code)
 
 
-def put(name: str, data: bytes) -> None:
-    """Write an entry with its digest, unless that is another one's."""
+def put(name: str, data: bytes) -> bool:
+    """Write an entry with its digest; False, and nothing is written, if that is another one's."""
     if not _whole(name, data) or os.path.basename(name) != name:
-        return
+        return False
+    USED.add(name)
     place = directory()
     with suppress(OSError):
         os.makedirs(place, exist_ok=True)
@@ -109,3 +121,4 @@ def put(name: str, data: bytes) -> None:
             os.replace(temporary, os.path.join(place, name))
         except OSError:
             os.unlink(temporary)
+    return True

@@ -73,8 +73,8 @@ def _runtime(columns: bool = False) -> dict[str, int]:
 
     code = _code("runtime", symbols[0], make)
     found = known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
-    for told in () if columns else settings.on_change:  # there are new ways now
-        told()
+    for listener in () if columns else settings.on_change:  # there are new ways now
+        listener()
     return found
 
 
@@ -108,12 +108,22 @@ def address(
         return found
 
 
+# What is kept of a kernel that no emitter knows, or each process would load them to find that out.
+_UNKNOWN = b"no machine code"
+
+
 def _code(kind: str, text: str, make: Callable[[], bytes]) -> bytes:
     """Machine code: the disk's, the package's, or made now."""
     name = cache.key(kind, text, target.identity())
     code = cache.find(name) or packed.find(kind, text)
+    if code == _UNKNOWN:
+        raise target.Unsupported(f"{kind}: {text}")
     if code is None:
-        code = make()
+        try:
+            code = make()
+        except target.Unsupported:
+            cache.keep(name, _UNKNOWN)
+            raise
         cache.keep(name, code)
     return code
 

@@ -5,8 +5,8 @@ A kernel's descriptor, an array of eight-byte slots, says what it runs:
 `rl_strip` runs a body over n elements at any byte steps: straight through memory where all steps
 are those of contiguous (or repeated) elements, else, and for the last partial vector, by way of
 buffers in the stack. Results therefore depend neither on layout nor on position.
-`rl_pointwise` is NumPy's elementwise inner loop on top of it; `rl_multi` runs a body over each
-tensor of a list.
+`rl_pointwise` is NumPy's elementwise inner loop on top of it, and takes whole planes; `rl_multi` runs a
+body over each tensor of a list.
 """
 
 from __future__ import annotations
@@ -209,14 +209,29 @@ def quiet(f: Function) -> Iterator[None]:
 
 
 def _pointwise(module: Module) -> None:
+    """NumPy's inner loop over n elements; or, where dims are (-rows, n), over rows of n, whose steps from row
+    to row follow those along one: a plane by one call.
+    """
     f = Function(module, "define void @rl_pointwise(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     count = f.load("i64", "%desc", SLOT)
     slots = f.i64("add", f.i64("shl", count, 1), 1)
     frame = f.op(f"alloca i64, i64 {slots}, align 16")
     f.store("ptr", "null", frame)
-    n = f.load("i64", "%dims")
-    with quiet(f):
-        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
+    bases = f.op(f"alloca ptr, i64 {count}, align 16")
+    with f.loop(count) as k:
+        f.store("ptr", f.load("ptr", slot(f, "%args", k)), slot(f, bases, k))
+    first = f.load("i64", "%dims")
+    plane = f.i64("icmp slt", first, 0)
+    rows, n = f.var(1), f.var(first)
+    with f.when(plane):
+        rows.set(f.i64("sub", 0, first))
+        n.set(f.load("i64", "%dims", SLOT))
+    with quiet(f), f.loop(rows.get()):
+        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr %steps, i64 {n.get()})")
+        with f.when(plane), f.loop(count) as k:
+            base = slot(f, bases, k)
+            step = f.load("i64", slot(f, "%steps", f.i64("add", count, k)))
+            f.store("ptr", f.at(f.load("ptr", base), step), base)
     close(f, "void")
 
 

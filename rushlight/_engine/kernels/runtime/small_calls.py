@@ -30,6 +30,8 @@ def few(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> Callabl
         or results[0].size > _FEW
     ):
         return None
+    # Apart from each other, as operands of later calls may be: these can be one tensor, or views of one.
+    arrays = [np.empty(a.shape, a.dtype) for a in arrays]
     rows = max(kernel.core)  # which may have a number each, in an axis of its own
     seen = [
         a[..., 0] if rows and not core and a.ndim == arrays[0].ndim else a
@@ -105,7 +107,9 @@ _BEGIN: dict[Any, Any] = {
 
 
 def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[..., Any] | None:
-    """Stages on these arrays as a function of others that lie so; None where they know other memory."""
+    """Stages on these arrays, which share no memory with each other, as a function of others that lie so;
+    None where they know other memory.
+    """
     parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a in given]
     for stage in found or ():
         columns, jobs = stage.jobs.T[: stage.before].tolist(), stage.jobs.copy()

@@ -239,22 +239,52 @@ def lines(
         (own[:-1], strides[:-1]) if core else (own, strides)
         for (own, strides), core in zip(layouts, cores, strict=True)
     ]
-    axis, steps = _line(walks, shape)
+    every = _strides(walks, shape)
+    axis, steps = _line(every, shape)
     outer, inner = shape[:axis], prod(shape[axis:])
     if prod(outer) > _MOST_JOBS or (axis and threads > 1 and inner < _SHORTEST):
         return None
     if axis:
-        starts = np.stack(np.unravel_index(np.arange(prod(outer)), outer), -1)
-        offsets, sizes = starts @ _strides(walks, shape)[:, :axis].T, np.full(len(starts), inner)
+        offsets, sizes = _places(outer) @ every[:, :axis].T, np.full(prod(outer), inner)
     else:
-        pieces = parallel.pieces_for(inner, threads) if threads > 1 else 1
-        cuts = np.arange(pieces + 1) * inner // pieces
+        cuts = _cuts(inner, threads)
         offsets, sizes = cuts[:-1, None] * np.array(steps, np.int64), np.diff(cuts)
     jobs = np.empty((len(sizes), len(walks) + 1 + len(extent)), np.int64)
     jobs[:, : len(walks)] = offsets
     jobs[:, len(walks)] = sizes
     jobs[:, len(walks) + 1 :] = extent
     return jobs, np.array([*steps, *rows], np.int64)
+
+
+def planes(layouts: Sequence[Any], shape: tuple[int, ...], threads: int) -> tuple[Array, Array] | None:
+    """`lines` of an elementwise kernel, which takes rows that lie at equal steps by one call; None where
+    planes are too many.
+    """
+    every = _strides(layouts, shape)
+    axis, steps = _line(every, shape)
+    top, further = _line(every[:, :axis], shape[:axis])
+    outer, rows, inner = shape[:top], prod(shape[top:axis]), prod(shape[axis:])
+    count = prod(outer)
+    cuts = _cuts(rows if axis else inner, -(-threads // count))
+    if count * (len(cuts) - 1) > _MOST_JOBS:
+        return None
+    within = cuts[:-1, None] * np.array(further if axis else steps, np.int64)
+    offsets = (_places(outer) @ every[:, :top].T)[:, None] + within
+    sizes = np.tile(np.diff(cuts), count)
+    dims = [-sizes, np.full(len(sizes), inner)] if axis else [sizes]
+    jobs = np.concatenate([offsets.reshape(len(sizes), -1), np.stack(dims, -1)], -1)
+    return np.ascontiguousarray(jobs, np.int64), np.array([*steps, *further * (axis > 0)], np.int64)
+
+
+def _places(shape: tuple[int, ...]) -> Array:
+    """The indices of all places of a shape, a row each."""
+    return np.stack(np.unravel_index(np.arange(prod(shape)), shape), -1) if shape else np.zeros((1, 0), int)
+
+
+def _cuts(count: int, threads: int) -> Array:
+    """Where pieces of so many elements begin and end."""
+    pieces = parallel.pieces_for(count, threads) if threads > 1 else 1
+    return np.arange(pieces + 1) * count // pieces
 
 
 def _strides(lines: Sequence[Any], shape: tuple[int, ...]) -> Array:
@@ -267,15 +297,13 @@ def _strides(lines: Sequence[Any], shape: tuple[int, ...]) -> Array:
     return np.array(padded, np.int64).reshape(len(lines), len(shape))
 
 
-def _line(lines: Sequence[Any], shape: tuple[int, ...]) -> tuple[int, list[int]]:
+def _line(every: Array, shape: tuple[int, ...]) -> tuple[int, list[int]]:
     """The axis from which on all operands lie as one line, and their byte steps through it."""
     loops = [
-        (i, n, strides)
-        for i, (n, strides) in enumerate(zip(shape, _strides(lines, shape).T.tolist(), strict=True))
-        if n != 1
+        (i, n, strides) for i, (n, strides) in enumerate(zip(shape, every.T.tolist(), strict=True)) if n != 1
     ][::-1]
     if not loops:
-        return 0, [0] * len(lines)
+        return 0, [0] * len(every)
     axis, following = loops[0][0], [n * loops[0][1] for n in loops[0][2]]
     for i, n, strides in loops[1:]:
         if strides != following:

@@ -42,17 +42,17 @@ def adjoint(input):
 @composite
 def resolve_conj(input):
     """A copy of a view that is conjugated when it is read; another tensor as it is."""
-    return input.clone() if input._k.conj else input
+    return input.clone() if input._kind.conj else input
 
 
 @composite
 def resolve_neg(input):
     """A copy of a view that is negated when it is read; another tensor as it is."""
-    return input.clone() if input._k.neg else input
+    return input.clone() if input._kind.neg else input
 
 
 @pointwise(where=(), dtypes="float", inplace=False)
-def _real_angle(input) -> Expr:
+def _real_angle(input: Expr) -> Expr:
     """pi where negative, else 0."""
     return m.where(m.isnan(input), input, m.where(m.lt(input, 0), math.pi, 0))
 
@@ -66,23 +66,23 @@ def conj_physical(input):
 @composite(aliases=("_conj",))
 def conj(input):
     """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
-    return _conj_view(input) if input._k.dtype.is_complex else input
+    return _conj_view(input) if input._kind.dtype.is_complex else input
 
 
 @composite(out=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    return _angle(input.contiguous()) if input._k.dtype.is_complex else _real_angle(input)
+    return _angle(input.contiguous()) if input._kind.dtype.is_complex else _real_angle(input)
 
 
 @pointwise(node="conj_physical")
-def _conj_physical(input) -> Expr:
+def _conj_physical(input: Expr) -> Expr:
     """The complex conjugate, written out."""
     return m.conj(input)
 
 
 @pointwise(where=(), result="real", inplace=False)
-def _angle(input) -> Expr:
+def _angle(input: Expr) -> Expr:
     """atan2(imag, real)."""
     return m.angle(input)
 
@@ -216,7 +216,7 @@ overwritten.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")), grad.sum
 @composite(where=("torch",))
 def fill(input, value: Any):
     """One number (or 0-d tensor) in the shape and dtype of input."""
-    if input._g is None and value.__class__ in (int, float, bool):
+    if input._grad_node is None and value.__class__ in (int, float, bool):
         return ROWS["full_like"](input, value)
     return (clone if input.requires_grad else ROWS["empty_like"])(input).fill_(value)
 
@@ -255,17 +255,17 @@ _complex_part.gradient(lambda s, grad: grad.to(grad.dtype.to_complex()) * (1 if 
 @composite(where=("torch",))
 def real(input):
     """The real part, as a view; a real tensor is returned as it is."""
-    if not input._k.dtype.is_complex:
+    if not input._kind.dtype.is_complex:
         return input
-    return _complex_part(_conj_view(input) if input._k.conj else input, "real")
+    return _complex_part(_conj_view(input) if input._kind.conj else input, "real")
 
 
 @composite(where=("torch",))
 def imag(input):
     """The imaginary part, as a view."""
-    if not input._k.dtype.is_complex:
+    if not input._kind.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    if input._k.conj:
+    if input._kind.conj:
         return _neg_view(_complex_part(_conj_view(input), "imag"))
     return _complex_part(input, "imag")
 

@@ -47,7 +47,7 @@ def _meshgrid(parts: list[Tensor], indexing: str):
     swap = indexing == "xy" and len(parts) > 1
     if swap:
         parts[:2] = parts[1], parts[0]
-    shape = [t._l.size for t in parts]
+    shape = [t._geometry.size for t in parts]
     grids = []
     for i, t in enumerate(parts):
         alone = [1] * len(parts)
@@ -67,7 +67,7 @@ def _check_mesh(parts: list[Any], indexing: str) -> None:
                 "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but "
                 f"got: a tensor of shape {list(t.shape)}"
             )
-        if t._k.plain is not parts[0]._k.plain:
+        if t._kind.plain is not parts[0]._kind.plain:
             raise RuntimeError(
                 "torch.meshgrid expects all tensors to have the same dtype and "
                 f"device, got {t.dtype} and {parts[0].dtype}"
@@ -105,7 +105,7 @@ def combinations(input, r: int = 2, with_replacement: bool = False):
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    return input[_choices(input._l.size, r, with_replacement)]
+    return input[_choices(input._geometry.size, r, with_replacement)]
 
 
 # --- powers ---------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def vander(x, N: int | None = None, increasing: bool = False):
         raise RuntimeError("x must be a one-dimensional tensor.")
     if N is not None and N < 0:
         raise RuntimeError("N must be non-negative.")
-    powers = _powers(x, x._l.size if N is None else N)
+    powers = _powers(x, x._geometry.size if N is None else N)
     return powers if increasing else powers.flip(1)
 
 
@@ -126,7 +126,7 @@ def vander(x, N: int | None = None, increasing: bool = False):
 def linalg_vander(x, *, N: int | None = None):
     """The powers 0 to N-1 (N: the last size) of elements, along a new last dim."""
     x = x if x.ndim else x.reshape(1)
-    count = x._l.shape[-1] if N is None else N
+    count = x._geometry.shape[-1] if N is None else N
     if count < 2:
         raise RuntimeError(f"N must be greater than 1, got {count}")
     return _powers(x, count)

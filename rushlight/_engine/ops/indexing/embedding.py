@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.recording import decides
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy, rows_of
@@ -94,13 +95,14 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
             "norm(): input dtype should be either floating point or complex. Got "
             f"{weight.dtype.legacy} instead."
         )
-    used = np.unique(indices._a)
-    rows = weight._a[used]
+    decides("renorm")
+    used = np.unique(indices._array)
+    rows = weight._array[used]
     norms = np.linalg.norm(rows.astype(np.float64), norm_type, axis=1)
     large = norms > max_norm
     if large.any():
         scale = (max_norm / (norms[large] + 1e-7)).astype(np.float64)
-        fresh = (rows[large] * scale[:, None]).astype(weight._l.dtype)
+        fresh = (rows[large] * scale[:, None]).astype(weight._geometry.dtype)
         weight.detach()[tensor_of(used[large])] = tensor_of(fresh)
 
 
@@ -137,7 +139,7 @@ def functional_embedding(
     """
     place = -1
     if padding_idx is not None:
-        rows = weight._l.shape[0]
+        rows = weight._geometry.shape[0]
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         place = padding_idx % rows

@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import decides
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.indexing.embedding import embedding, renorm_rows
@@ -103,7 +104,7 @@ def _in_bags(input: Any, offsets: Any) -> tuple[Any, Array]:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    return input, host(offsets._a)
+    return input, host(offsets._array)
 
 
 @composite(where=("torch",))
@@ -133,7 +134,7 @@ def embedding_bag(
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     if weight.ndim != 2:
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
-    starts = host(offsets._a)
+    starts = host(offsets._array)
     _check(weight, indices, starts, MODES[mode], per_sample_weights, padding_idx)
     return _bags(
         weight,
@@ -179,7 +180,7 @@ def _check(
 ) -> None:
     """RuntimeError for dtypes and values that bags cannot be made of."""
     where = "(while checking arguments for embedding_bag)"
-    for position, name, array in ((1, "indices", indices._a), (1, "offsets", starts)):
+    for position, name, array in ((1, "indices", indices._array), (1, "offsets", starts)):
         if array.dtype.kind not in "iu":
             raise RuntimeError(
                 f"Expected tensor for argument #{position} '{name}' to have one of the "
@@ -212,7 +213,7 @@ def _check(
         )
     if (np.diff(starts) < 0).any():
         raise RuntimeError("offsets have to be in order: each bag begins where the one before it ends")
-    rows, flat = weight.shape[0], host(indices._a).reshape(-1)
+    rows, flat = weight.shape[0], host(indices._array).reshape(-1)
     outside = np.flatnonzero((flat < 0) | (flat >= rows))
     if len(outside):
         first = flat[outside[0]]
@@ -250,19 +251,20 @@ def _bags(
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:
     """The four results of a vector of indices that is in order; padding: the row left out, or -1."""
+    decides("embedding_bag")
     bags, starts, where = max(len(starts) - include_last, 0), host(starts), weight.device
     if not bags:
         flat, weights = flat[:0], weights if weights is None else weights[:0]
     numbers = np.searchsorted(starts[:bags], np.arange(flat.numel()), side="right") - 1
-    counted = host(flat._a) != padding if padding >= 0 else np.ones(flat.numel(), bool)
+    counted = host(flat._array) != padding if padding >= 0 else np.ones(flat.numel(), bool)
     sizes = np.bincount(numbers[counted], minlength=bags)
-    integers = np.promote_types(flat._l.dtype, starts.dtype)
+    integers = np.promote_types(flat._geometry.dtype, starts.dtype)
     rows = embedding(weight, flat if flat.dtype.itemsize >= 4 else flat.int(), padding, scale, sparse)
     shape, places = (bags, weight.shape[1]), tensor_of(np.asarray(numbers, np.int64))
     none = np.zeros(len(starts), integers)
     if mode == "max":
         found, best = _bag_maximum(rows, numbers, counted, bags)
-        origin = np.where(best >= 0, host(flat._a)[np.maximum(best, 0)], 0) if flat.numel() else best * 0
+        origin = np.where(best >= 0, host(flat._array)[np.maximum(best, 0)], 0) if flat.numel() else best * 0
         return (
             found,
             _integers(numbers, integers, where),
@@ -282,7 +284,7 @@ def _bags(
             _integers(none, integers, where),
             _integers(none, integers, where),
         )
-    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._l.dtype)[:, None])
+    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._geometry.dtype)[:, None])
     none[:bags] = sizes
     return (
         mean,
@@ -302,7 +304,7 @@ def _bag_maximum(rows: Any, numbers: Array, counted: Array, bags: int) -> tuple[
     best = np.full((bags, width), -1, np.int64)
     order = np.flatnonzero(counted)
     if len(order) and width:
-        values, own = host(rows._a)[order], numbers[order]
+        values, own = host(rows._array)[order], numbers[order]
         filled, starts, back = np.unique(own, return_index=True, return_inverse=True)
         largest = np.maximum.reduceat(values, starts, axis=0)[back]
         first = np.where((values == largest) | np.isnan(largest), order[:, None], rows.shape[0])

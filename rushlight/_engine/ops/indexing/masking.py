@@ -98,9 +98,9 @@ def masked_scatter_gradient(s: Any, grad: Any) -> Any:
 def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
     """`values` as the first elements of a tensor of `shape`, zeros behind them."""
     size = int(np.prod(shape))
-    if values._l.size < size:
+    if values._geometry.size < size:
         # Added, not written: the sum of a part and zeros keeps its gradient.
-        behind = values.new_zeros(size - values._l.size)
+        behind = values.new_zeros(size - values._geometry.size)
         values = ROWS["cat"]((values, behind))
     return values.reshape(shape)
 

@@ -158,9 +158,9 @@ take.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).put(s.index, gra
 @composite(out=True)
 def take_along_dim(input, indices, dim: int | None = None):
     """gather with indices broadcast to input's other dims; dim None flattens input first."""
-    if indices._k.dtype.name != "int64":
+    if indices._kind.dtype.name != "int64":
         raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices._k.dtype.legacy}"
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices._kind.dtype.legacy}"
         )
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -171,12 +171,14 @@ def take_along_dim(input, indices, dim: int | None = None):
             f"{indices.ndim} dimensions for indices"
         )
     d = wrap_dim(dim, input.ndim)
-    shape, size = input._l.shape, input._l.shape[d]
-    full = broadcast_shapes((*shape[:d], indices._l.shape[d], *shape[d + 1 :]), indices._l.shape)
+    shape, size = input._geometry.shape, input._geometry.shape[d]
+    full = broadcast_shapes(
+        (*shape[:d], indices._geometry.shape[d], *shape[d + 1 :]), indices._geometry.shape
+    )
     source = *full[:d], size, *full[d + 1 :]
-    if indices._l.size and not indices._k.on_meta and np.minimum.reduce(indices._a, None) < 0:
+    if indices._geometry.size and not indices._kind.on_meta and np.minimum.reduce(indices._array, None) < 0:
         indices = ROWS["where"](indices < 0, indices + size, indices)
-    if source != shape or full != indices._l.shape:
+    if source != shape or full != indices._geometry.shape:
         input, indices = input.expand(source), indices.expand(full)
     return gather(input, d, indices)
 
@@ -202,6 +204,6 @@ def masked_select(input, mask) -> Array:
 @masked_select.gradient
 def masked_select_gradient(s: Any, grad: Any) -> Any:
     shape = s.shape("input")
-    full = broadcast_shapes(shape, s.mask._l.shape)
+    full = broadcast_shapes(shape, s.mask._geometry.shape)
     into = grad.new_zeros(full).masked_scatter(s.mask, grad)
     return into.sum_to_size(shape), None

@@ -197,11 +197,11 @@ def _read_back(grad: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
 
 def _padded(part: Any, shape: tuple[int, ...]) -> Any:
     """`part` as the first elements along each dim of a tensor of zeros."""
-    if part._l.shape == shape:
+    if part._geometry.shape == shape:
         return part
     whole = part.new_zeros(shape)
     place = whole
-    for i, n in enumerate(part._l.shape):
+    for i, n in enumerate(part._geometry.shape):
         place = place.narrow(i, 0, n)
     place.copy_(part)
     return whole
@@ -266,8 +266,8 @@ def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_s
 @scatter_reduce.gradient
 def scatter_reduce_gradient(s: Any, grad: Any) -> Any:
     src = s.src
-    for i, n in enumerate(s.index._l.shape):
-        src = src.narrow(i, 0, n) if n < src._l.shape[i] else src
+    for i, n in enumerate(s.index._geometry.shape):
+        src = src.narrow(i, 0, n) if n < src._geometry.shape[i] else src
     own, source = reduce_rule(s.reduce, s.include_self, grad, s.input, s.dim, s.index, src, s.result)
     return own, None, _padded(source, s.shape("src"))
 
@@ -288,8 +288,8 @@ def reduce_rule(
 
 
 def _mean_rule(include_self: bool, grad: Any, dim: int, index: Any) -> tuple[Any, Any]:
-    start = grad.new_full(grad._l.shape, 1 if include_self else 0)
-    count = scatter_add(start, dim, index, grad.new_ones(index._l.shape))
+    start = grad.new_full(grad._geometry.shape, 1 if include_self else 0)
+    count = scatter_add(start, dim, index, grad.new_ones(index._geometry.shape))
     count = count.masked_fill(count == 0, 1)
     return grad / count, grad.gather(dim, index) / count.gather(dim, index)
 
@@ -314,7 +314,7 @@ def _prod_rule(
     safe = input.masked_fill(input == 0, 1)
     own = grad * scatter_reduce(safe, dim, index, src, "prod", include_self=include_self) / safe
     zero = src == 0
-    zeros = scatter_add(input.new_zeros(input._l.shape), dim, index, zero.to(src.dtype))
+    zeros = scatter_add(input.new_zeros(input._geometry.shape), dim, index, zero.to(src.dtype))
     single = zero & (zeros.gather(dim, index) == 1)
     without = scatter_reduce(input, dim, index, src.masked_fill(single, 1), "prod", include_self=include_self)
     divided = (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
@@ -358,6 +358,6 @@ def put(input, index, source, accumulate: bool = False) -> None:
 def put_gradient(s: Any, grad: Any) -> Any:
     own = grad
     if s.needs("input") and not s.accumulate:
-        own = put(grad, s.index, grad.new_zeros(s.index._l.shape))
+        own = put(grad, s.index, grad.new_zeros(s.index._geometry.shape))
     source = grad.take(s.index).reshape(s.shape("source")) if s.needs("source") else None
     return own, None, source

@@ -254,10 +254,10 @@ def _written_back(input: Any, src: Any, view: Any, *where: Any) -> Any:
 
 
 def _put(part: Any, src: Any) -> None:
-    if part._l.shape != src._l.shape:
+    if part._geometry.shape != src._geometry.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
-            f"{list(src._l.shape)}, slice size = {list(part._l.shape)}"
+            f"{list(src._geometry.shape)}, slice size = {list(part._geometry.shape)}"
         )
     part.copy_(src)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import complex128, float64
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -109,7 +110,8 @@ def matrix_exp(input):
         )
     if not input.numel():
         return input.clone()
-    size = float(np.abs(input._a).sum(-1).max())
+    decides("matrix_exp")
+    size = float(np.abs(input._array).sum(-1).max())
     squarings = max(0, int(np.ceil(np.log2(max(size, 1e-30)))) + 1)
     # In double precision: each squaring doubles the error so far.
     x = input.to(complex128 if input.is_complex() else float64) * 0.5**squarings
@@ -306,7 +308,7 @@ _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a divisio
 )
 def ldl_factor(input, *, hermitian: bool = False):
     """(LD, pivots) as LAPACK packs them; input is symmetric (Hermitian), and its lower triangle is read."""
-    check_square("torch.linalg.ldl_factor_ex", input._a)
+    check_square("torch.linalg.ldl_factor_ex", input._array)
     return _ldl_factor(input, hermitian)
 
 
@@ -360,7 +362,7 @@ _underived(_ldl_solve, "derivative for aten::linalg_ldl_solve", "solve on the ma
 def linalg_ldl_solve(LD, pivots, B, *, hermitian: bool = False):
     """X with A X = B, from A's LDL decomposition."""
     op = "torch.linalg.ldl_solve"
-    check_square(op, LD._a)
+    check_square(op, LD._array)
     if B.ndim < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     check_older(op, B, LD)
@@ -369,6 +371,6 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian: bool = False):
             f"{op}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots "
             f"with shape {list(pivots.shape)} instead"
         )
-    if pivots._l.dtype.kind not in "iu":
-        raise RuntimeError(f"{op}: Expected pivots to be integers. Got {legacy(pivots._a)}")
+    if pivots._geometry.dtype.kind not in "iu":
+        raise RuntimeError(f"{op}: Expected pivots to be integers. Got {legacy(pivots._array)}")
     return _ldl_solve(LD, pivots, B, hermitian)

@@ -71,9 +71,9 @@ def check_phase(op: str, what: str, *inner: Any) -> None:
     """RuntimeError if a loss depends on the phase of complex vectors, which nothing determines."""
     if not inner[0].is_complex():
         return
-    turn = sum(np.diagonal(t._a, 0, -2, -1).imag for t in inner)
-    size = max(abs(t._a).max(initial=0) for t in inner)
-    tolerance = 1e-2 if inner[0]._l.itemsize == 8 else 1e-5
+    turn = sum(np.diagonal(t._array, 0, -2, -1).imag for t in inner)
+    size = max(abs(t._array).max(initial=0) for t in inner)
+    tolerance = 1e-2 if inner[0]._geometry.itemsize == 8 else 1e-5
     if not np.allclose(turn, 0, rtol=0, atol=tolerance * max(1.0, float(size))):
         raise RuntimeError(
             f"{op}: The {what} in the complex case are specified up to multiplication by "
@@ -83,7 +83,7 @@ def check_phase(op: str, what: str, *inner: Any) -> None:
 
 
 def _uplo(op: str, A: Any, uplo: str) -> str:
-    check_square(op, A._a)
+    check_square(op, A._array)
     if uplo.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
     return uplo.upper()
@@ -152,8 +152,8 @@ def _eig_gradient(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
 
 
 def _general(op: str, A: Any) -> Any:
-    check_square(op, A._a)
-    if not np.isfinite(A._a).all():
+    check_square(op, A._array)
+    if not np.isfinite(A._array).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     return A
 

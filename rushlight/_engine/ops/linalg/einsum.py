@@ -84,7 +84,7 @@ def einsum(equation: Any, operands: "*Any" = ()):
     that do not fit.
     """
     if not isinstance(equation, str):
-        if not hasattr(equation, "_k"):
+        if not hasattr(equation, "_kind"):
             raise wrong_type("einsum", "equation", "str", equation, 1)
         one = not operands or not isinstance(operands[0], (list, tuple))  # one operand and its labels
         equation, operands = _sublists((equation, operands) if one else (equation, *operands))

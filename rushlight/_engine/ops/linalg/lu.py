@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import int32
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -257,12 +258,12 @@ _permutation.shape_rule(lambda A, pivots: A.new_empty((*pivots.shape[:-1], A.sha
 def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False):
     """X with A X = B (X A = B, left=False; A^H, adjoint=True), from A's LU decomposition."""
     op = "linalg.lu_solve"
-    check_matrix(op, B._a, "B")
-    check_same(op, LU._a, B._a, "LU")
+    check_matrix(op, B._array, "B")
+    check_same(op, LU._array, B._array, "LU")
     if pivots.dtype is not int32:
         raise RuntimeError(f"{op}: pivots should be a Tensor of scalar type torch.int32")
-    check_square("torch.linalg.lu_solve", LU._a)
-    check_equation(op, LU._a, B._a, left)
+    check_square("torch.linalg.lu_solve", LU._array)
+    check_equation(op, LU._array, B._array, left)
     if pivots.shape[-1] != LU.shape[-1]:
         raise RuntimeError(f"{op}: Number of pivots per batch should be same as the dimension of the matrix")
     if pivots.shape[:-1] != LU.shape[:-2]:
@@ -310,7 +311,8 @@ def _det_gradient(s: Any, grad: Any) -> Any:
     (https://nhigham.com/2020/06/16/what-is-the-adjugate-of-a-matrix/).
     """
     A, det = s.A, s.result
-    if not (det._a == 0).any():
+    decides("det's gradient")
+    if not (det._array == 0).any():
         return ROWS["_inverse"](dagger(A))[0] * (grad * det.conj())[..., None, None]
     U, S, Vh = ROWS["_svd"](A, False)
     others = S.unsqueeze(-2).expand(*S.shape, S.shape[-1])
@@ -322,7 +324,7 @@ def _det_gradient(s: Any, grad: Any) -> Any:
 @composite(where=("linalg.det",), name="linalg_det", out=True)
 def linalg_det(A):
     """The determinants (*) of square matrices (*, n, n)."""
-    check_square("linalg.det", A._a)
+    check_square("linalg.det", A._array)
     return _det(A)
 
 
@@ -347,7 +349,7 @@ def _slogdet_gradient(s: Any, grad_sign: Any, grad_size: Any) -> Any:
 
 
 def _logarithm(op: str, A: Any) -> tuple[Any, Any]:
-    check_square(op, A._a)
+    check_square(op, A._array)
     return _slogdet(A)
 
 

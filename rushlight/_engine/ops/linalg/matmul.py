@@ -112,7 +112,7 @@ def mm_gradient(s: Any, grad: Any) -> Any:
 
 def conjugate(t: Any) -> Any:
     """The conjugate; a real tensor as it is."""
-    return t.conj() if t._k.dtype.is_complex else t
+    return t.conj() if t._kind.dtype.is_complex else t
 
 
 @contract(name="_sum_of_outers", where=("aten",))
@@ -205,7 +205,7 @@ def matmul(input, other):
     A vector counts as a row in front and as a column behind, and the dim disappears: two vectors give a
     number. RuntimeError for 0 dims, sizes that do not fit, or two dtypes.
     """
-    n, k = input._l.ndim, other._l.ndim
+    n, k = input._geometry.ndim, other._geometry.ndim
     if n == 2 and k == 2:
         return mm.call(input, other)
     if n == 1 and k == 1:

@@ -101,7 +101,7 @@ def blame(
         return
     while getattr(info, "_many", False):  # inside vmap, an info stands for those of all examples
         info = info.value
-    found = host(getattr(info, "_a", info))
+    found = host(getattr(info, "_array", info))
     if not np.count_nonzero(found):
         return
     at = int(np.flatnonzero(found)[0])
@@ -158,7 +158,7 @@ def infos(a: Array) -> Array:
 
 def dagger(t: Any) -> Any:
     """The conjugate transpose of a tensor's matrices."""
-    return t.mT.conj() if t._k.dtype.is_complex else t.mT
+    return t.mT.conj() if t._kind.dtype.is_complex else t.mT
 
 
 def column_major(t: Any) -> Any:

@@ -68,11 +68,11 @@ def _solve_triangular_gradient(s: Any, grad: Any) -> Any:
 def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False):
     """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read."""
     op = "linalg.solve_triangular"
-    check_matrix(op, A._a)
-    check_matrix(op, B._a, "B")
-    check_square(op, A._a)
-    check_equation(op, A._a, B._a, left)
-    check_same(op, A._a, B._a)
+    check_matrix(op, A._array)
+    check_matrix(op, B._array, "B")
+    check_square(op, A._array)
+    check_equation(op, A._array, B._array, left)
+    check_same(op, A._array, B._array)
     if left:
         return _solve_triangular(A, B, upper, unitriangular)
     return _solve_triangular(A.mT, B.mT, not upper, unitriangular).mT
@@ -164,8 +164,8 @@ def solve(A, B, *, left: bool = True):
     dtype.
     """
     op = "linalg.solve"
-    check_square(op, A._a)
-    check_same(op, A._a, B._a)
+    check_square(op, A._array)
+    check_same(op, A._array, B._array)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
     b = B.unsqueeze(-1) if vector else B
     if vector and not left:
@@ -173,7 +173,7 @@ def solve(A, B, *, left: bool = True):
             f"{op}: Vector broadcasting of the left hand side is not supported for "
             "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
         )
-    check_equation(op, A._a, b._a, left)
+    check_equation(op, A._array, b._array, left)
     found, info = _solve(A, b) if left else _solve(A.mT, b.mT)
     if vector:
         found = found.squeeze(-1)
@@ -212,7 +212,7 @@ def inv(A):
     """The inverses of square matrices (*, n, n); LinAlgError if one is singular. Prefer solve(A, B) to inv(A)
     @ B.
     """
-    check_square("linalg.inv", A._a)
+    check_square("linalg.inv", A._array)
     return _inverse(A)
 
 
@@ -310,7 +310,7 @@ def cholesky_(input, *, upper: bool = False):
 
     One triangle of the input is read; LinAlgError unless every matrix is positive-definite.
     """
-    check_square("linalg.cholesky", input._a)
+    check_square("linalg.cholesky", input._array)
     return _cholesky(input, upper)
 
 
@@ -319,7 +319,7 @@ def cholesky(input, upper: bool = False):
     """linalg.cholesky in its older spelling."""
     if not input.numel():
         return ROWS["clone"](input)
-    check_square("cholesky", input._a)
+    check_square("cholesky", input._array)
     found, info = _cholesky(input, upper)
     blame("cholesky", info, _INDEFINITE)
     return found
@@ -357,9 +357,9 @@ def _to_factor(factor: Any, share: Any, upper: bool) -> Any:
 @composite(out=True)
 def cholesky_inverse(input, upper: bool = False):
     """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
-    check_square("cholesky_inverse", input._a)
-    zeros = np.diagonal(input._a, 0, -2, -1) == 0
-    if input.numel() and not input._k.on_meta:
+    check_square("cholesky_inverse", input._array)
+    zeros = np.diagonal(input._array, 0, -2, -1) == 0
+    if input.numel() and not input._kind.on_meta:
         blame("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), SINGULAR)
     unit = ROWS["eye"](input.shape[-1], dtype=input.dtype, device=input.device)
     return cholesky_solve(unit.expand(input.shape), input, upper)

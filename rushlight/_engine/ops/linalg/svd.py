@@ -117,7 +117,7 @@ def _svdvals_gradient(s: Any, grad: Any) -> Any:
 
 
 def _checked(A: Any, driver: str | None = None) -> Any:
-    check_matrix("linalg.svd", A._a)
+    check_matrix("linalg.svd", A._array)
     if driver is not None:
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs "
@@ -175,7 +175,7 @@ def limits(op: str, a: Array, largest: Array, atol: Any, rtol: Any) -> Array:
 
 def _array(t: Any) -> Any:
     """A tolerance as the array kernels take it."""
-    return t.numpy(force=True) if hasattr(t, "_a") else t
+    return t.numpy(force=True) if hasattr(t, "_array") else t
 
 
 @opaque(name="_pinv", where=("aten",), node="linalg_pinv")
@@ -210,13 +210,13 @@ def pinv_gradient(A: Any, P: Any, grad: Any) -> Any:
 
 
 def _pseudoinverse(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    if A.ndim < 2 or not has_lapack(A._a):
+    if A.ndim < 2 or not has_lapack(A._array):
         raise RuntimeError(
-            f"linalg.pinv({legacy(A._a)}{{{list(A.shape)}}}): expected a tensor with 2 or "
+            f"linalg.pinv({legacy(A._array)}{{{list(A.shape)}}}): expected a tensor with 2 or "
             "more dimensions of float, double, cfloat or cdouble types"
         )
     if hermitian:
-        check_square("linalg.eigh", A._a)
+        check_square("linalg.eigh", A._array)
     return _pinv(A, _array(atol), _array(rtol), hermitian)
 
 
@@ -243,11 +243,11 @@ def linalg_matrix_rank(
     input, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ):
     """The rank: how many singular values are above max(atol, rtol * the largest); tol is an atol alone."""
-    check_matrix("torch.linalg.matrix_rank", input._a, "input")
-    if not has_lapack(input._a):
+    check_matrix("torch.linalg.matrix_rank", input._array, "input")
+    if not has_lapack(input._array):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if hermitian:
-        check_square("linalg.eigh", input._a)
+        check_square("linalg.eigh", input._array)
     atol, rtol = (atol, rtol) if tol is None else (tol, 0.0)
     return _matrix_rank(input, _array(atol), _array(rtol), hermitian)
 
@@ -289,7 +289,7 @@ def _check(A: Any, B: Any, driver: str) -> bool:
     if A.dtype is not B.dtype:
         raise RuntimeError(
             f"{op}: Expected input and other to have the same dtype, but got input's dtype "
-            f"{legacy(A._a)} and other's dtype {legacy(B._a)}"
+            f"{legacy(A._array)} and other's dtype {legacy(B._array)}"
         )
     if not 0 <= A.ndim - B.ndim <= 1:
         raise RuntimeError(
@@ -300,7 +300,7 @@ def _check(A: Any, B: Any, driver: str) -> bool:
         raise RuntimeError(f"{op}: input.size(-2) should match other.size({-1 if vector else -2})")
     if driver not in _DRIVERS:
         raise RuntimeError(f"{op}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    if not has_lapack(A._a):
+    if not has_lapack(A._array):
         raise RuntimeError("This function doesn't handle types other than float and double")
     return vector
 
@@ -316,7 +316,7 @@ def linalg_lstsq(input, b, rcond: float | None = None, *, driver: str | None = N
     vector = _check(input, b, driver)
     rows, wide = input.shape[-2:]
     if rcond is None:
-        rcond = float(np.finfo(input._l.dtype).eps) * max(rows, wide)
+        rcond = float(np.finfo(input._geometry.dtype).eps) * max(rows, wide)
     right = b.unsqueeze(-1) if vector else b
     x, rank, values = _lstsq(input, right, rcond)
     values = values.new_empty(0) if driver in ("gelsy", "gels") else values.detach()

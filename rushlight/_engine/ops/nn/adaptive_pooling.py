@@ -97,7 +97,7 @@ def _adaptive_mean(n: int) -> None:
 def _by_matrices(x: Any, out: Ints) -> Any:
     """Uneven windows: one averaging matrix per dim."""
     for dim in range(-1, -1 - len(out), -1):  # the last dim first, so that it is the gradient's last
-        weights = tensor_of(mean_weights(x.shape[dim], out[dim]).astype(x._l.dtype))
+        weights = tensor_of(mean_weights(x.shape[dim], out[dim]).astype(x._geometry.dtype))
         x = x.movedim(dim, -1).matmul(weights).movedim(-1, dim)
     return x.contiguous()
 

@@ -76,7 +76,7 @@ def scaled_dot_product_attention(
             enable_gqa=enable_gqa,
         )
         return found.to(query.dtype)
-    factor = 1.0 / math.sqrt(query._l.shape[-1] or 1) if scale is None else scale
+    factor = 1.0 / math.sqrt(query._geometry.shape[-1] or 1) if scale is None else scale
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
@@ -85,8 +85,8 @@ def scaled_dot_product_attention(
     if (
         plain
         and query.dtype.is_floating_point
-        and query._l.size
-        and query._l.shape[:-2] == key._l.shape[:-2] == value._l.shape[:-2]
+        and query._geometry.size
+        and query._geometry.shape[:-2] == key._geometry.shape[:-2] == value._geometry.shape[:-2]
     ):
         return _attention(query, key, value, is_causal, factor)[0]
     # The scale is split between both sides, as PyTorch does, so that products stay small.
@@ -104,11 +104,11 @@ def scaled_dot_product_attention(
 
 def _has_cores(query: Any, key: Any, value: Any) -> bool:
     """Whether a device's own kernel takes half precision, whose sums it keeps in float32."""
-    backend, width = query._k.backend, query._l.shape[-1]
+    backend, width = query._kind.backend, query._geometry.shape[-1]
     return bool(
         backend is not None
         and backend.kernels
-        and width == key._l.shape[-1] == value._l.shape[-1]
+        and width == key._geometry.shape[-1] == value._geometry.shape[-1]
         and 0 < width <= 128
         and width % 16 == 0
     )
@@ -132,10 +132,10 @@ def _safe_softmax(scores: Any) -> Any:
     if fusing() and not scores.is_complex() and not service("saved tensors are packed")():
         gone = (scores == -math.inf).all(-1, True)
         return _softmax(scores.masked_fill(gone, 0.0), -1).masked_fill(gone, 0.0)
-    if scores._l.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
+    if scores._geometry.size and (scores.is_complex() or not np.isneginf(scores._array).any()):
         return _softmax(scores, -1)
     gone = (scores == -math.inf).all(-1, True)
-    if np.count_nonzero(gone._a):  # else their gradients would be nan
+    if np.count_nonzero(gone._array):  # else their gradients would be nan
         scores = scores.masked_fill(gone, 0.0)
     return _softmax(scores, -1).masked_fill(gone, 0.0)
 

@@ -40,7 +40,13 @@ class _Rows:
     def __getattr__(self, name: str) -> Any:
         return ROWS[name]
 
-    floor, cast = staticmethod(lambda x: x.detach().floor()), staticmethod(lambda x, arg: x.long())
+    @staticmethod
+    def floor(x: Any) -> Any:
+        return x.detach().floor()
+
+    @staticmethod
+    def cast(x: Any, arg: str) -> Any:
+        return x.long()
 
 
 def _unnormalized(x: Any, size: Any, align: bool) -> Any:
@@ -109,7 +115,7 @@ def _reads(m: Any, points: Any, sizes: Any, extents: Any, *how: Any) -> list[tup
 
 
 def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
-    _check(input._a, grid._a, mode)
+    _check(input._array, grid._array, mode)
     kept, sizes, total = input.dtype, input.shape[2:], None
     if kept.itemsize < 4:
         input, grid = input.float(), grid.float()

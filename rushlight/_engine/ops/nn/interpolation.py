@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.layout import has_channels_last
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
 from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.linalg.matmul import is_low_precision
@@ -218,8 +219,16 @@ def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool)
     if whole and _blends(x, mode) and has_channels_last(x.shape, x.stride()):
         return _last_resized(x, out, scales, align, mode, smooth)
     # The last dim comes first, as in PyTorch: bytes are rounded after each, and lines are made once.
-    found = x
-    for i in reversed(range(x.ndim - 2)):
+    found, dims = x, x.ndim - 2
+    if (
+        dims > 1
+        and not smooth
+        and mode not in ("bicubic", "lanczos")
+        and _blends(x, mode)
+        and (math.prod(x.shape[:-2]) * math.prod(out[-2:]) >= _MANY)
+    ):
+        found, dims = _blended_planes(x, out[-2:], scales[-2:], align, mode), dims - 2
+    for i in reversed(range(dims)):
         found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
     return in_format(found, x)
 
@@ -234,7 +243,7 @@ def _last_resized(x: Any, out: Any, scales: Any, *how: Any) -> Any:
     (n, c, *space), dims = x.shape, x.ndim - 2
     found = x.permute(0, *range(2, dims + 2), 1)
     for i in reversed(range(dims)):
-        weights = _matrix(space[i], out[i], scales[i], *how).T.astype(x._l.dtype)
+        weights = _matrix(space[i], out[i], scales[i], *how).T.astype(x._geometry.dtype)
         lines = found.reshape(n * math.prod(space[:i]), space[i], math.prod(out[i + 1 :]) * c)
         found = tensor_of(np.ascontiguousarray(weights)).matmul(lines)
     return found.reshape(n, *out, c).permute(0, dims + 1, *range(1, dims + 1))
@@ -259,11 +268,9 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
         return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()
     if not x.is_floating_point():
         raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
-    if dim == x.ndim - 2 and not smooth and mode != "bicubic" and x.numel() >= _MANY:
-        return _blended_lines(x, out, scale, align, mode)
     if size * out > _LARGE:
         return _by_taps(x, dim, *_taps(size, out, *how))
-    weights = _matrix(size, out, *how).astype(x._l.dtype)
+    weights = _matrix(size, out, *how).astype(x._geometry.dtype)
     if dim == x.ndim - 2:
         return tensor_of(np.ascontiguousarray(weights.T)).matmul(x)
     return x.movedim(dim, -1).matmul(tensor_of(weights)).movedim(-1, dim).contiguous()
@@ -271,7 +278,7 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
 
 # From this many elements on, a matrix of weights, nearly all of them 0, costs more than reading tap by tap.
 _LARGE = 1 << 16
-# From this many elements on, two lines are blended sooner than they are multiplied by such a matrix.
+# From this many elements on, lines and columns are blended sooner than multiplied by such matrices.
 _MANY = 1 << 19
 # Copies of an element, up to which their gradients are added one after the other.
 _FEW = 8
@@ -289,22 +296,39 @@ def _repeated_gradient(s: Any, grad: Any) -> Any:
     return sum(others, first)
 
 
-@composite(name="_blended_lines", where=("aten",))
-def _blended_lines(input, out: int, scale: float | None, align: bool, mode: str):
-    """(*, lines, n) with `out` lines, each a blend of two."""
-    return _by_taps(input, input.ndim - 2, *_taps(input.shape[-2], out, scale, align, mode, False))
+@composite(name="_blended_planes", where=("aten",))
+def _blended_planes(input, out: Any, scales: Any, align: bool, mode: str):
+    """(*, *out) from planes (*, h, w), each element a blend of two lines and two columns."""
+    found = input
+    for dim, size, scale in ((-1, out[1], scales[1]), (-2, out[0], scales[0])):
+        axis = input.ndim + dim
+        found = _by_taps(found, axis, *_taps(input.shape[dim], size, scale, align, mode, False))
+    return found
 
 
-@_blended_lines.gradient
-def _blended_lines_gradient(s: Any, grad: Any) -> Any:
-    weights = _matrix(s.shape("input")[-2], s.out, s.scale, s.align, s.mode, False)
-    return tensor_of(weights.astype(grad._l.dtype)).matmul(grad)
+@_blended_planes.kernel
+def _blended_planes_kernel(input: Array, out: Any, scales: Any, align: bool, mode: str) -> Any:
+    taps = [
+        _taps(size, to, scale, align, mode, False)
+        for size, to, scale in zip(input.shape[-2:], out, scales, strict=True)
+    ]
+    done = service("blend of lines and columns")(np.ascontiguousarray(input), *taps)
+    return NotImplemented if done is None else done
+
+
+@_blended_planes.gradient
+def _blended_planes_gradient(s: Any, grad: Any) -> Any:
+    lines, columns = [
+        tensor_of(_matrix(size, to, scale, s.align, s.mode, False).astype(grad._geometry.dtype))
+        for size, to, scale in zip(s.shape("input")[-2:], s.out, s.scales, strict=True)
+    ]
+    return lines.matmul(grad).matmul(columns.t())
 
 
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
-    wide = x.float() if is_low_precision(x._a) else x  # the sum is rounded once
+    wide = x.float() if is_low_precision(x._array) else x  # the sum is rounded once
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
-    weights = weights.astype(wide._l.dtype)
+    weights = weights.astype(wide._geometry.dtype)
     lines = [wide.index_select(dim, tensor_of(a.copy())) for a in at.T]
     parts = [tensor_of(w.copy().reshape(shape)) for w in weights.T]
     if len(lines) == 2:
@@ -313,6 +337,6 @@ def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
 
 
 @pointwise(where=(), inplace=False)
-def _blended(first, second, low, high) -> Expr:
+def _blended(first: Expr, second: Expr, low: Expr, high: Expr) -> Expr:
     """first * low + second * high."""
     return first * low + second * high

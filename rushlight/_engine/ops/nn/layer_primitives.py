@@ -319,7 +319,7 @@ def _starts(data: Any, lengths: Any, axis: int, unsafe: bool) -> Any:
         raise NotImplementedError(
             f"\"_segment_reduce_lengths_cpu_kernel1\" not implemented for '{lengths.dtype.legacy}'"
         )
-    if not (unsafe or data._k.on_meta):
+    if not (unsafe or data._kind.on_meta):
         if (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if (lengths.sum(-1) != data.shape[lengths.ndim - 1]).any():

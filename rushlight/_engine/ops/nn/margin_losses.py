@@ -224,7 +224,9 @@ def ctc_loss(
     single = log_probs.ndim == 2
     logs = log_probs.unsqueeze(1) if single else log_probs
     # PyTorch has a form for two tensors, and one for two tuples.
-    wrong = RuntimeError if hasattr(input_lengths, "_a") and hasattr(target_lengths, "_a") else TypeError
+    wrong = (
+        RuntimeError if hasattr(input_lengths, "_array") and hasattr(target_lengths, "_array") else TypeError
+    )
     times = _lengths("input_lengths", input_lengths, wrong)
     labels = _lengths("target_lengths", target_lengths, wrong)
     _check_alignments(logs, targets, times, labels, blank)
@@ -239,13 +241,13 @@ def ctc_loss(
 
 def _lengths(name: str, value: Any, wrong: type[Exception]) -> Ints:
     try:
-        return tuple(map(index, value.ravel().tolist() if hasattr(value, "_a") else value))
+        return tuple(map(index, value.ravel().tolist() if hasattr(value, "_array") else value))
     except TypeError:
         raise wrong(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
-    shape, given = logs._l.shape, targets._l.shape
+    shape, given = logs._geometry.shape, targets._geometry.shape
     if 0 in shape:
         raise RuntimeError("log_probs tensor must not be empty")
     if len(shape) != 3 or len(given) not in (1, 2):
@@ -279,7 +281,9 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
 @composite(name="_ctc_mean", where=("aten",), planned=True)
 def _mean_of_each(losses, lengths: Ints):
     """The mean of losses over their lengths."""
-    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._l.dtype)).to(losses.device)).mean()
+    return (
+        losses / tensor_of(np.maximum(lengths, 1).astype(losses._geometry.dtype)).to(losses.device)
+    ).mean()
 
 
 @opaque(where=("aten",), node="ctc_loss")

@@ -32,8 +32,8 @@ def check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tu
 
 def check_dtypes(input: Any, *params: Any) -> None:
     """Refuse parameters of other dtypes than the input's, but for float32's beside an input of two bytes."""
-    own = input._k.dtype
-    odd = [p._k.dtype for p in params if p is not None and p._k.dtype is not own]
+    own = input._kind.dtype
+    odd = [p._kind.dtype for p in params if p is not None and p._kind.dtype is not own]
     if not odd:
         return
     given = [p.dtype for p in params if p is not None]
@@ -48,7 +48,7 @@ def check_dtypes(input: Any, *params: Any) -> None:
 def check_channels(samples: int, channels: int, training: bool, *params: Any) -> None:
     """Refuse parameters that are not a number for each channel; in training, one running moment alone."""
     for name, p in zip(("running_mean", "running_var", "weight", "bias"), params, strict=True):
-        if p is None or p._l.shape == (channels,):
+        if p is None or p._geometry.shape == (channels,):
             continue
         if p.numel() != channels:
             raise RuntimeError(

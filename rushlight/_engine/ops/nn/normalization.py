@@ -22,13 +22,13 @@ from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
 @pointwise(where=(), inplace=False)
-def _pulled(given, input, center, scale, slope, shift) -> Expr:
+def _pulled(given: Expr, input: Expr, center: Expr, scale: Expr, slope: Expr, shift: Expr) -> Expr:
     """given * scale + (input - center) * slope + shift."""
     return given * scale + ((input - center) * slope + shift)
 
 
 @pointwise(where=(), inplace=False)
-def _moved(input, center, scale, shift) -> Expr:
+def _moved(input: Expr, center: Expr, scale: Expr, shift: Expr) -> Expr:
     """(input - center) * scale + shift."""
     return (input - center) * scale + shift
 
@@ -336,11 +336,11 @@ def batch_norm(
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     if not input.numel():
-        if not input._l.shape[1]:
+        if not input._geometry.shape[1]:
             weight, bias = (None if p is None else p[:1].expand(0) for p in (weight, bias))
         return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
-    check_channels(1, input._l.shape[1], training, *params)
+    check_channels(1, input._geometry.shape[1], training, *params)
     check_dtypes(input, weight, bias, running_mean, running_var)
     wide = input.float() if _mixed(input, *params) else input
     return _batch_norm(wide, *params, training, momentum, eps).to(input.dtype)
@@ -507,7 +507,7 @@ def _update_running(
         (running_var, spread, count / max(count - 1, 1)),
     ):
         if running is not None:
-            old = running if running._g is None else running.detach()
+            old = running if running._grad_node is None else running.detach()
             running._follow_(_moved_running(old, fresh.detach(), scale, momentum))
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.core.services import service
+from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.linalg import matmul
 from rushlight._engine.ops.table import Array
@@ -136,9 +137,13 @@ def _back(mode: str, dtype: str) -> Any:
     return _kernel([*into_x, *(into_s or ()), *[e for e in (into_h, into_c) if e is not None]], names, dtype)
 
 
-def _packed(w: Array, parts: int) -> Any:
-    """The product by w as a function of (x, out), whose rows have parts; `again` takes what w holds now."""
-    return service("packed matrix")(w, parts) or _Plain(w)
+def _packed(w: Array, parts: int, narrow: Array | None = None) -> Any:
+    """The product by w as a function of (x, out), whose rows have parts; `again` takes what w holds now.
+
+    narrow: w as it was stored, in two bytes, if it was: there may be an instruction for those.
+    """
+    found = None if narrow is None else service("packed matrix")(narrow, parts)
+    return found or service("packed matrix")(w, parts) or _Plain(w)
 
 
 class _Plain:
@@ -203,7 +208,9 @@ class Forward(_Direction):
         weights: Weights,
         steps: list[Span],
         results: Sequence[Array] | None = None,
+        narrow: Array | None = None,
     ) -> None:
+        """narrow: the recurrent weight as it was stored, in two bytes; all else is of float32 then."""
         w, b, self.projection = weights
         self.mode, self.gates, self.first, self.steps = mode, gates, (h0, c0), steps
         self.count = CELLS[mode].gates
@@ -223,7 +230,10 @@ class Forward(_Direction):
         self.kept = rest.pop() if CELLS[mode].kept else None
         self.c = rest.pop() if rest else None
         self.bias: Any = [] if b is None else b.reshape(self.count, size)
-        self.kernel, self.packed = _step(mode, gates.dtype.name, b is not None), _packed(w.T, self.count)
+        self.kernel, self.packed = (
+            _step(mode, gates.dtype.name, b is not None),
+            _packed(w.T, self.count, None if narrow is None else narrow.T),
+        )
         self.s, self.y = np.empty((len(h0), w.shape[0]), w.dtype), np.empty((len(h0), size), w.dtype)
 
     def start(self) -> None:
@@ -303,7 +313,9 @@ class Backward(_Direction):
         weights: Weights,
         steps: list[Span],
         to_gates: Array | None = None,
+        narrow: Array | None = None,
     ) -> None:
+        """narrow: as Forward's."""
         self.mode, self.grads, self.out, self.kept = mode, grads, out, kept
         self.first, self.steps = (h0, c0), steps
         w, self.b, self.projection = weights
@@ -314,10 +326,11 @@ class Backward(_Direction):
         self.cells = [] if c0 is None else [np.empty((len(out), c0.shape[1]), dtype)]
         self.dx = np.empty((len(out), w.shape[0]), dtype) if to_gates is None else to_gates
         self.dy = np.empty_like(self.dx) if mode == "GRU" else self.dx
-        narrow = len(h0), w.shape[0] // self.count
-        self.straight = [np.empty(narrow, dtype)] if mode == "GRU" else []
-        self.nothing, self.whole = np.zeros(narrow, dtype), np.empty_like(out)
-        self.kernel, self.packed = _back(mode, dtype.name), _packed(w, 1)
+        size = len(h0), w.shape[0] // self.count
+        self.straight = [np.empty(size, dtype)] if mode == "GRU" else []
+        self.nothing, self.whole = np.zeros(size, dtype), np.empty_like(out)
+        self.narrow = None if narrow is None else narrow.dtype
+        self.kernel, self.packed = _back(mode, dtype.name), _packed(w, 1, narrow)
 
     def start(self) -> None:
         """The last gradients, and the states that steps began with."""
@@ -355,6 +368,13 @@ class Backward(_Direction):
             for a in straight:
                 do.add(dh[:n], a)
 
+    def _to_weight(self) -> Array:
+        """The gradient of the recurrent weight, by operands of its own dtype."""
+        if self.narrow is None:
+            return matmul.product(self.dy.T, self.h)
+        dy, h = (converted(a, np.empty(a.shape, self.narrow)) for a in (self.dy, self.h))
+        return matmul.unrounded_product(dy.T, h)
+
     def finish(self) -> tuple[Array | None, ...]:
         """The results."""
         to_projection = None
@@ -364,7 +384,7 @@ class Backward(_Direction):
             self.dx,
             self.dh,
             self.dc[0] if self.dc else None,
-            matmul.product(self.dy.T, self.h),
+            self._to_weight(),
             None if self.b is None else self.dy.sum(0),
             to_projection,
         )

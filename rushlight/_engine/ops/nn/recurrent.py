@@ -89,9 +89,11 @@ def _recurrence_kernel(
         return kernels.Forward(mode, gates, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)).run()
     if not is_low_precision(gates):
         return NotImplemented
-    again: Any = _recurrence_kernel
-    *results, kept = again(*map(_wide, given), mode, sizes, reverse)
-    return *[_as(gates.dtype, a) for a in results], kept  # what backward needs stays as it is
+    of, steps = gates.dtype, kernels.spans(sizes, reverse)
+    x, h, c, *weights = map(_wide, given)
+    made: Any = kernels.Forward(mode, x, h, c, tuple(weights), steps, narrow=w)  # type: ignore[arg-type]
+    *results, kept = made.run()
+    return *[_as(of, a) for a in results], kept  # what backward needs stays as it is
 
 
 def _wide(a: Array | None) -> Array | None:
@@ -185,9 +187,11 @@ def _recurrence_backward_kernel(
         ).run()
     if not is_low_precision(out):
         return NotImplemented
-    grads, weights = map(_wide, (to_out, to_h, to_c, out)), map(_wide, (gates, h0, c0, w, b, projection))
-    again: Any = _recurrence_backward_kernel
-    return tuple([_as(out.dtype, a) for a in again(*grads, kept, *weights, mode, sizes, reverse)])
+    grads = tuple(map(_wide, (to_out, to_h, to_c)))
+    ended, h, c, wide, bias, onto = map(_wide, (out, h0, c0, w, b, projection))
+    steps = kernels.spans(sizes, reverse)
+    made: Any = kernels.Backward(mode, grads, ended, kept, h, c, (wide, bias, onto), steps, narrow=w)  # type: ignore[arg-type]
+    return tuple([_as(out.dtype, a) for a in made.run()])
 
 
 # --- stacks of layers -----------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def _points(name: str, input: Any, q: Any, interpolation: str) -> Any:
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or "
             f"nearest, but got {interpolation}"
         )
-    if not hasattr(q, "_a"):
+    if not hasattr(q, "_array"):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
         q = tensor_of(np.asarray(q, input.dtype.np))
@@ -36,7 +36,7 @@ def _points(name: str, input: Any, q: Any, interpolation: str) -> Any:
         raise RuntimeError(
             f"{name}() q tensor must be same dtype as the input tensor, got {q.dtype} and {input.dtype}"
         )
-    if not q._k.on_meta and not ((q._a >= 0) & (q._a <= 1)).all():
+    if not q._kind.on_meta and not ((q._array >= 0) & (q._array <= 1)).all():
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     if not input.numel():
         raise RuntimeError(f"{name}() input tensor must be non-empty")
@@ -58,7 +58,7 @@ def _between(ordered: Any, ranks: Any, interpolation: str) -> Any:
 
 def _quantile(name: str, skip_nan: bool, doc: str) -> None:
     def body(input, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"):
-        if not isinstance(q, (int, float)) and not hasattr(q, "_a"):
+        if not isinstance(q, (int, float)) and not hasattr(q, "_array"):
             raise TypeError(
                 f"{name}() received an invalid combination of arguments: q must be float or "
                 f"Tensor, not {type(q).__name__}"
@@ -108,7 +108,7 @@ def _check_weights(what: str, weights: Any, count: int, floating: bool) -> None:
             f"cov(): expected {what} to have the same numel as there are observations in the "
             f"input but got {weights.numel()} != {count}"
         )
-    if not weights._k.on_meta and weights.numel() and float(weights._a.min()) < 0:
+    if not weights._kind.on_meta and weights.numel() and float(weights._array.min()) < 0:
         raise RuntimeError(f"cov(): {what} cannot be negative")
 
 
@@ -145,13 +145,13 @@ def cov(input, *, correction: int = 1, fweights: Tensor | None = None, aweights:
         freedom = total - correction
     else:
         freedom = total - correction * (weights * aweights).sum() / total
-    if (not hasattr(freedom, "_k") or not freedom._k.on_meta) and float(freedom) <= 0:
+    if (not hasattr(freedom, "_kind") or not freedom._kind.on_meta) and float(freedom) <= 0:
         warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "number of observations.",
             UserWarning,
         )
-        freedom = freedom * 0 if hasattr(freedom, "_k") else 0
+        freedom = freedom * 0 if hasattr(freedom, "_kind") else 0
     apart = x - mean.unsqueeze(1)
     weighted = apart if weights is None else apart * weights
     return (apart @ weighted.to(apart.dtype).mT.conj() / freedom).squeeze()

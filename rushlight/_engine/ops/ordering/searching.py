@@ -10,6 +10,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.core.promotion import of_number, promote_types
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.numerics.multinomial import search_rows
 from rushlight._engine.ops.creation.copying import tensor_of
@@ -307,15 +308,15 @@ def one_hot(input, num_classes: int = -1) -> Array:
 
 
 one_hot.shape_rule(
-    lambda input, num_classes: one_hot.body(input._a, num_classes) if num_classes >= 0 else input.item()
+    lambda input, num_classes: one_hot.body(input._array, num_classes) if num_classes >= 0 else input.item()
 )
 
 
 @composite(where=("torch",))
 def unravel_index(indices, shape: Ints):
     """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
-    if indices._k.dtype.category != dt.INTEGRAL:
-        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices._k.dtype!r}")
+    if indices._kind.dtype.category != dt.INTEGRAL:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices._kind.dtype!r}")
     sizes = as_tuple(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
@@ -396,6 +397,7 @@ def _bounds(x: Array, given: Any, d: int) -> tuple[float, float]:
                 f"{high:g} for dimension {d}"
             )
     else:
+        decides("histogram")
         low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
     if not np.isfinite(low) or not np.isfinite(high):
         raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
@@ -406,14 +408,14 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
     """The edges of each dimension's bins."""
     found = []
     for d, b in enumerate(bins):
-        if hasattr(b, "_a"):
+        if hasattr(b, "_array"):
             found.append(_check_edges(points, b, d))
             continue
         if b <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {d}")
-        if range is None and points._l.size and points.dtype.itemsize == 2:
+        if range is None and points._geometry.size and points.dtype.itemsize == 2:
             raise NotImplementedError(f"\"histogramdd\" not implemented for '{points.dtype.legacy}'")
-        low, high = _bounds(points._a[:, d], range, d)
+        low, high = _bounds(points._array[:, d], range, d)
         found.append(ROWS["linspace"](low, high, b + 1, dtype=points.dtype))
     return found
 
@@ -451,7 +453,7 @@ def histogram(
         )
     _check("histogramdd", x, None if weight is None else weight.reshape(-1))
     found, edges = _counted(x, [bins], range, weight, density)
-    return named("histogram")(found, edges[0].clone() if hasattr(bins, "_a") else edges[0])
+    return named("histogram")(found, edges[0].clone() if hasattr(bins, "_array") else edges[0])
 
 
 @composite(where=("torch",))

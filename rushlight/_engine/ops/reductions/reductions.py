@@ -56,7 +56,7 @@ def with_dims(s: Any, *results: Any) -> tuple[Any, ...]:
 def sum_to_size(input, size: "*Ints"):
     """The sum over the dims in which a tensor of shape `size` would be broadcast to input's."""
     size = as_tuple(size)
-    shape = input._l.shape
+    shape = input._geometry.shape
     extra = len(shape) - len(size)
     if extra < 0 or builtins.any(n != w and w != 1 for n, w in zip(shape[extra:], size, strict=True)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")

@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
@@ -110,7 +111,8 @@ def cumprod_gradient(s: Any, grad: Any) -> Any:
     x = s.input if s.input.dtype is grad.dtype else s.input.to(grad.dtype)
     if not x.ndim:
         return grad
-    if x._l.size and not x._a.all():
+    decides("cumprod's gradient")
+    if x._geometry.size and not x._array.all():
         return _cumprod_with_zeros(grad, x, wrap_dim(s.dim, x.ndim))
     result = s.result
     if grad.is_complex():
@@ -121,9 +123,9 @@ def cumprod_gradient(s: Any, grad: Any) -> Any:
 def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
     """Without division: for each element, the running products that leave it out, times grad."""
     x, grad = x.movedim(d, -1), grad.movedim(d, -1)
-    n = x._l.shape[-1]
+    n = x._geometry.shape[-1]
     own = np.eye(n, dtype=bool)
-    rows = x.unsqueeze(-2).expand(*x._l.shape[:-1], n, n)
+    rows = x.unsqueeze(-2).expand(*x._geometry.shape[:-1], n, n)
     without = rows.masked_fill(tensor_of(own), 1).cumprod(-1)
     reached = without.masked_fill(tensor_of(np.tril(np.ones((n, n), bool), -1)), 0)
     reached = reached.conj() if reached.is_complex() else reached
@@ -212,14 +214,14 @@ def _logaddexp(x: Array, total: Array) -> Array:
 @logcumsumexp.gradient
 def logcumsumexp_gradient(s: Any, grad: Any) -> Any:
     x, result, dim = s.input, s.result, s.dim
-    if not x.ndim or not x._l.size:
+    if not x.ndim or not x._geometry.size:
         return grad
     if grad.is_complex():
         return (_behind(grad.conj().log() - result, dim) + x).exp().conj()
     # In logarithms, apart for either sign, so that nothing overflows; the lowest number stands for
     # log(0), since infinities would make the second gradient nan.
     logs = grad.abs().log()
-    low = float(np.finfo(np.float32 if x._l.itemsize < 4 else x._l.dtype).min)
+    low = float(np.finfo(np.float32 if x._geometry.itemsize < 4 else x._geometry.dtype).min)
     up = (_behind(logs.masked_fill(grad <= 0, low) - result, dim) + x).exp()
     down = (_behind(logs.masked_fill(grad >= 0, low) - result, dim) + x).exp()
     return up - down
@@ -247,10 +249,10 @@ def diff(input, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append
         return ROWS["clone"](input)
     parts = [t for t in (prepend, input, append) if t is not None]
     found = ROWS["cat"](parts, d) if len(parts) > 1 else input
-    for _ in range(min(n, found._l.shape[d])):
-        size = found._l.shape[d]
+    for _ in range(min(n, found._geometry.shape[d])):
+        size = found._geometry.shape[d]
         behind, before = found.narrow(d, 1, size - 1), found.narrow(d, 0, size - 1)
-        if found._k.dtype is dt.bool_:
+        if found._kind.dtype is dt.bool_:
             found = behind.logical_xor(before)
         else:
             found = behind - before
@@ -265,7 +267,7 @@ def _check_beside(input: Any, other: Any, d: int) -> None:
             "diff expects prepend or append to be the same dimension as input, got "
             f"{other.ndim} and {input.ndim}"
         )
-    for i, (n, m) in enumerate(zip(input._l.shape, other._l.shape, strict=True)):
+    for i, (n, m) in enumerate(zip(input._geometry.shape, other._geometry.shape, strict=True)):
         if i != d and n != m:
             raise RuntimeError(
                 "diff expects the shape of tensor to prepend or append to match that of "

@@ -70,7 +70,7 @@ abs_ = ROWS["abs"]
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
         raise TypeError(
-            f"unbiased and correction do not go together; {forms.told('var', ROWS['var'].params)}"
+            f"unbiased and correction do not go together; {forms.how_called('var', ROWS['var'].params)}"
         )
     if correction is None:
         return 0 if unbiased is False else 1
@@ -249,7 +249,7 @@ _max_dim, _min_dim = _extreme("max", True), _extreme("min", False)
 
 def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
     def body(input, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None):
-        if other is None and hasattr(dim, "_a"):
+        if other is None and hasattr(dim, "_array"):
             dim, other = None, dim
         if dim is not None and (other is not None or type(dim) is bool or not hasattr(dim, "__index__")):
             raise forms.refusal(ROWS[name])
@@ -379,7 +379,7 @@ def vector_norm(
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm", planned=True)
 def _p_norm(input, ord: Number, dim: Ints | None, keepdim: bool):
     """(sum |x| ** ord) ** (1 / ord)."""
-    size = abs_(input.float() if is_low_precision(input._a) else input)
+    size = abs_(input.float() if is_low_precision(input._array) else input)
     return ((size**ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
 
 

@@ -19,10 +19,10 @@ from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 def promoted(tensors: Sequence[Any]) -> Sequence[Any]:
     """The tensors in the dtype that all of them promote to."""
-    first = tensors[0]._k
-    if all(t._k is first for t in tensors):
+    first = tensors[0]._kind
+    if all(t._kind is first for t in tensors):
         return tensors
-    target = reduce(promote_types, [t._k.dtype for t in tensors])
+    target = reduce(promote_types, [t._kind.dtype for t in tensors])
     return [t.to(target) for t in tensors]
 
 
@@ -171,7 +171,7 @@ _stacked("dstack", "cat along the third dim.", ROWS["atleast_3d"], 2)
 _stacked(
     "column_stack",
     "cat along the second dim, vectors being columns.",
-    lambda t: t.reshape(t._l.size, 1) if t.ndim <= 1 else t,
+    lambda t: t.reshape(t._geometry.size, 1) if t.ndim <= 1 else t,
     1,
 )
 
@@ -186,10 +186,10 @@ def block_diag(tensors: "*Any" = ()):
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                 f"Input {place} has {t.ndim} dimensions"
             )
-    width = sum(t._l.shape[1] for t in parts)
+    width = sum(t._geometry.shape[1] for t in parts)
     rows, start = [], 0
     for t in promoted(parts):
-        high, wide = t._l.shape
+        high, wide = t._geometry.shape
         left, right = t.new_zeros((high, start)), t.new_zeros((high, width - start - wide))
         rows.append(ROWS["_cat"]([left, t, right], 1))
         start += wide

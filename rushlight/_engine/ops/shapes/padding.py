@@ -128,10 +128,10 @@ def pad(input, pad: Ints, mode: str = "constant", value: Number | None = None):
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     _check_mode(input, pad, mode)
-    if input._k.dtype.name in ("bool", *WIDE.split()) and mode != "circular":
+    if input._kind.dtype.name in ("bool", *WIDE.split()) and mode != "circular":
         kernel = "reflection" if mode == "reflect" else "replication"
         raise NotImplementedError(
-            f"\"{kernel}_pad{len(pad) // 2}d\" not implemented for '{input._k.dtype.legacy}'"
+            f"\"{kernel}_pad{len(pad) // 2}d\" not implemented for '{input._kind.dtype.legacy}'"
         )
     if min(pad) >= 0:
         return _pad_places(input, pad, mode)

@@ -10,6 +10,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, tiled
+from rushlight._engine.core.recording import decides
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
@@ -224,17 +225,17 @@ def repeat_interleave(
     if dim is None:
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
-    if not hasattr(repeats, "_a"):
+    if not hasattr(repeats, "_array"):
         return _repeat_each(input, int(repeats), d)
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    size = input._l.shape[d] if input.ndim else 1
-    if repeats.ndim == 0 or repeats._l.size == 1:
+    size = input._geometry.shape[d] if input.ndim else 1
+    if repeats.ndim == 0 or repeats._geometry.size == 1:
         repeats = repeats.reshape(1).expand((size,))
-    elif repeats._l.size != size:
+    elif repeats._geometry.size != size:
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got "
-            f"repeats.size(0) = {repeats._l.size} and input.size({d}) = {size}"
+            f"repeats.size(0) = {repeats._geometry.size} and input.size({d}) = {size}"
         )
     return ROWS["index_select"](input, d, _positions(repeats, output_size))
 
@@ -256,11 +257,12 @@ def _repeat_each_gradient(s: Any, grad: Any) -> Any:
 
 def _positions(repeats: Any, output_size: int | None) -> Any:
     """0 .. n - 1, each repeated as often as `repeats` says."""
-    counts = host(repeats._a)
+    decides("repeat_interleave")
+    counts = host(repeats._array)
     if counts.dtype not in (np.int64, np.int32):
         raise NotImplementedError(
             '"repeat_interleave_cpu" not implemented for '
-            f"'{repeats._k.dtype.legacy}'; repeats are int64 or int32"
+            f"'{repeats._kind.dtype.legacy}'; repeats are int64 or int32"
         )
     if counts.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")

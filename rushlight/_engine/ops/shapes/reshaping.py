@@ -104,7 +104,7 @@ def reshape(input, shape: "*Ints"):
     One size may be -1: what is left. RuntimeError where the sizes do not multiply to the number of elements.
     """
     shape = as_tuple(shape)
-    a = input._l
+    a = input._geometry
     if not a.flags.c_contiguous:
         sizes = infer_size(shape, a.size)
         if view_strides(a.shape, [s // a.itemsize for s in a.strides], sizes) is None:
@@ -125,7 +125,7 @@ def flatten(input, start_dim: int = 0, end_dim: int = -1):
         return input.reshape(1)
     if first == last:
         return input
-    sizes = input._l.shape
+    sizes = input._geometry.shape
     middle = int(np.prod(sizes[first : last + 1], dtype=np.int64))
     return input.reshape(*sizes[:first], middle, *sizes[last + 1 :])
 

@@ -30,7 +30,7 @@ def unbind(input, dim: int = 0):
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, input.ndim)
-    return tuple([input.select(d, i) for i in range(input._l.shape[d])])
+    return tuple([input.select(d, i) for i in range(input._geometry.shape[d])])
 
 
 @unbind.gradient
@@ -47,7 +47,7 @@ def split_with_sizes(input, split_sizes: Ints, dim: int = 0):
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = wrap_dim(dim, input.ndim)
-    total = input._l.shape[d]
+    total = input._geometry.shape[d]
     if any(n < 0 for n in sizes):
         raise RuntimeError(
             "split_with_sizes expects split_sizes have only non-negative entries, but "
@@ -88,7 +88,7 @@ def _split(input, size: int, dim: int):
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     d = wrap_dim(dim, input.ndim)
-    total = input._l.shape[d]
+    total = input._geometry.shape[d]
     if size == 0:
         if total:
             raise RuntimeError(
@@ -117,7 +117,7 @@ def chunk(input, chunks: int, dim: int = 0):
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     d = wrap_dim(dim, input.ndim)
-    total = input._l.shape[d]
+    total = input._geometry.shape[d]
     size = -(-total // chunks)
     return split_with_sizes(input, (0,) * chunks, d) if size == 0 else split(input, size, d)
 
@@ -130,10 +130,10 @@ def tensor_split(input, indices_or_sections: Ints | Tensor, dim: int = 0):
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     d = wrap_dim(dim, input.ndim)
-    total = input._l.shape[d]
+    total = input._geometry.shape[d]
     cuts: Any = indices_or_sections
     if hasattr(cuts, "tolist"):
-        if cuts._k.on_meta:
+        if cuts._kind.on_meta:
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on meta"
             )

@@ -123,7 +123,7 @@ def narrow(input, dim: int, start: int | Tensor, length: int):
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if not isinstance(start, int):
-        if hasattr(start, "_k"):
+        if hasattr(start, "_kind"):
             if start.ndim or start.dtype.category != 1:
                 raise RuntimeError("start must be an 0-dim integral Tensor.")
         elif not hasattr(start, "__index__"):

@@ -114,7 +114,7 @@ def _fft_c2r_gradient(s: Any, grad: Any) -> Any:
     found = _fft_r2c(grad, s.dim, s.scale, True)
     # What conjugation gives back counts twice: all but the first and (of an even size) the middle one.
     d, twice = s.dim[-1], s.size - s.size // 2 - 1
-    weights = np.ones(found.shape[d], grad._l.dtype)
+    weights = np.ones(found.shape[d], grad._geometry.dtype)
     weights[1 : 1 + twice] = 2
     shape = [-1 if i == d else 1 for i in range(found.ndim)]
     return found * ROWS["_tensor_of"](weights.reshape(shape))

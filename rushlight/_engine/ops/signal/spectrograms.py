@@ -170,7 +170,7 @@ def _cut(y: Any, weight: Any, start: int, n_fft: int, center: bool, length: int 
     end = y.shape[-1] - (n_fft // 2 if center else 0) if length is None else start + length
     stop = min(end, y.shape[-1])
     y, weight = (t.narrow(-1, start, stop - start) for t in (y, weight))
-    if not y._k.on_meta and float(weight.detach().abs().min()) < 1e-11:
+    if not y._kind.on_meta and float(weight.detach().abs().min()) < 1e-11:
         raise RuntimeError(
             "istft: window overlap add min: 1, expected no point where all windows are 0; use "
             "a shorter hop_length or another window"

@@ -99,7 +99,8 @@ def is_sequence(value: Any) -> bool:
         return True
     if isinstance(value, (Conversion, dict, np.generic)):
         return False
-    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    # Asked of the value: a member of an enumeration has not what its class has as a container of members.
+    return hasattr(value, "__getitem__") and hasattr(value, "__len__") and not isinstance(value, type)
 
 
 def _sizes(data: Any) -> tuple[int, ...]:
@@ -179,7 +180,7 @@ def _common_dtype(flat: list[Any], kinds: set[type]) -> dtype:
         return of_number(next(kind() for kind in _BY_RANK if kind in kinds))
     found = {_dtype_of_type(kind) for kind in kinds if not issubclass(kind, _NO_TYPE_DTYPE)}
     if any(issubclass(kind, Conversion) for kind in kinds):
-        found |= {x._k.dtype for x in flat if isinstance(x, Conversion)}
+        found |= {x._kind.dtype for x in flat if isinstance(x, Conversion)}
     return reduce(promote_types, found) if found else dt.get_default_dtype()
 
 
@@ -194,8 +195,9 @@ def _dtype_of_type(kind: type) -> dtype:
         _refuse_text(kind)
     if issubclass(kind, np.generic):
         return dt.from_numpy_dtype(np.dtype(kind))
-    if issubclass(kind, (int, float, complex)):
-        return of_number(kind())
+    number = next((base for base in (int, float, complex) if issubclass(kind, base)), None)
+    if number is not None:
+        return of_number(number())
     raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
 
 
@@ -233,7 +235,7 @@ def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
 
 def _single(t: Any, of: dtype) -> Any:
     """The number in a tensor of one element."""
-    if t._l.size != 1:
+    if t._geometry.size != 1:
         if of.category == dt.INTEGRAL:
             raise TypeError(
                 "only integer tensors of a single element can be converted to an "

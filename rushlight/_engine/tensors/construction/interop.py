@@ -35,11 +35,11 @@ def _borrowed(array: Any) -> Tensor:
 
 def _lent(array: Any, of: Kind) -> Tensor:
     t: Tensor = _new(Tensor)
-    t._a = array
-    t._k = of
-    t._g = None
-    t._i = 0
-    t._s = s = Storage(0, array)
+    t._array = array
+    t._kind = of
+    t._grad_node = None
+    t._output_nr = 0
+    t._storage = s = Storage(0, array)
     if INFERRING:
         s.inference = fresh() is not None
     return t
@@ -157,22 +157,22 @@ def dlpack(
     """Tensor.__dlpack__: a capsule on this tensor's memory (a copy's with copy=True)."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if self._k.on_meta:
+    if self._kind.on_meta:
         raise BufferError("Can't export meta tensors: they have no memory")
-    if self._k.backend is not None:
+    if self._kind.backend is not None:
         raise BufferError(
             "Can't export tensors of a simulated CUDA device: no other library reaches its memory; use .cpu()"
         )
-    if self._k.lazy:
+    if self._kind.lazy:
         raise BufferError(
-            f"Can't export tensors with the {'conjugate' if self._k.conj else 'negative'} bit "
+            f"Can't export tensors with the {'conjugate' if self._kind.conj else 'negative'} bit "
             "set: use tensor.resolve_conj().resolve_neg()"
         )
     if stream is not None and type(stream) is not int:
         raise TypeError(f"stream must be ``int`` or ``none``, not {type(stream).__name__}")
     if stream not in (None, -1):
         raise AssertionError(f"stream should be None on cpu, not {stream}")
-    array = self._a.copy() if copy else self._a
+    array = self._array.copy() if copy else self._array
     if self.dtype not in _CODES:
         return array.__dlpack__(max_version=max_version)
     capsule = array.view(f"u{array.itemsize}").__dlpack__(max_version=max_version)
@@ -182,4 +182,4 @@ def dlpack(
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:
     """Tensor.__dlpack_device__: (1, 0), the CPU; (2, n), a CUDA device."""
-    return _CPU if self._k.backend is None else (_CUDA, self.get_device())
+    return _CPU if self._kind.backend is None else (_CUDA, self.get_device())

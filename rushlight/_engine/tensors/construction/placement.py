@@ -28,16 +28,11 @@ def refuse_placement(where: device | None, layout: Any = None, pin_memory: bool 
         )
 
 
-def backend_of(where: device) -> Any:
-    """The CUDA device that a torch.device names."""
-    return accelerator.platform().backend(available(where))
-
-
 def track(t: Tensor) -> Tensor:
     """A fresh tensor as a leaf that requires grad."""
-    if t._k.dtype.category < dt.FLOATING:
+    if t._kind.dtype.category < dt.FLOATING:
         raise RuntimeError(
-            f"Only Tensors of floating point and complex dtype can require gradients, got {t._k.dtype}"
+            f"Only Tensors of floating point and complex dtype can require gradients, got {t._kind.dtype}"
         )
     return t.requires_grad_()
 

@@ -71,9 +71,9 @@ def refuse_graph(t: Tensor) -> None:
 
 def share(memory: Storage, t: Tensor | None = None) -> None:
     """Move a storage into a file in memory, and with it all tensors that see it; `t`: one of them."""
-    if memory in SHARED or (t is not None and t._k.on_meta):
+    if memory in SHARED or (t is not None and t._kind.on_meta):
         return
-    old: Any = memory._bytes if t is None else memory.bytes(t._m)
+    old: Any = memory._bytes if t is None else memory.bytes(t._memory)
     if (known := shared_at(old)) is not None:
         # Another storage of the same memory: that of `x.data`, which counts its own versions.
         SHARED[memory] = SHARED[known]
@@ -87,7 +87,7 @@ def share(memory: Storage, t: Tensor | None = None) -> None:
     places = [(v, v.storage_offset(), v.stride()) for v in viewers]
     block(old.size, memory=memory)._bytes[:] = old  # type: ignore[index]
     for v, offset, steps in places:
-        place(v, strided(memory._bytes, v._l.dtype, v._l.shape, steps, offset), v._k)  # type: ignore[arg-type]
+        place(v, strided(memory._bytes, v._geometry.dtype, v._geometry.shape, steps, offset), v._kind)  # type: ignore[arg-type]
 
 
 def _outlived(memory: Storage) -> None:

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.accelerator import is_away
+from rushlight._engine.tensors.storages import memory_pages
 
 memory_pages.keep()
 Array = np.ndarray[Any, Any]
@@ -98,17 +98,21 @@ def fresh() -> Storage | None:
 
 def storage(t: Any) -> Storage:
     """A tensor's Storage, made at first need."""
-    found: Storage | None = t._s
+    found: Storage | None = t._storage
     if found is None or found is INFERENCE:
         inference = found is not None
-        found = t._s = Storage()
+        found = t._storage = Storage()
         found.inference = inference
     return found
 
 
 def whole(t: Any) -> bool:
     """Whether a tensor is known to be all of its storage."""
-    return t._s is not None and t._s._bytes is not None and t._s._bytes.size == t._l.nbytes
+    return (
+        t._storage is not None
+        and t._storage._bytes is not None
+        and t._storage._bytes.size == t._geometry.nbytes
+    )
 
 
 def owner(array: Array) -> Array:

@@ -25,8 +25,8 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
 from rushlight._engine.trace.purity import watched
-from rushlight._engine.trace.recorder import place_of, recording
-from rushlight._engine.trace.regions import CompiledBackward, Handed, leaves_of
+from rushlight._engine.trace.recorder import place_of, recording, roots
+from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of
 
 # What ops on a device tell of themselves, which is no escape here.
 _OURS = "on a CUDA device"
@@ -59,7 +59,12 @@ class Tape:
         self._on_device(values)
 
     def _on_device(self, values: Sequence[Any]) -> None:
-        if any([isinstance(v, Tensor) and v._k.backend is None and v._l.ndim for v in flatten(values)[0]]):
+        if any(
+            [
+                isinstance(v, Tensor) and v._kind.backend is None and v._geometry.ndim
+                for v in flatten(values)[0]
+            ]
+        ):
             self.escape("an op on the CPU")
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -105,6 +110,7 @@ class DeviceProgram:
     begins: list[Tensor | None]
     ends: list[Tensor | None]
     written: list[Storage]
+    writes: set[int]  # the arrays that this memory is, by identity: an argument there is read as it is then
     graph: CUDAGraph
     output: Any
     tail: list[Callable[[], Any]]
@@ -139,9 +145,10 @@ class DeviceProgram:
         self.inputs = [_copied(t) for t in tensors]
         place = {id(t): k for k, t in enumerate(tensors)}
         self.call = mapped((args, kwargs), lambda t: self.inputs[place[id(t)]])
-        self.leaves = [p for p in known if p._g is not None and p.is_leaf]
+        self.leaves = [p for p in known if p._grad_node is not None and p.is_leaf]
         self.begins = [getattr(p, "_grad", None) for p in self.leaves]
-        self.written = [storage(t) for t in known if t._k.backend is not None]
+        state = [t for t in known if t._kind.backend is not None]
+        self.written = [storage(t) for t in state]
         versions = [s.version for s in self.written]
         self.graph, self.backward = CUDAGraph(), None
         tape = Tape(True)
@@ -157,7 +164,9 @@ class DeviceProgram:
             for p, begin in zip(self.leaves, self.begins, strict=True):
                 p._grad = begin
         self.ends, self.tail = ends, tape.tail
-        self.written = [s for s, v in zip(self.written, versions, strict=True) if s.version != v]
+        changed = [s.version != v for s, v in zip(self.written, versions, strict=True)]
+        self.writes = roots([t for t, new in zip(state, changed, strict=True) if new])
+        self.written = [s for s, new in zip(self.written, changed, strict=True) if new]
         return why
 
     def _backward(self) -> str:
@@ -174,7 +183,8 @@ class DeviceProgram:
             )
         self.places = [own.get(id(leaf)) for leaf in self.reached]
         self.seeds = [
-            wrap(self.device.empty(t._a.shape, t._a.dtype, poison=False), t._k) for t in self.tracked
+            wrap(self.device.empty(t._array.shape, t._array.dtype, poison=False), t._kind)
+            for t in self.tracked
         ]
         self.backward = backward = CUDAGraph()
         with graph(backward, pool=self.graph.pool()):
@@ -189,7 +199,7 @@ class DeviceProgram:
         if not self._held_as_before() or not self.graph.holds():
             return self._otherwise(tensors)
         for own, t in zip(self.inputs, tensors, strict=True):
-            self.device.duplicate(own._a, t._a)
+            self.device.duplicate(own._array, t._array)
         self.graph.replay()
         for p, end in zip(self.leaves, self.ends, strict=True):
             p._grad = end
@@ -230,7 +240,7 @@ class DeviceProgram:
         ends = [leaf if k is None else tensors[k] for leaf, k in zip(self.reached, self.places, strict=True)]
         guarded = self.guards.known()
         node = CompiledBackward(
-            tuple([None if t._g is None else (t._g, t._i) for t in ends]),
+            tuple([None if t._grad_node is None else (t._grad_node, t._output_nr) for t in ends]),
             (self, guarded, [storage(t).version for t in guarded]),
         )
         self._latest = weakref.ref(node)
@@ -240,19 +250,19 @@ class DeviceProgram:
         """The leaves' gradients, for those of the tracked results."""
         for own, given in zip(self.seeds, grads, strict=True):
             if given is None:
-                own._a[...] = 0
+                own._array[...] = 0
             else:
-                self.device.duplicate(own._a, given._a)
+                self.device.duplicate(own._array, given._array)
         if self.backward is not None:
             self.backward.replay()
         return [None if g is None else self._apart(g) for g in self.grads]
 
     def _apart(self, t: Tensor) -> Tensor:
         """A copy: the graph's own memory is written by the next replay."""
-        a: Any = t._a
+        a: Any = t._array
         made = self.device.empty(a.shape, a.dtype, a.strides if a.dense else None, poison=False)
         self.device.duplicate(made, a)
-        found: Tensor = wrap(made, t._k)
+        found: Tensor = wrap(made, t._kind)
         return found
 
     def _results(self, tensors: Sequence[Tensor], node: CompiledBackward | None) -> Any:
@@ -263,20 +273,22 @@ class DeviceProgram:
         def fresh(t: Tensor) -> Tensor:
             if id(t) in own:
                 return tensors[own[id(t)]]
-            if id(t) in known or t._k.backend is None:
+            if id(t) in known or t._kind.backend is None:
                 return t
             made = self._apart(t)
             number = numbers.get(id(t)) if node is not None else None
-            made._g, made._i = (t._g, t._i) if number is None else (node, number)
+            made._grad_node, made._output_nr = (
+                (t._grad_node, t._output_nr) if number is None else (node, number)
+            )
             return made
 
         return mapped(self.output, fresh)
 
 
 def _copied(t: Tensor) -> Tensor:
-    made: Tensor = wrap(t._a.copy("K"), t._k)
-    if t._g is not None:
-        made._g, made._i = Handed(t, made), 0
+    made: Tensor = wrap(t._array.copy("K"), t._kind)
+    if t._grad_node is not None:
+        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
     return made
 
 
@@ -323,6 +335,6 @@ def _looked(
     why = tape.why or (watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0])))
     if not why and any(storage(t).version != v for t, v in zip(tensors, versions, strict=True)):
         why = "an argument is written to"
-    if not why and any(t._k.backend is None for t in tensors):
+    if not why and any(t._kind.backend is None for t in tensors):
         why = "an argument lies on the CPU"
     return found, why or opaque(found)

@@ -18,7 +18,9 @@ from rushlight._engine.core.accelerator import PRODUCTS
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.driver import nvidia_libraries
-from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.devices.cuda.kernels import complexes, launches
+from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.ops.expressions import m, symbol
 
 # dtype -> (cudaDataType of the matrices, of the scale, cublasComputeType).
 _TYPES = {
@@ -44,6 +46,9 @@ _PLAIN, _WITH_BIAS = 1, 4
 # Bytes that a product may work in, for each stream: as PyTorch's are on Hopper, and on other cards.
 _WORKSPACE, _WORKSPACE_HOPPER = 8519680, 32 << 20
 _VERSIONS = ("13", "12")
+_ALLOC_FAILED, _NOT_SUPPORTED = 3, 15
+# What operands begin at a multiple of where nothing else is known of what a product needs.
+_EVEN = 16
 _PTR, _SIZE = ctypes.c_void_p, ctypes.c_size_t
 
 
@@ -86,24 +91,29 @@ _STATUS = {
 }
 
 
+class NoAlgorithm(RuntimeError):
+    """cuBLASLt has no algorithm for a product."""
+
+
 class Override:
     """Which library is used, cuBLASLt if None: tests put an imitation here."""
 
     library: Any = None
 
 
-def _places() -> list[str]:
-    """Where cuBLASLt may be."""
-    return nvidia_libraries.places("cublasLt", _VERSIONS)
+def _places(driver: int) -> list[str]:
+    """Where a cuBLASLt may be that a driver of this version takes."""
+    return nvidia_libraries.places("cublasLt", nvidia_libraries.fitting(_VERSIONS, driver))
 
 
 @cache
-def _installed() -> Any:
-    library, told = nvidia_libraries.loaded(_places(), _FUNCTIONS)
+def _installed(driver: int) -> Any:
+    """cuBLASLt for a driver of this version."""
+    library, reason = nvidia_libraries.loaded(_places(driver), _FUNCTIONS)
     if library is None:
         raise RuntimeError(
             "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
-            f"'rushlight[cuda]' brings it ({told})"
+            f"'rushlight[cuda]' brings it ({reason})"
         )
     return library
 
@@ -134,11 +144,34 @@ def _alignment(a: DeviceArray) -> int:
     return min(a.address & -a.address, 256)
 
 
+def _is_plain(a: DeviceArray) -> bool:
+    """Whether an array lies row by row, at a multiple of what any product takes."""
+    return a.flags.c_contiguous and a.address % _EVEN == 0
+
+
+@cache
+def _sum(of: str) -> Meaning:
+    root = m.add(symbol("a"), symbol("b"))
+    return Meaning((root,), (("a", of), ("b", of)), (of,), dt.opmath(dt.BY_NAME[of]).name)
+
+
+def _add(device: Any, made: DeviceArray, bias: DeviceArray) -> None:
+    """made += bias."""
+    meaning = _sum(dt.from_numpy_dtype(made.dtype).name)
+    if complexes.is_complex(meaning):
+        parts = complexes.lowered(meaning)
+        launches.into(device, parts, complexes.every((made, bias)), complexes.split(made), "linear")
+    else:
+        launches.into(device, meaning, (made, bias), (made,), "linear")
+
+
 class Products:
     """A device's matrix products. RuntimeError where cuBLAS is not installed."""
 
     def __init__(self, device: Any) -> None:
-        self.device, self.library = device, _installed() if Override.library is None else Override.library
+        self.device, self.library = device, Override.library
+        if self.library is None:
+            self.library = _installed(device.driver.version)
         self.handle = self._made("cublasLtCreate")
         self._plans: dict[Any, Plan] = {}
         self._workspaces: weakref.WeakKeyDictionary[Any, DeviceArray] = weakref.WeakKeyDictionary()
@@ -146,9 +179,12 @@ class Products:
 
     def _call(self, name: str, *args: Any) -> None:
         code = getattr(self.library, name)(*args)
+        if code == _ALLOC_FAILED:  # for what the library needs beside its workspace
+            self.device.driver.relieve()
+            code = getattr(self.library, name)(*args)
         if code:
-            told = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {told} when calling `{name}`")
+            status = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"CUDA error: {status} when calling `{name}`")
 
     def _made(self, name: str, *args: Any) -> int:
         found = _PTR()
@@ -215,7 +251,10 @@ class Products:
         self.device.alive()
         self.device.enter()
         if plan is None:
-            plan = self._plans[key] = self._plan(of, left, right, result, bias, aligned)
+            try:
+                plan = self._plans[key] = self._plan(of, left, right, result, bias, aligned)
+            except NoAlgorithm:
+                return self._otherwise(one, two, made, bias)
         given = [two, one, made] if bias is None else [two, one, made, bias]
         recording = self.device.recording
         if recording is not None:
@@ -223,6 +262,23 @@ class Products:
         self.device.flush_before([*given[:2], *given[3:]], [made])
         self._queue(plan, [a.address for a in given])
         return made
+
+    def _otherwise(
+        self, one: DeviceArray, two: DeviceArray, made: DeviceArray, bias: DeviceArray | None
+    ) -> DeviceArray:
+        """A product that cuBLASLt has no algorithm for: with the bias added after it, or of copies that lie
+        row by row. NoAlgorithm where that does not help.
+        """
+        if bias is not None:
+            found = self.product(one, two).reshape(made.shape)
+            _add(self.device, found, bias)
+            return found
+        plain = [a if _is_plain(a) else launches.copied(self.device, a) for a in (one, two)]
+        if plain[0] is one and plain[1] is two:
+            raise NoAlgorithm(
+                f"cuBLAS has no algorithm for the product of {one.shape} and {two.shape} of {one.dtype}"
+            )
+        return self.product(*plain).reshape(made.shape)
 
     def _queue(self, plan: Plan, addresses: Sequence[int]) -> None:
         """Queue a product on the current stream: addresses of b, a, the result, and of a bias if any."""
@@ -237,11 +293,15 @@ class Products:
         )  # fmt: skip
 
     def _workspace(self, stream: Any) -> DeviceArray:
-        """What products of a stream work in."""
-        found = self._workspaces.get(stream)
+        """What products of a stream work in; those of a graph have memory of the graph's own, which a replay
+        beside other work must not share.
+        """
+        capture = self.device.capture
+        rooms = self._workspaces if capture is None else capture.workspaces
+        found = rooms.get(stream)
         if found is None:
             recording, self.device.recording = self.device.recording, None  # it is no part of a call
-            found = self._workspaces[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
+            found = rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
             self.device.recording = recording
         return found
 
@@ -272,13 +332,15 @@ class Products:
             self._set("MatmulPreference", search, attribute, ctypes.c_uint32(size))
         found, count = _Heuristic(), ctypes.c_int(0)
         of_b, of_a, of_c = layouts
-        self._call(
-            "cublasLtMatmulAlgoGetHeuristic", self.handle, product, of_b, of_a, of_c, of_c, search, 1,
-            ctypes.byref(found), ctypes.byref(count),
-        )  # fmt: skip
+        code = self.library.cublasLtMatmulAlgoGetHeuristic(
+            self.handle, product, of_b, of_a, of_c, of_c, search, 1, ctypes.byref(found), ctypes.byref(count)
+        )
         self._call("cublasLtMatmulPreferenceDestroy", search)
-        if not count.value:
-            raise RuntimeError(f"cuBLAS has no algorithm for {left} @ {right} of {of}")
+        if code == _NOT_SUPPORTED or not (code or count.value):
+            raise NoAlgorithm(f"cuBLAS has no algorithm for {left} @ {right} of {of}")
+        if code:
+            status = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"CUDA error: {status} when calling `cublasLtMatmulAlgoGetHeuristic`")
         alpha, beta = _SCALARS[scale](), _SCALARS[scale]()
         if scale >= 4:
             alpha[0] = 1

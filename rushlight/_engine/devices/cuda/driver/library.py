@@ -84,7 +84,9 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
 # Answers that mean more than "failed".
 SUCCESS, OUT_OF_MEMORY, NO_DEVICE, INVALID_DEVICE, NOT_READY = 0, 2, 100, 101, 600
 # After these every call of the process fails: the context is gone.
-DEAD = {700, 702, 709, 710, 714, 715, 716, 717, 718, 719}
+DEAD = {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719}
+# What asks for memory of tensors, whose allocator gives cached memory back by itself.
+_TENSORS_OWN = ("cuMemAlloc_v2",)
 # Attributes of devices.
 ATTRIBUTES = {
     "major": 75,
@@ -120,15 +122,15 @@ class NoDriver(RuntimeError):
 def find() -> Any:
     """libcuda; NoDriver where it cannot be loaded."""
     names = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
-    told = ""
+    reason = ""
     for name in names:
         try:
             return ctypes.CDLL(name)
         except OSError as error:
-            told = told or str(error)
+            reason = reason or str(error)
     raise NoDriver(
         "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a "
-        f"driver from http://www.nvidia.com/Download/index.aspx ({told}). RUSHLIGHT_CUDA=simulated gives a "
+        f"driver from http://www.nvidia.com/Download/index.aspx ({reason}). RUSHLIGHT_CUDA=simulated gives a "
         "device without one"
     )
 
@@ -141,6 +143,9 @@ class Driver:
         self.functions: dict[str, Callable[..., int]] = {}
         # Where the context died: every later call says so.
         self.dead: str | None = None
+        # What gives memory back that is cached, so that the driver has some for itself.
+        self.reliefs: list[Callable[[], None]] = []
+        self._devices: dict[int, int] = {}
         code = self.raw("cuInit")(0)
         if code == NO_DEVICE:
             raise NoDriver(
@@ -148,7 +153,7 @@ class Driver:
                 f"(CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')!r})"
             )
         if code:
-            raise NoDriver(f"Unexpected error from cuInit: {self.told(code)}")
+            raise NoDriver(f"Unexpected error from cuInit: {self.error_text(code)}")
         version = ctypes.c_int()
         self("cuDriverGetVersion", ctypes.byref(version))
         self.version = version.value
@@ -179,8 +184,16 @@ class Driver:
     def __call__(self, name: str, *args: Any) -> None:
         """Call a function; what it answers but success is raised."""
         code = self.raw(name)(*args)
+        if code == OUT_OF_MEMORY and name not in _TENSORS_OWN:
+            self.relieve()
+            code = self.raw(name)(*args)
         if code:
             self.refuse(code, name)
+
+    def relieve(self) -> None:
+        """Give cached memory back to the driver, which wants some for kernels, graphs or events."""
+        for relief in self.reliefs:
+            relief()
 
     def ready(self, name: str, handle: Any) -> bool:
         """Ask whether work is done: False where the driver answers "not ready"."""
@@ -194,7 +207,7 @@ class Driver:
     def refuse(self, code: int, name: str) -> None:
         """Raise an answer that is no success."""
         if code == OUT_OF_MEMORY:
-            raise DriverOutOfMemory(name)
+            raise DriverOutOfMemory(f"CUDA error: out of memory (error {code} of {name})")
         if self.dead is None and code in DEAD:
             # for the error alone
             from rushlight._engine.devices.cuda import words
@@ -204,14 +217,14 @@ class Driver:
             f"\nThe context of the device is lost, {self.dead}; start the process anew" if self.dead else ""
         )
         error = DriverError(
-            f"CUDA error: {self.told(code)} (error {code} of {name})\nCUDA kernel errors might be "
+            f"CUDA error: {self.error_text(code)} (error {code} of {name})\nCUDA kernel errors might be "
             "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\n"
             f"For debugging consider passing CUDA_LAUNCH_BLOCKING=1{more}"
         )
         error.code = code
         raise error
 
-    def told(self, code: int) -> str:
+    def error_text(self, code: int) -> str:
         """An error number in the driver's words."""
         text = _TEXT()
         if self.raw("cuGetErrorString")(code, ctypes.byref(text)) or text.value is None:
@@ -226,34 +239,43 @@ class Driver:
         self("cuDeviceGetCount", ctypes.byref(found))
         return found.value
 
+    def device(self, index: int) -> int:
+        """The driver's handle of a device, by its number."""
+        known = self._devices.get(index)
+        if known is None:
+            found = ctypes.c_int()
+            self("cuDeviceGet", ctypes.byref(found), index)
+            known = self._devices[index] = found.value
+        return known
+
     def name(self, index: int) -> str:
         """A device's name."""
         buffer = ctypes.create_string_buffer(256)
-        self("cuDeviceGetName", buffer, len(buffer), index)
+        self("cuDeviceGetName", buffer, len(buffer), self.device(index))
         return buffer.value.decode()
 
     def memory(self, index: int) -> int:
         """Bytes of a device's memory."""
         found = ctypes.c_size_t()
-        self("cuDeviceTotalMem_v2", ctypes.byref(found), index)
+        self("cuDeviceTotalMem_v2", ctypes.byref(found), self.device(index))
         return found.value
 
     def attribute(self, index: int, name: str) -> int:
         """One of ATTRIBUTES."""
         found = ctypes.c_int()
-        self("cuDeviceGetAttribute", ctypes.byref(found), ATTRIBUTES[name], index)
+        self("cuDeviceGetAttribute", ctypes.byref(found), ATTRIBUTES[name], self.device(index))
         return found.value
 
     def uuid(self, index: int) -> str:
         """A device's own number, as nvidia-smi writes it."""
         buffer = (ctypes.c_uint8 * 16)()
-        self("cuDeviceGetUuid_v2", buffer, index)
+        self("cuDeviceGetUuid_v2", buffer, self.device(index))
         return str(UUID(bytes=bytes(buffer)))
 
     def peers(self, one: int, two: int) -> bool:
         """Whether one device reads another's memory."""
         found = ctypes.c_int()
-        self("cuDeviceCanAccessPeer", ctypes.byref(found), one, two)
+        self("cuDeviceCanAccessPeer", ctypes.byref(found), self.device(one), self.device(two))
         return bool(found.value)
 
     # --- making handles -------------------------------------------------------------------------

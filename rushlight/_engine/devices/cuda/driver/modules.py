@@ -12,6 +12,7 @@ from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.driver.launcher import launcher
 from rushlight._engine.devices.cuda.driver.library import Driver, DriverError
 from rushlight._engine.devices.cuda.kernels import ptx
+from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.runtime import cache
 
@@ -27,6 +28,8 @@ def architecture(capability: tuple[int, int]) -> str:
     """The name of the newest known architecture that a card runs: sm_90 for (9, 0)."""
     number = capability[0] * 10 + capability[1]
     fitting = [k for k in _KNOWN if k <= number]
+    while len(fitting) > 1 and target.available() and not ptx.known(f"sm_{fitting[-1]}"):
+        fitting.pop()  # a card newer than this LLVM: the driver takes PTX for older ones
     if not fitting:
         raise RuntimeError(
             f"the card's compute capability is {capability[0]}.{capability[1]}: kernels are made for "
@@ -69,6 +72,8 @@ class Modules:
 
     def __init__(self, driver: Driver, capability: tuple[int, int]) -> None:
         self.driver, self.architecture = driver, architecture(capability)
+        # The driver makes machine code for the card itself, which may be newer than what PTX is written for.
+        self.card = f"{capability[0]}.{capability[1]}"
         self.loaded: dict[Any, Function] = {}
         self.native = launcher(driver.raw("cuLaunchKernel"))
 
@@ -84,7 +89,7 @@ class Modules:
         entry = f"kernel_{sha256(text.encode()).hexdigest()[:16]}"
         ENTRIES[entry] = source
         text = text.replace("@kernel(", f"@{entry}(")
-        name = cache.key("cubin", self.architecture, str(self.driver.version), text)
+        name = cache.key("cubin", self.architecture, self.card, str(self.driver.version), text)
         code = cache.find(name)
         if code is None:
             try:
@@ -110,7 +115,7 @@ class Modules:
             self.driver("cuLinkComplete", state, ctypes.byref(code), ctypes.byref(size))
             return ctypes.string_at(code, size.value)
         except DriverError as error:
-            told = log.value.decode(errors="replace")
-            raise RuntimeError(f"the driver does not take a kernel: {told or error}") from error
+            log_text = log.value.decode(errors="replace")
+            raise RuntimeError(f"the driver does not take a kernel: {log_text or error}") from error
         finally:
             self.driver("cuLinkDestroy", state)

@@ -22,17 +22,25 @@ def places(stem: str, versions: Sequence[str]) -> list[str]:
     return found
 
 
+def fitting(versions: Sequence[str], driver: int, first: int = 12000) -> Sequence[str]:
+    """Of a library's versions, newest first, those that a driver takes; the last one is for drivers from
+    `first` on (1000 times the major number of CUDA), each other one for those of the next major number.
+    """
+    newer = max(0, (driver - first) // 1000)
+    return versions[max(0, len(versions) - 1 - newer) :]
+
+
 def loaded(where: Sequence[str], functions: Mapping[str, tuple[Any, ...]]) -> tuple[Any, str]:
-    """(the first library that loads, its functions giving an int; None where none does, what was told)."""
-    told = ""
+    """(the first library that loads, its functions giving an int; None where none does, why)."""
+    reason = ""
     for place in where:
         try:
             library = ctypes.CDLL(place)
         except OSError as error:
-            told = told or str(error)
+            reason = reason or str(error)
             continue
         for name, types in functions.items():
             function = getattr(library, name)
             function.argtypes, function.restype = types, ctypes.c_int
-        return library, told
-    return None, told
+        return library, reason
+    return None, reason

@@ -15,19 +15,19 @@ class Event:
     """An event of the driver's, recorded in a stream's queue; destroyed with the object."""
 
     def __init__(self, queue: Queue, timing: bool) -> None:
-        driver = queue.device.driver
-        queue.device.enter()
+        device, driver = queue.device, queue.device.driver
         self.driver: Driver = driver
-        self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
-        device = queue.device
         device.flush()
-        weakref.finalize(self, _destroyed, device, "cuEventDestroy_v2", self.handle).atexit = False
-        driver("cuEventRecord", self.handle, queue.handle)
+        with device.visited():
+            self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
+            weakref.finalize(self, _destroyed, device, "cuEventDestroy_v2", self.handle).atexit = False
+            driver("cuEventRecord", self.handle, queue.handle)
 
 
 def _destroyed(device: Any, name: str, handle: int) -> None:
     if not device.platform.forked:  # a child's handles are its parent's
-        device.driver.raw(name)(handle)
+        with device.visited():  # a collector comes at any time, in any thread
+            device.driver.raw(name)(handle)
 
 
 class Queue:
@@ -74,18 +74,24 @@ class Mark:
     """A place in a stream's queue."""
 
     def __init__(self, stream: Queue, timing: bool = False) -> None:
+        self.captured = stream.device.capture is not None
         self.stream, self.event = stream, Event(stream, timing)
 
     def done(self) -> bool:
-        """Whether the work before it is done; not asked, and not said to be, while a graph is captured, which
-        the question would spoil.
+        """Whether nobody works on what came before it; not asked, and not said to be, while a graph is
+        captured, which the question would spoil. A mark in a graph is none of a stream's: once the capture
+        has ended, whoever has the graph's memory comes after the graph.
         """
         if self.stream.device.capture is not None:
             return False
-        self.stream.device.enter()
-        return self.event.driver.ready("cuEventQuery", self.event.handle)
+        return self.captured or self.advance()
 
-    advance = done
+    def advance(self) -> bool:
+        """Whether the work before it is done, as the driver says."""
+        if self.stream.device.capture is not None:
+            return False
+        with self.stream.device.visited():
+            return self.event.driver.ready("cuEventQuery", self.event.handle)
 
     def finish(self) -> None:
         """Wait for the work before it."""
@@ -101,12 +107,13 @@ class TimedMark:
 
     def reached(self) -> bool:
         """Whether its time is known."""
-        return self.mark.done()
+        return self.mark.advance()
 
     def until(self, other: TimedMark) -> float:
         """Milliseconds from here to another moment."""
         found = ctypes.c_float()
         event = self.mark.event
+        self.mark.stream.device.enter()
         event.driver("cuEventElapsedTime", ctypes.byref(found), event.handle, other.mark.event.handle)
         return found.value
 

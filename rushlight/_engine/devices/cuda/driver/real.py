@@ -54,8 +54,8 @@ def cards() -> tuple[Card, ...]:
 def attributes(index: int) -> dict[str, Any]:
     """What the driver tells of a device, by the names that get_device_properties has."""
     driver = the_driver()
-    told = ("processors", "l2")  # which a Card has under other names
-    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in told}
+    renamed = ("processors", "l2")  # which a Card has under other names
+    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in renamed}
     return {**found, "uuid": driver.uuid(index)}
 
 
@@ -121,16 +121,18 @@ class Real(Rows):
 
     def __init__(self, platform: Any, index: int, card: Card) -> None:
         self.driver = the_driver()
-        self.context = self.driver.handle("cuDevicePrimaryCtxRetain", index)
+        self.context = self.driver.handle("cuDevicePrimaryCtxRetain", self.driver.device(index))
         self.entered = _entered
         self.enter()
         super().__init__(platform, index, card, Memory(self, card.memory))
+        self.driver.reliefs.append(self.allocator.relieve)
         self.modules = Modules(self.driver, card.capability)
         # What kernels write to that met a wrong index, in page-locked memory that both sides see.
         self.failures = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
         self.failures.value = 0
         self._blas: Any = None
         self._solver: Any = None
+        self._dnn: Any = None  # False where it is not installed
         # Host's memory that copies still read.
         self._flying: list[tuple[Any, Array]] = []
 
@@ -141,6 +143,12 @@ class Real(Rows):
         if _entered.device is not self:
             self.driver("cuCtxSetCurrent", self.context)
             _entered.device = self
+
+    def visited(self) -> _Visit:
+        """A `with` block in which the device's context is this thread's, and then the one that was before:
+        for what happens when memory is freed, in the middle of another device's work.
+        """
+        return _Visit(self)
 
     def uncaptured(self) -> _Uncaptured:
         """A `with` block whose calls are no part of a graph that is being captured."""
@@ -350,6 +358,8 @@ class Real(Rows):
         if wait:
             self.stream.run()
             self.alive()
+        elif source.size:
+            self._hold(target)
 
     def _to_device(self, target: DeviceArray, source: Array, wait: bool) -> None:
         if not target.size:
@@ -360,19 +370,17 @@ class Real(Rows):
             launches.convert(self, target, buffer)
             return
         given = np.ascontiguousarray(np.broadcast_to(source, target.shape))
+        if self.capture is not None and (wait or given.ctypes.data != source.ctypes.data):
+            raise self.capture.refused("a copy from the host that is waited for")
         self.enter()
         self.flush()
         self.driver(
             "cuMemcpyHtoDAsync_v2", target.address, given.ctypes.data, given.nbytes, self.stream.handle
         )
-        if self.capture is not None and (wait or given is not source):
-            raise self.capture.refused("a copy from the host that is waited for")
         if wait:
             self.stream.run()
-        elif self.capture is None:
-            self._hold(given)
         else:
-            self.capture.kept.append(given)
+            self._hold(given)
 
     def page_locked(self, array: Array) -> Array:
         """A copy of a dense host's array in page-locked memory, which is freed with it."""
@@ -385,7 +393,12 @@ class Real(Rows):
         return made
 
     def _hold(self, array: Array) -> None:
-        """Keep a host's array until the copies of it that are queued now are done."""
+        """Keep a host's array until the copies from it or to it that are queued now are done; those in a
+        graph, as long as the graph.
+        """
+        if self.capture is not None:
+            self.capture.kept.append(array)
+            return
         self._flying = [(mark, held) for mark, held in self._flying if not mark.done()]
         self._flying.append((self.stream.mark(), array))
 
@@ -474,6 +487,21 @@ class Real(Rows):
         return self._blas
 
     @property
+    def dnn(self) -> Any:
+        """The device's convolutions by cuDNN. NotServed where it is not installed."""
+        if self._dnn is None:
+            from rushlight._engine.devices.cuda.driver.dnn import Convolutions  # few programs need it
+
+            self.enter()
+            try:
+                self._dnn = Convolutions(self)
+            except NotServed:
+                self._dnn = False
+        if self._dnn is False:
+            raise NotServed("cuDNN is not installed")
+        return self._dnn
+
+    @property
     def solver(self) -> Any:
         """The device's linear algebra. RuntimeError where cuSOLVER is not installed."""
         if self._solver is None:
@@ -487,17 +515,34 @@ class Real(Rows):
 def _freed(device: Real, address: int) -> None:
     if device.platform.forked:
         return  # the parent's to free
-    with device.uncaptured():  # else it would spoil a capture that is under way
+    with device.visited(), device.uncaptured():  # else it would spoil a capture that is under way
         device.driver.raw("cuMemFreeHost")(address)
 
 
+class _Visit:
+    """A device's context is the thread's for a while."""
+
+    __slots__ = ("before", "device")
+
+    def __init__(self, device: Real) -> None:
+        self.device, self.before = device, _entered.device
+
+    def __enter__(self) -> None:
+        self.device.enter()
+
+    def __exit__(self, *raised: object) -> None:
+        if self.before is not None:
+            self.before.enter()
+
+
 class _Uncaptured:
-    """Calls that allocate are allowed while a stream of this thread is captured, and are no part of it."""
+    """Calls that allocate are allowed while a stream of any device is captured, and are no part of it."""
 
     _RELAXED = 2
 
     def __init__(self, device: Real) -> None:
-        self.driver, self.on = device.driver, device.capture is not None
+        self.driver = device.driver
+        self.on = any([d.capture is not None for d in device.platform.devices()])
         self.mode = ctypes.c_int(self._RELAXED)
 
     def __enter__(self) -> None:

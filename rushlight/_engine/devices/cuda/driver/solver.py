@@ -58,22 +58,34 @@ class Override:
     library: Any = None
 
 
-def _places() -> list[str]:
-    """Where cuSOLVER may be."""
-    return nvidia_libraries.places("cusolver", _VERSIONS)
+def _places(driver: int) -> list[str]:
+    """Where a cuSOLVER may be that a driver of this version takes."""
+    return nvidia_libraries.places("cusolver", nvidia_libraries.fitting(_VERSIONS, driver))
+
+
+# Libraries that cuSOLVER needs, in the order in which they need each other, with their versions.
+_NEEDS = (
+    ("nvJitLink", ("13", "12")),
+    ("cublasLt", ("13", "12")),
+    ("cublas", ("13", "12")),
+    ("cusparse", ("12",)),
+)
 
 
 @cache
-def _installed() -> Any:
+def _installed(driver: int) -> Any:
+    """cuSOLVER for a driver of this version."""
     known: dict[str, tuple[Any, ...]] = {"Create": (_PTR,), "SetStream": (_PTR, _PTR)}
     for stem, types in _TYPES.items():
         known.update({stem.replace("?", letter): types for letter in _LETTERS.values()})
     functions = {f"cusolverDn{stem}": types for stem, types in known.items()}
-    library, told = nvidia_libraries.loaded(_places(), functions)
+    for stem, versions in _NEEDS:  # the loader finds those that are loaded, wherever they lie
+        nvidia_libraries.loaded(nvidia_libraries.places(stem, nvidia_libraries.fitting(versions, driver)), {})
+    library, reason = nvidia_libraries.loaded(_places(driver), functions)
     if library is None:
         raise RuntimeError(
             "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
-            f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({told})"
+            f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({reason})"
         )
     return library
 
@@ -82,7 +94,9 @@ class Solver:
     """A device's cuSOLVER. RuntimeError where it is not installed."""
 
     def __init__(self, device: Any) -> None:
-        self.device, self.library = device, _installed() if Override.library is None else Override.library
+        self.device, self.library = device, Override.library
+        if self.library is None:
+            self.library = _installed(device.driver.version)
         handle = _PTR()
         self._checked("Create", ctypes.byref(handle))
         self.handle = handle.value
@@ -90,8 +104,8 @@ class Solver:
     def _checked(self, name: str, *args: Any) -> None:
         code = getattr(self.library, f"cusolverDn{name}")(*args)
         if code:
-            told = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"cusolver error: CUSOLVER_STATUS_{told}, when calling `cusolverDn{name}`")
+            status = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"cusolver error: CUSOLVER_STATUS_{status}, when calling `cusolverDn{name}`")
 
     def call(self, stem: str, of: Any, *args: Any) -> None:
         """A function that works in no memory, on the current stream; of: NumPy's dtype."""

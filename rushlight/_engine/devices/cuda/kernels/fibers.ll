@@ -30,6 +30,9 @@ entry:
   br label %block
 block:
   %b = phi i64 [0, %entry], [%b1, %next]
+  %b_first = sub i64 %blocks, 1
+  %b_mirror = sub i64 %b_first, %b
+  %b_own = select i1 %back, i64 %b_mirror, i64 %b
   br label %prepare
 prepare:
   %p = phi i64 [0, %block], [%p1, %prepare]
@@ -42,7 +45,7 @@ prepare:
   %s0 = getelementptr i8, ptr %s, i64 ${tid}
   store i64 %p, ptr %s0
   %s1 = getelementptr i8, ptr %s, i64 ${ctaid}
-  store i64 %b, ptr %s1
+  store i64 %b_own, ptr %s1
   %s2 = getelementptr i8, ptr %s, i64 ${ntid}
   store i64 %threads, ptr %s2
   %s3 = getelementptr i8, ptr %s, i64 ${nctaid}

@@ -1,4 +1,4 @@
-; The loops over blocks and threads of a kernel without barriers; `turned` threads run backwards.
+; The loops over blocks and threads of a kernel without barriers; when `turned`, both run backwards.
 define i64 @${name}_run(ptr %args, i64 %blocks, i64 %threads, i64 %turned) {
 entry:
   %thread = alloca [16 x i64], align 16
@@ -14,7 +14,10 @@ ${loads}
   br label %block
 block:
   %b = phi i64 [0, %entry], [%b1, %next]
-  store i64 %b, ptr %ctaid
+  %b_first = sub i64 %blocks, 1
+  %b_mirror = sub i64 %b_first, %b
+  %b_own = select i1 %back, i64 %b_mirror, i64 %b
+  store i64 %b_own, ptr %ctaid
   br label %one
 one:
   %t = phi i64 [0, %block], [%t1, %one]

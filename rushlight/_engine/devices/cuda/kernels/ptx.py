@@ -21,6 +21,10 @@ from rushlight._engine.kernels.emit.target import Unsupported
 
 _TRIPLE = "nvptx64-nvidia-cuda"
 _lock = threading.RLock()
+# PTX of the oldest architecture that is known has this version; what LLVM does not know gets an older one.
+_FIRST = (6, 3)
+# The first architecture whose tensor cores take the products that kernels ask for (Thread.mma).
+CORES = 80
 
 
 @cache
@@ -38,11 +42,25 @@ def _machine(architecture: str) -> Any:
     return target.create_target_machine(cpu=architecture, opt=3)
 
 
+@cache
+def known(architecture: str) -> bool:
+    """Whether this LLVM writes PTX for an architecture; for one that it does not know it would end the
+    process at the first exchange of a warp.
+    """
+    with _lock:
+        module = _llvm().parse_assembly(f'target triple = "{_TRIPLE}"')
+        found = str(_machine(architecture).emit_assembly(module))
+    version = re.search(r"^\.version (\d+)\.(\d+)", found, re.MULTILINE)
+    return version is not None and (int(version[1]), int(version[2])) >= _FIRST
+
+
 def ptx(text: str, architecture: str = "sm_80") -> str:
     """The PTX of a module's LLVM IR. Unsupported where it calls a function of the C library."""
     foreign = device_math.foreign(text)
     if foreign - device_math.NAMES:
         raise Unsupported(f"calls of {', '.join(sorted(foreign - device_math.NAMES))}")
+    if "@llvm.nvvm.mma." in text and int(architecture.removeprefix("sm_")) < CORES:
+        raise Unsupported(f"{architecture} has no such tensor cores")  # LLVM would end the process
     text = device_math.defined(text, foreign)
     with _lock:
         llvm, machine = _llvm(), _machine(architecture)
@@ -51,7 +69,11 @@ def ptx(text: str, architecture: str = "sm_80") -> str:
         module.verify()
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
         builder.getModulePassManager().run(module, builder)
-        return str(machine.emit_assembly(module))
+        made = str(machine.emit_assembly(module))
+    unknown = re.findall(r"^\.extern \.func .*?([\w.]+)\s*$", made, re.MULTILINE)
+    if unknown:  # an instruction that this LLVM has no name for
+        raise Unsupported(f"LLVM {'.'.join(map(str, llvm.llvm_version_info))} does not know {unknown[0]}")
+    return made
 
 
 class Assembled(NamedTuple):
@@ -80,8 +102,8 @@ def version() -> str:
     path = assembler()
     if path is None:
         return ""
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60).stdout
-    found = re.search(r"V([\d.]+)", told)
+    shown = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60).stdout
+    found = re.search(r"V([\d.]+)", shown)
     return found[1] if found else ""
 
 

@@ -14,6 +14,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import attention, launches
+from rushlight._engine.devices.cuda.kernels.ptx import CORES
 from rushlight._engine.devices.cuda.kernels.sources import Source
 
 # The widest heads, and the threads of a block.
@@ -21,9 +22,10 @@ WIDEST, THREADS = 128, 128
 _WORD = 4
 
 
-def _cores(of: str, width: int) -> bool:
-    """Whether tensor cores serve a dtype and a width of heads."""
-    return of in ("float16", "bfloat16") and width % 16 == 0
+def _cores(backend: Any, of: str, width: int) -> bool:
+    """Whether tensor cores serve a dtype and a width of heads; older cards' take no such products."""
+    major, minor = backend.card.capability
+    return of in ("float16", "bfloat16") and width % 16 == 0 and 10 * major + minor >= CORES
 
 
 def _dtype(*arrays: DeviceArray) -> str:
@@ -63,7 +65,7 @@ def _launch(
     """Queue a kernel: its arrays in order, those of numbers for each query without a last dim."""
     q, k = given[0], given[1]
     of, width = dt.from_numpy_dtype(q.dtype).name, q.shape[-1]
-    cores = _cores(of, width)
+    cores = _cores(backend, of, width)
     placed, strides = list[DeviceArray](), list[int]()
     for a in given:
         single = a.ndim < q.ndim

@@ -106,16 +106,40 @@ def _blas(backend: Device, a: DeviceArray, b: DeviceArray) -> Any:
     return backend.blas
 
 
+def _by_cudnn(
+    backend: Any,
+    kind: str,
+    one: DeviceArray,
+    two: DeviceArray,
+    shape: Ints,
+    how: tuple[Ints, Ints, Ints, int],
+    last: bool,
+) -> DeviceArray | None:
+    """A convolution, or a gradient of one, by cuDNN; None where that does not serve."""
+    if backend.simulated or one.dtype != two.dtype or not (one.size and two.size and 0 not in shape):
+        return None
+    try:
+        found: DeviceArray = backend.dnn.run(kind, one, two, tuple(shape), how, last)
+        return found
+    except NotServed:
+        return None
+
+
 def _convolution(
     backend: Device, x: DeviceArray, w: DeviceArray, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> DeviceArray:
     blas, kernel = _blas(backend, x, w), w.shape[2:]
     sizes = zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)
     out = tuple([out_size(*of) for of in sizes])
+    last, shape = convolves_last(x, w), (x.shape[0], w.shape[0], *out)
+    how = tuple(stride), tuple(padding), tuple(dilation), groups
+    ready = _by_cudnn(backend, "forward", x, w, shape, how, last)
+    if ready is not None:
+        return ready
     columns = _columns(backend, x, kernel, (stride, padding, dilation), groups, out)
     weight = launches.contiguous(backend, w).reshape(groups, w.shape[0] // groups, -1)
     found = blas.product(weight, columns).reshape(x.shape[0], w.shape[0], *out)
-    return _formatted(backend, found, convolves_last(x, w))
+    return _formatted(backend, found, last)
 
 
 def _convolution_input(
@@ -129,6 +153,11 @@ def _convolution_input(
     groups: int,
 ) -> DeviceArray:
     blas, (n, _, *out), (outs, channels, *kernel) = _blas(backend, g, w), g.shape, w.shape
+    how = tuple(stride), tuple(padding), tuple(dilation), groups
+    whole = n, groups * channels, *space
+    ready = _by_cudnn(backend, "input", w, g, whole, how, convolves_last(g, w))
+    if ready is not None:
+        return ready
     weight = launches.contiguous(backend, w).reshape(groups, outs // groups, channels * math.prod(kernel))
     given = launches.contiguous(backend, g).reshape(n, groups, outs // groups, math.prod(out))
     columns = blas.product(weight.swapaxes(1, 2), given)
@@ -149,6 +178,13 @@ def _convolution_weight(
 ) -> DeviceArray:
     """Samples stand side by side in one product: (outs, N * places) by (N * places, C * prod(k))."""
     blas, (n, outs), out = _blas(backend, g, x), g.shape[:2], g.shape[2:]
+    how, whole = (
+        (tuple(stride), tuple(padding), tuple(dilation), groups),
+        (outs, x.shape[1] // groups, *kernel),
+    )
+    ready = _by_cudnn(backend, "weight", x, g, whole, how, convolves_last(x, g))
+    if ready is not None:
+        return ready
     columns = _columns(backend, x, tuple(kernel), (stride, padding, dilation), groups, out)
     given = launches.contiguous(backend, g).reshape(n, groups, outs // groups, math.prod(out))
     left = launches.copied(backend, given.transpose(1, 2, 0, 3)).reshape(groups, outs // groups, -1)

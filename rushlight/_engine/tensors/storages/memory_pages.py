@@ -53,7 +53,8 @@ class Range:
             except (OSError, ValueError, OverflowError, AttributeError):  # Windows has no flags
                 made = np.empty(size + _LINE, np.uint8)
                 self._bytes = made[-made.ctypes.data % _LINE :]
-        return self._bytes
+        found: np.ndarray[Any, Any] = self._bytes
+        return found
 
 
 _LINE = 64

@@ -1,0 +1,79 @@
+"""Compiled functions whose arguments are one tensor, share memory with each other, or with what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+
+
+def given(case: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two fresh arguments of four numbers."""
+    x = torch.arange(5.0) + 1
+    first = x[:4]
+    return {
+        "apart": (first.clone(), x[1:].clone() + 2),
+        "the same": (first, first),
+        "a view": (first, first.view(4)),
+        "overlapping": (first, x[1:]),
+    }[case]
+
+
+def reads(a: Any, b: Any) -> Any:
+    return (a * 2 + b).relu()
+
+
+def writes(a: Any, b: Any) -> Any:
+    b.mul_(3)
+    a.add_(1)
+    return a - b
+
+
+@pytest.mark.parametrize("function", [reads, writes])
+@pytest.mark.parametrize("options", [{}, {"fullgraph": True}, {"backend": "eager"}], ids=str)
+def test_programs_hold_for_what_shares_memory_and_what_does_not(
+    function: Callable[..., Any], options: dict[str, Any]
+) -> None:
+    if options.get("fullgraph") and function is writes:
+        options = {}
+    compiled = torch.compile(function, **options)
+    for case in ("apart", "the same", "overlapping", "apart", "the same", "a view", "apart", "overlapping"):
+        for _ in range(4):
+            args, expected = given(case), given(case)
+            found = compiled(*args)
+            assert torch.equal(found, function(*expected)), case
+            assert torch.equal(args[0], expected[0]) and torch.equal(args[1], expected[1]), case
+
+
+def test_the_first_calls_with_one_tensor_twice() -> None:
+    compiled = torch.compile(torch.trapezoid)
+    a, b = torch.tensor([0.0, 1.0, 3.0]), torch.tensor([1.0, 2.0, 5.0])
+    for _ in range(4):
+        assert compiled(a, a).item() == 4.5
+    for _ in range(4):
+        assert compiled(a, b).item() == 6.5
+
+
+def test_an_argument_that_is_a_buffer_which_the_module_writes_to() -> None:
+    class Doubling(torch.nn.Module):
+        held: torch.Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("held", torch.ones(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.held.mul_(2)
+            return self.held + x
+
+    for others in (0, 3):
+        module = Doubling()
+        compiled = torch.compile(module)
+        for _ in range(others):
+            compiled(torch.ones(3))
+        for _ in range(4):
+            before = module.held.clone()
+            assert torch.equal(compiled(module.held), 4 * before)

@@ -1,0 +1,17 @@
+"""torch.foreach: the functions of torch._foreach_* by their public names."""
+
+import rushlight as torch
+from rushlight import foreach
+
+
+def test_names() -> None:
+    assert torch.foreach is foreach and len(foreach.__all__) == 90
+    assert all(getattr(foreach, name) is getattr(torch, f"_foreach_{name}") for name in foreach.__all__)
+
+
+def test_lists() -> None:
+    xs = [torch.ones(2), torch.full((3,), 2.0)]
+    assert [t.tolist() for t in foreach.add(xs, xs, alpha=2)] == [[3, 3], [6, 6, 6]]
+    foreach.mul_(xs, 2)
+    assert [t.tolist() for t in xs] == [[2, 2], [4, 4, 4]]
+    assert [t.item() for t in foreach.norm(xs, 1)] == [4, 12]
