@@ -26,10 +26,10 @@ def replace_section(page: str, section: str) -> str:
 
 
 def table_section(
-    heading: str, told: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[str]]
+    heading: str, notes: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> str:
     """A section: its heading, the lines that say how it was measured, and a table."""
-    lines = [heading, "", *told, "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    lines = [heading, "", *notes, "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines) + "\n"
 

@@ -101,8 +101,8 @@ def _run(python: list[str]) -> dict[str, tuple[float, int]]:
         )
         for r in range(2)
     ]
-    told = [json.loads(process.communicate(timeout=300)[0].splitlines()[-1]) for process in ranks]
-    return {way: (max(t[way][0] for t in told), max(t[way][1] for t in told)) for way in WAYS}
+    results = [json.loads(process.communicate(timeout=300)[0].splitlines()[-1]) for process in ranks]
+    return {way: (max(t[way][0] for t in results), max(t[way][1] for t in results)) for way in WAYS}
 
 
 def main() -> None:

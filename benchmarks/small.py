@@ -131,7 +131,7 @@ def young(name: str, pythons: tuple[str, str], rounds: int, cache: str) -> list[
 def section(results: dict[str, list[float]]) -> str:
     """The heading, how it was measured, and a row for each call."""
     ratios = [ours / theirs for ours, theirs, *_ in results.values()]
-    told = [
+    notes = [
         f"`python -m benchmarks.small --write`: {len(results)} calls, one thread, the processor's",
         f"microseconds, the least of interleaved rounds, a load of {os.getloadavg()[0]:.1f}. Geometric mean",
         f"of the ratios {mean(ratios):.2f}; {sum(r > 1.5 for r in ratios)} are above 1.5.",
@@ -140,7 +140,7 @@ def section(results: dict[str, list[float]]) -> str:
         (SMALL[name].title, f"{1e6 * ours:.2f}", f"{1e6 * theirs:.2f}", f"{ours / theirs:.2f}")
         for name, (ours, theirs, *_) in results.items()
     ]
-    return table_section(HEADING, told, ("call", "Rushlight", "PyTorch", "ratio"), rows)
+    return table_section(HEADING, notes, ("call", "Rushlight", "PyTorch", "ratio"), rows)
 
 
 def main() -> None:

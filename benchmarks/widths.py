@@ -149,7 +149,7 @@ def section(titles: list[str], results: dict[str, list[float]]) -> str:
     """The heading, how it was measured, and a row for each call."""
     means = " and ".join(f"{mean(found):.2f} with {of}" for of, found in results.items())
     above = " and ".join(f"{sum(r > BAR for r in found)}" for found in results.values())
-    told = [
+    notes = [
         f"`python -m benchmarks.widths --write`: {len(titles)} kernels, one thread, ratios of the",
         f"processor's time, the least of interleaved rounds, a load of {os.getloadavg()[0]:.1f}.",
         f"Geometric mean {means} (bar 0.6);",
@@ -158,7 +158,7 @@ def section(titles: list[str], results: dict[str, list[float]]) -> str:
     rows = [
         (title, *(f"{r:.2f}" for r in row)) for title, *row in zip(titles, *results.values(), strict=True)
     ]
-    return table_section(HEADING, told, ("call", *results), rows)
+    return table_section(HEADING, notes, ("call", *results), rows)
 
 
 def main() -> None:

@@ -161,7 +161,7 @@ def measured(name: str, torch_python: str, rounds: int) -> list[float]:
 
 def section(results: dict[str, list[float]], packed: bool, load: float) -> str:
     """The heading, how it was measured, and a row for each program."""
-    told = [
+    notes = [
         "`python -m benchmarks.young --write`: programs from the start of the interpreter to their end, the",
         "processor's milliseconds, one thread; minima of rounds in turn, on a machine with a load of "
         f"{load:.0f}.",
@@ -176,7 +176,7 @@ def section(results: dict[str, list[float]], packed: bool, load: float) -> str:
         )
         for name, (empty, full, theirs) in results.items()
     ]
-    return table_section(HEADING, told, columns, rows)
+    return table_section(HEADING, notes, columns, rows)
 
 
 def main() -> None:

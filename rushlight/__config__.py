@@ -22,7 +22,7 @@ def show() -> str:
         "Kernels": settings.kernels,
         "Build settings": f"TORCH_VERSION={torch.version.__version__}, USE_CUDA=OFF",
     }
-    return "\n".join(["Rushlight runs on:", *[f"  - {name}: {told}" for name, told in rows.items()], ""])
+    return "\n".join(["Rushlight runs on:", *[f"  - {name}: {value}" for name, value in rows.items()], ""])
 
 
 def parallel_info() -> str:

@@ -56,9 +56,9 @@ def boolean_dispatch(
     func_name: str,
 ) -> Callable[..., Any]:
     """A function that is `if_true` or `if_false`, by its argument `arg_name`, at place `arg_index`."""
-    told = if_true if if_true.__doc__ is not None else if_false
+    documented = if_true if if_true.__doc__ is not None else if_false
 
-    @wraps(told)
+    @wraps(documented)
     def fn(*args: Any, **kwargs: Any) -> Any:
         chosen = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)
         return (if_true if chosen else if_false)(*args, **kwargs)

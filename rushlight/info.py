@@ -98,4 +98,4 @@ def report() -> str:
         "as torch": "; ".join(status()[0]),
     }
     width = max(map(len, lines))
-    return "".join(f"{name:{width}}  {told}\n" for name, told in lines.items())
+    return "".join(f"{name:{width}}  {value}\n" for name, value in lines.items())

@@ -317,7 +317,7 @@ def _run(program: Callable[[], Any]) -> None:
         _explain(shown)
         sys.excepthook(type(shown), shown, shown.__traceback__)
         # Raised again for the exit status and for what Python does at its end; but told already.
-        sys.excepthook = lambda *told: None
+        sys.excepthook = lambda *_error: None
         raise
 
 

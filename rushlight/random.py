@@ -103,5 +103,7 @@ def _states(devices: Iterable[Any] | None = None) -> tuple[Tensor, dict[int, Ten
 def _restore(states: tuple[Tensor, dict[int, Tensor]]) -> None:
     """Put generators into the states that `_states` gave."""
     set_rng_state(states[0])
-    for index, state in states[1].items():
-        around(accelerator.platform().device(index).philox).set_state(state)
+    platform = accelerator.platform()
+    if platform is not None:
+        for index, state in states[1].items():
+            around(platform.device(index).philox).set_state(state)

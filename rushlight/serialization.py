@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import rushlight
 from rushlight._engine.core.callers import warn
 from rushlight._engine.serialization.api import (
     _open_zipfile_reader as _open_zipfile_reader,
@@ -63,6 +64,7 @@ def mkdtemp() -> Iterator[str]:
 __all__ = [
     "LoadEndianness",
     "SourceChangeWarning",
+    "StorageType",
     "add_safe_globals",
     "clear_safe_globals",
     "default_restore_location",
@@ -74,6 +76,7 @@ __all__ = [
     "load",
     "location_tag",
     "mkdtemp",
+    "normalize_storage_type",
     "register_package",
     "safe_globals",
     "save",
@@ -81,8 +84,49 @@ __all__ = [
     "set_default_load_endianness",
     "set_default_mmap_options",
     "skip_data",
+    "storage_to_tensor_type",
     "validate_cuda_device",
+    "validate_hpu_device",
 ]
+
+
+class StorageType:
+    """A kind of storage by the name that files give it, "FloatStorage", with its dtype. KeyError for
+    others.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._dtype: Any = getattr(rushlight, name).dtype if hasattr(rushlight, name) else _unknown(name)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of its elements."""
+        return self._dtype
+
+    def __str__(self) -> str:
+        return f"StorageType(dtype={self.dtype})"
+
+
+def _unknown(name: str) -> None:
+    raise KeyError(f'pickle storage type "{name}" is not recognized')
+
+
+def normalize_storage_type(storage_type: Any) -> Any:
+    """torch's own class of a storage's name: torch.FloatStorage."""
+    return getattr(rushlight, storage_type.__name__)
+
+
+def storage_to_tensor_type(storage: Any) -> Any:
+    """The legacy type of tensors over a storage's kind: torch.FloatTensor for a FloatStorage."""
+    return getattr(rushlight, type(storage).__name__.replace("Storage", "Tensor"))
+
+
+def validate_hpu_device(location: str) -> int:
+    """RuntimeError: there are no such devices."""
+    raise RuntimeError(
+        f"Attempting to deserialize object on a HPU device ({location}), which is not there. "
+        "Please use torch.load with map_location='cpu' to map your storages to the CPU."
+    )
 
 
 def check_module_version_greater_or_equal(

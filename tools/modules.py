@@ -55,7 +55,8 @@ class Trial:
 
     def inputs(self, change: Callable[[Any], Any] = lambda x: x) -> tuple[Any, Any]:
         """(args, kwargs) of forward, fresh, with each tensor changed."""
-        return self.each(opened(self.torch, self.file)[1], change)
+        args, kwargs = self.each(opened(self.torch, self.file)[1], change)
+        return args, kwargs
 
     def each(self, given: Any, change: Callable[[Any], Any]) -> Any:
         """Nested values with each tensor changed; the same tensor twice stays the same."""

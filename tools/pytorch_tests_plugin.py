@@ -115,11 +115,14 @@ def _stand_in(module: str, name: str) -> Any:
 
 def _module(name: str) -> ModuleType:
     """The module, or one that stands in for it, under both packages' names."""
-    from rushlight._engine.names.placeholders import is_absent
+    from rushlight._engine.names.placeholders import is_absent, names
 
     try:
         found = importlib.import_module(name)
         if is_absent(found):  # it would refuse names that it does not know
+            for alias, mark in names(name.removeprefix("torch.")).items():
+                if mark.startswith(">"):  # another name of what is there
+                    setattr(found, alias, getattr(found, alias))
             found.__class__ = StandInModule
         return found
     except ModuleNotFoundError:

@@ -135,7 +135,7 @@ _SLOTS = {
 
 
 # Names with an underscore that programs, or other parts of the engine, take from a tensor.
-_HALF_PUBLIC = frozenset(("_base", "_is_view", "_version"))
+_HALF_PUBLIC = frozenset(("_base", "_is_view", "_state", "_version"))
 
 
 def tensor() -> str:

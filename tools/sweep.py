@@ -28,7 +28,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 import rushlight
-from rushlight._engine.core import accelerator
+from rushlight._engine.devices.cuda import api as cuda
 
 DTYPES = (
     "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
@@ -309,7 +309,7 @@ class Sweep:
             return [v.detach().cpu() for v in results]
 
         grad = op.supports_autograd
-        accelerator.platform().device(0).error = None  # of the last operator
+        cuda.platform().device(0).error = None  # of the last operator
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64), grad=grad)):
             theirs, mine = self.both(target, use, sample)
             if isinstance(theirs, Exception):

@@ -182,13 +182,15 @@ def _forms(node: ast.FunctionDef | ast.ClassDef) -> Forms:
     a = node.args
     plain = [*a.posonlyargs, *a.args]
     defaults = [None] * (len(plain) - len(a.defaults)) + list(a.defaults)
-    parts = [_told(p.arg, d) for p, d in zip(plain, defaults, strict=True) if p.arg not in ("self", "cls")]
+    parts = [
+        _parameter(p.arg, d) for p, d in zip(plain, defaults, strict=True) if p.arg not in ("self", "cls")
+    ]
     parts += [f"*{a.vararg.arg}"] if a.vararg else []
-    parts += [_told(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    parts += [_parameter(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
     return {(*parts, *([f"**{a.kwarg.arg}"] if a.kwarg else []))}
 
 
-def _told(name: str, default: ast.expr | None) -> str:
+def _parameter(name: str, default: ast.expr | None) -> str:
     return name if default is None else f"{name}={ast.unparse(default)}"
 
 

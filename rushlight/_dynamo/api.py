@@ -97,7 +97,7 @@ def compile(
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
     it is recorded. "max-autotune" also tries out how to cut large products, as far as bits stay the same.
-    fullgraph: torch._dynamo.exc.Unsupported, naming the line, where a value leaves for Python (`.item()`).
+    fullgraph: torch._dynamo.exc.Unsupported, naming the line, where it branches on data or prints a tensor.
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
     backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed), or a
     function that is given each segment's ops, (an fx.GraphModule, its inputs), and returns what runs them.
@@ -137,7 +137,8 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
     def of_backend(backend: Any) -> Any:
         resolved = resolve(backend)
         if callable(resolved):
-            made: Any = import_module("rushlight._dynamo.backends").Handed(function, resolved, fullgraph)
+            backends = import_module("rushlight._dynamo.backends")
+            made: Any = backends.CompiledByBackend(function, resolved, fullgraph)
         else:
             own = resolved == "inductor"
             made = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)

@@ -19,8 +19,11 @@ from rushlight._engine.trace.guards import key_of
 from rushlight._engine.trace.trace import Node, Place
 from rushlight.nn import Module
 
+# PyTorch's is a package: its modules are found by names (names/alternatives.tsv, names/placeholders.tsv).
+__path__: list[str] = []
 
-class Handed:
+
+class CompiledByBackend:
     """Calls a function, its ops matched; a segment's values are what `backend` makes of its graph.
 
     The ops of a segment are computed once while it is recorded; from then on by what the backend gave.
@@ -36,8 +39,7 @@ class Handed:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.plans[key_of(args, kwargs)[1]] = None
         found = choice.call(self.trace, self.function, args, kwargs)
-        if self.trace.ends:
-            why, where = self.trace.ends[0]
+        for why, where in [(why, where) for why, where, breaks in self.trace.ends or () if breaks]:
             raise Unsupported(f"fullgraph=True, but the graph ends early: {why}, at {where}")
         return found
 
@@ -55,18 +57,27 @@ class Segment:
 
     def run(self, arrays: dict[int, Any], region: Any) -> list[Any]:
         """The arrays at the wanted places; `arrays`: what lies at the places that came in."""
-        given = [wrap(arrays[p]) for p in self.inputs]
+        compiled = self.prepare(arrays)
         before, LOCAL.enabled = LOCAL.enabled, False
         try:
-            if self.compiled is None:
-                try:
-                    self.compiled = self.backend(self.module, given)
-                except Exception as error:
-                    raise BackendCompilerFailed(self.backend, error) from error
-            found = self.compiled(*given)
+            found = compiled(*[wrap(arrays[p]) for p in self.inputs])
         finally:
             LOCAL.enabled = before
         return [t._array for t in found]
+
+    def prepare(self, arrays: dict[int, Any]) -> Callable[..., Any]:
+        """What the backend makes of the graph, which it is given once, with these inputs as examples."""
+        if self.compiled is not None:
+            return self.compiled
+        given = [wrap(arrays[p]) for p in self.inputs]
+        before, LOCAL.enabled = LOCAL.enabled, False
+        try:
+            self.compiled = self.backend(self.module, given)
+        except Exception as error:
+            raise BackendCompilerFailed(self.backend, error) from error
+        finally:
+            LOCAL.enabled = before
+        return self.compiled
 
 
 def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:

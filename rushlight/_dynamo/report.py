@@ -133,7 +133,7 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
             graphs.append(ops)
     reasons = [
         GraphCompileReason(why, [FrameSummary(*_line(where), name="?")] if where else [])
-        for why, where in trace.ends
+        for why, where, _ in trace.ends
     ]
     counts = len(graphs), max(len(graphs) - 1, 0)
     return ExplainOutput(*counts, reasons, sum(map(len, graphs)), graphs)
@@ -151,4 +151,7 @@ class _Unmade:
         self.of = of
 
     def run(self, arrays: dict[int, Any], region: Any) -> None:
+        """Nothing."""
+
+    def prepare(self, arrays: dict[int, Any]) -> None:
         """Nothing."""

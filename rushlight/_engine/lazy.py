@@ -54,7 +54,7 @@ else:
 _names: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
 
 
-class _Looked(type):
+class _Completable(type):
     """Tells the interpreter's completer, who asks a package's class for a name, that there is a property: it
     then completes the name without a look behind it, which would load all that a prefix fits.
     """
@@ -65,7 +65,7 @@ class _Looked(type):
         return property()
 
 
-class LazyPackage(_Module, metaclass=_Looked):
+class LazyPackage(_Module, metaclass=_Completable):
     """The class of modules whose names are found at first mention. All of them are there for who looks into
     its `__dict__`, as `vars(torch.optim)` does.
     """
@@ -90,6 +90,9 @@ class LazyPackage(_Module, metaclass=_Looked):
         if isinstance(value, _Module) and homes(self.__name__).get(name, ".") != ".":
             value = getattr(value, name)
         super().__setattr__(name, value)
+
+
+LazyPackage.__name__ = "module"  # what Python calls a module in its errors: "'module' object is not callable"
 
 
 def lazy_names(
@@ -147,7 +150,7 @@ def _asking(module: str) -> Callable[[str], Any]:
     return __getattr__
 
 
-class _First:
+class _PublicFinder:
     """Gives modules of the public storey that loader."""
 
     @staticmethod
@@ -164,7 +167,7 @@ class _First:
         return spec
 
 
-class _Last:
+class _PlaceholderFinder:
     """Hands modules that nobody found to names/placeholders.py: some are there by name only."""
 
     @staticmethod
@@ -175,5 +178,5 @@ class _Last:
         return None
 
 
-sys.meta_path.insert(0, _First)
-sys.meta_path.append(_Last)
+sys.meta_path.insert(0, _PublicFinder)
+sys.meta_path.append(_PlaceholderFinder)

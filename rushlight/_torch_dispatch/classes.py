@@ -40,10 +40,10 @@ def handler(found: list[Any]) -> Callable[..., Any]:
                 interpreters.CLASSES.asked = before
             if result is not NotImplemented:
                 return result
-        told = "\n".join(f"  - tensor subclass {cls}" for cls in types)
+        shown = "\n".join(f"  - tensor subclass {cls}" for cls in types)
         raise TypeError(
             f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
-            f"NotImplemented:\n\n{told}\n\nFor more information, try re-running with "
+            f"NotImplemented:\n\n{shown}\n\nFor more information, try re-running with "
             "TORCH_LOGS=not_implemented"
         )
 

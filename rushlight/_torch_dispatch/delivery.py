@@ -102,11 +102,11 @@ def hear(
     opened = row.kind == "composite" and row.vjp is None and not writes
     if opened and (not translation.is_op(row) or (wrapped and _tracked(bound.values()))):
         return again(_opened, row, call, args, kwargs, bound)
-    told = translation.told(row, bound, writes)
-    if opened and (told.op.namespace == "rushlight" or told.op.is_composite):
+    aten = translation.aten_call(row, bound, writes)
+    if opened and (aten.op.namespace == "rushlight" or aten.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
-    found = tell(handler, told.op, told.args, told.kwargs, once, None if told.take is None else told.take)
+    found = tell(handler, aten.op, aten.args, aten.kwargs, once, None if aten.take is None else aten.take)
     if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
         found.requires_grad_()  # PyTorch's op does not know of it
     return bound[row.params[0].name] if writes else found

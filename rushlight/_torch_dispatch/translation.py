@@ -17,7 +17,7 @@ from rushlight.export import overloads
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-class Told(NamedTuple):
+class AtenCall(NamedTuple):
     """An op with its arguments; `take`: which of its results is the row's, None for all of them."""
 
     op: Any
@@ -26,13 +26,13 @@ class Told(NamedTuple):
     take: int | None = None
 
 
-def told(row: Row, bound: dict[str, Any], writes: bool) -> Told:
+def aten_call(row: Row, bound: dict[str, Any], writes: bool) -> AtenCall:
     """What PyTorch would call for a row's arguments."""
     if not writes and row.name in _RENAMED:
         found = _RENAMED[row.name](**bound)
         if found is not None:
             name, args, kwargs, take = found
-            return Told(overloads.anyone(name), args, kwargs, take)
+            return AtenCall(overloads.anyone(name), args, kwargs, take)
     if row.options.get("factory"):
         made = _factory(row, bound)
         if made is not None:
@@ -40,9 +40,11 @@ def told(row: Row, bound: dict[str, Any], writes: bool) -> Told:
     chosen = _narrowest(row, bound, writes) or overloads.chosen(row, bound, writes)
     if chosen is None:
         own = overloads.own(row)
-        return Told(own, (), {p.name: bound[p.name] for p in row.params if bound[p.name] is not p.default})
+        return AtenCall(
+            own, (), {p.name: bound[p.name] for p in row.params if bound[p.name] is not p.default}
+        )
     op, args, kwargs = chosen
-    return Told(op, tuple(args), kwargs)
+    return AtenCall(op, tuple(args), kwargs)
 
 
 def _narrowest(row: Row, bound: dict[str, Any], writes: bool) -> Any:
@@ -63,7 +65,7 @@ def is_op(row: Row) -> bool:
     )
 
 
-def _factory(row: Row, bound: dict[str, Any]) -> Told | None:
+def _factory(row: Row, bound: dict[str, Any]) -> AtenCall | None:
     """A factory: PyTorch's has filled in where the tensor lies."""
     for op in overloads.overloads(overloads.aten_name(row)).values():
         names = [p.name for p in op._schema.arguments]
@@ -93,7 +95,7 @@ def _factory(row: Row, bound: dict[str, Any]) -> Told | None:
         kwargs["pin_memory"] = bool(bound.get("pin_memory"))
         while args and len(args) > 1 and args[-1] == op._schema.arguments[len(args) - 1].default:
             args.pop()
-        return Told(op, tuple(args), kwargs)
+        return AtenCall(op, tuple(args), kwargs)
     return None
 
 

@@ -25,9 +25,9 @@ _DEFAULTS = {
 }
 
 
-def _need(value: Any, kind: type, told: str) -> None:
+def _need(value: Any, kind: type, what: str) -> None:
     if not isinstance(value, kind):
-        raise TypeError(f"{told}, not {type(value).__name__}")
+        raise TypeError(f"{what}, not {type(value).__name__}")
 
 
 def _type_of(name: str, device_type: Any) -> str:

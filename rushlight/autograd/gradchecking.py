@@ -407,7 +407,7 @@ def _check_batched_forward(func: Any, inputs: tuple[Any, ...]) -> None:
         _compare_batched(ahead, inputs[place], _FORWARD)
 
 
-def _compare_batched(run: Callable[..., Any], like: Tensor, told: str) -> None:
+def _compare_batched(run: Callable[..., Any], like: Tensor, what: str) -> None:
     """run(seed) of two seeds at once, by vmap, against one after the other."""
     draws = Generator().manual_seed(0)
     seeds = [ops.randn(like.shape, generator=draws, dtype=like.dtype).to(like.device) for _ in range(2)]
@@ -417,11 +417,11 @@ def _compare_batched(run: Callable[..., Any], like: Tensor, told: str) -> None:
         try:
             together = import_module("rushlight._vmap_internals")._vmap(run)(ops.stack(seeds))
         except RuntimeError as error:
-            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{told}") from error
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{what}") from error
     for number, (found, *each) in enumerate(zip(together, *single, strict=True)):
         expected = ops.stack([dense(e) for e in each])
         if not _close(found, expected, 1e-5, 1e-8):
-            raise GradcheckError(f"For input {number}:\n\n{told}\n\nGot:\n{found}\n\nExpected:\n{expected}")
+            raise GradcheckError(f"For input {number}:\n\n{what}\n\nGot:\n{found}\n\nExpected:\n{expected}")
 
 
 # --- of the gradients, and Jacobians by themselves ------------------------------------------------------

@@ -1,5 +1,5 @@
 # Written by `python tools/stubs.py`.
-"""torch.backends.cudnn: its switches are kept; convolutions are Rushlight's own."""
+"""torch.backends.cudnn: its switches, which convolutions on a real device look at; the CPU has its own."""
 from builtins import bool as _bool, int as _int
 from collections.abc import Iterator
 from contextlib import _GeneratorContextManager

@@ -19,6 +19,7 @@ from rushlight._engine.names.absent_devices import (
     OutOfMemoryError as OutOfMemoryError,
     functions as _functions,
 )
+from rushlight._engine.tensors.construction.legacy import CUDA_TYPES
 
 
 class StreamContext(nullcontext[None]):
@@ -26,6 +27,8 @@ class StreamContext(nullcontext[None]):
 
 
 stream = StreamContext
+has_half = True
+has_magma = False
 default_generators: Any = ()  # one for each device
 _names = _functions("cuda")
 # What a device brings that PyTorch's CPU builds say nothing special of.
@@ -37,6 +40,7 @@ _MORE = (
     "list_gpu_processes",
     "default_generators",
 )
+globals().update(CUDA_TYPES)  # torch.cuda.FloatTensor ...
 # Where it comes from, in rushlight._engine.devices.cuda.
 _MODULES = ("api", "memory_api", "stream_api", "random_api", "graphs")
 globals().update(_names)
@@ -44,6 +48,35 @@ if accelerator.platform() is not None:
     for _module in _MODULES:
         _there = vars(_import(f"rushlight._engine.devices.cuda.{_module}"))
         globals().update({n: f for n, f in _there.items() if n in _names or n in _MORE})
+
+
+class cudaStatus:
+    """The numbers of two of CUDA's answers."""
+
+    SUCCESS = 0
+    ERROR_NOT_READY = 34
+
+
+class CudaError(RuntimeError):
+    """A call of CUDA's runtime has failed; `code` is its answer."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"CUDA error {code}")
+
+
+class DeferredCudaCallError(Exception):
+    """What was put off until a device is used has failed."""
+
+
+def _lazy_init() -> None:
+    """Make the device ready; AssertionError where there is none."""
+    globals()["init"]()
+
+
+def _lazy_call(callable: Any, **kwargs: Any) -> None:
+    """Call it when the device is ready: now; where there is none, never."""
+    if accelerator.platform() is not None:
+        callable()
 
 
 __getattr__, __dir__ = _lazy.lazy_names(globals(), _lazy.homes(__name__))

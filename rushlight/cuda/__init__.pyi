@@ -6,11 +6,13 @@ There what only prepares for a device, or asks how much of it is used, does noth
 PyTorch's exceptions (AttributeError where its own module says by accident that something inside it is
 absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cuda.md).
 """
+from typing import Any
 
 from rushlight.cuda import amp as amp
 from rushlight.cuda.graphed_callables import make_graphed_callables as make_graphed_callables
 from rushlight.cuda import memory as memory
 from rushlight.cuda import nvtx as nvtx
+from rushlight.cuda import profiler as profiler
 from rushlight._engine.devices.cuda.graphs import CUDAGraph as CUDAGraph
 from rushlight._engine.devices.cuda.stream_api import Event as Event
 from rushlight._engine.devices.cuda.api import MemPool as MemPool
@@ -89,4 +91,22 @@ from rushlight._engine.devices.cuda.api import temperature as temperature
 from rushlight._engine.devices.cuda.api import utilization as utilization
 from rushlight._engine.names.absent_devices import AcceleratorError as AcceleratorError
 from rushlight._engine.names.absent_devices import OutOfMemoryError as OutOfMemoryError
+class CudaError(RuntimeError):
+    """A call of CUDA's runtime has failed; `code` is its answer."""
+
+    def __init__(self, code: int) -> None: ...
+class DeferredCudaCallError(Exception):
+    """What was put off until a device is used has failed."""
+
+def _lazy_call(callable: Any, **kwargs: Any) -> None:
+    """Call it when the device is ready: now; where there is none, never."""
+def _lazy_init() -> None:
+    """Make the device ready; AssertionError where there is none."""
+class cudaStatus:
+    """The numbers of two of CUDA's answers."""
+
+    ERROR_NOT_READY: int
+    SUCCESS: int
+has_half: bool
+has_magma: bool
 def __dir__() -> list[str]: ...

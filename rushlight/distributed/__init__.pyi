@@ -5,7 +5,14 @@ Written on the public API. Processes talk by MPI (MPICH through mpi4py, `pip ins
 is loaded when init_process_group() is called for more than one rank. docs/distributed.md says how.
 """
 
+from rushlight.distributed.options import AllToAllOptions as AllToAllOptions
+from rushlight.distributed.options import AllreduceCoalescedOptions as AllreduceCoalescedOptions
+from rushlight.distributed.options import AllreduceOptions as AllreduceOptions
 from rushlight.distributed.backends import Backend as Backend
+from rushlight.distributed.backends import BackendConfig as BackendConfig
+from rushlight.distributed.options import BarrierOptions as BarrierOptions
+from rushlight.distributed.options import BroadcastOptions as BroadcastOptions
+from rushlight.distributed.options import DebugLevel as DebugLevel
 from rushlight.distributed.device_mesh import DeviceMesh as DeviceMesh
 from rushlight.distributed.errors import DistBackendError as DistBackendError
 from rushlight.distributed.errors import DistError as DistError
@@ -14,6 +21,7 @@ from rushlight.distributed.errors import DistQueueEmptyError as DistQueueEmptyEr
 from rushlight.distributed.errors import DistStoreError as DistStoreError
 from rushlight.distributed.stores import FileStore as FileStore
 from rushlight.distributed.communication.work import Future as Future
+from rushlight.distributed.options import GatherOptions as GatherOptions
 from rushlight.distributed.reducer import GradBucket as GradBucket
 from rushlight.distributed.groups import GroupMember as GroupMember
 from rushlight.distributed.stores import HashStore as HashStore
@@ -23,7 +31,10 @@ from rushlight.distributed.groups import ProcessGroup as ProcessGroup
 from rushlight.distributed.errors import RankFailure as RankFailure
 from rushlight.distributed.communication.reductions import RedOpType as RedOpType
 from rushlight.distributed.communication.reductions import ReduceOp as ReduceOp
+from rushlight.distributed.options import ReduceOptions as ReduceOptions
+from rushlight.distributed.options import ReduceScatterOptions as ReduceScatterOptions
 from rushlight.distributed.reducer import Reducer as Reducer
+from rushlight.distributed.options import ScatterOptions as ScatterOptions
 from rushlight.distributed.stores import Store as Store
 from rushlight.distributed.stores import TCPStore as TCPStore
 from rushlight.distributed.communication.work import Work as Work
@@ -31,6 +42,7 @@ from rushlight.distributed.communication.collectives import _all_gather_base as 
 from rushlight.distributed.communication.collectives import _reduce_scatter_base as _reduce_scatter_base
 from rushlight.distributed import algorithms as algorithms
 from rushlight.distributed.communication.collectives import all_gather as all_gather
+from rushlight.distributed.communication.collectives import all_gather_coalesced as all_gather_coalesced
 from rushlight.distributed.communication.collectives import all_gather_into_tensor as all_gather_into_tensor
 from rushlight.distributed.communication.objects import all_gather_object as all_gather_object
 from rushlight.distributed.communication.collectives import all_gather_single as all_gather_single
@@ -56,6 +68,7 @@ from rushlight.distributed.communication.objects import gather_object as gather_
 from rushlight.distributed.communication.exchanges import gather_single as gather_single
 from rushlight.distributed.groups import get_backend as get_backend
 from rushlight.distributed.groups import get_backend_config as get_backend_config
+from rushlight.distributed.options import get_debug_level as get_debug_level
 from rushlight.distributed.backends import get_default_backend_for_device as get_default_backend_for_device
 from rushlight.distributed.groups import get_global_rank as get_global_rank
 from rushlight.distributed.groups import get_group_rank as get_group_rank
@@ -88,6 +101,7 @@ from rushlight.distributed import optim as optim
 from rushlight.distributed.communication.transfers import recv as recv
 from rushlight.distributed.communication.objects import recv_object_list as recv_object_list
 from rushlight.distributed.communication.collectives import reduce as reduce
+from rushlight.distributed.communication.reductions import reduce_op as reduce_op
 from rushlight.distributed.communication.collectives import reduce_scatter as reduce_scatter
 from rushlight.distributed.communication.collectives import reduce_scatter_single as reduce_scatter_single
 from rushlight.distributed.communication.collectives import reduce_scatter_tensor as reduce_scatter_tensor
@@ -99,21 +113,28 @@ from rushlight.distributed.communication.exchanges import scatter as scatter
 from rushlight.distributed.communication.objects import scatter_object_list as scatter_object_list
 from rushlight.distributed.communication.transfers import send as send
 from rushlight.distributed.communication.objects import send_object_list as send_object_list
+from rushlight.distributed.options import set_debug_level as set_debug_level
+from rushlight.distributed.options import set_debug_level_from_env as set_debug_level_from_env
 from rushlight.distributed.groups import set_timeout as set_timeout
+from rushlight.distributed.groups import split_group as split_group
+from rushlight.distributed.communication.reductions import supports_complex as supports_complex
 from rushlight.distributed import tensor as tensor
 def __dir__() -> list[str]: ...
-__all__ = ['Backend', 'DeviceMesh', 'DistBackendError', 'DistError', 'DistNetworkError',
-    'DistQueueEmptyError', 'DistStoreError', 'FileStore', 'Future', 'GradBucket', 'GroupMember', 'HashStore',
-    'P2POp', 'PrefixStore', 'ProcessGroup', 'RankFailure', 'RedOpType', 'ReduceOp', 'Reducer', 'Store',
-    'TCPStore', 'Work', '_all_gather_base', '_reduce_scatter_base', 'all_gather', 'all_gather_into_tensor',
-    'all_gather_object', 'all_gather_single', 'all_reduce', 'all_reduce_coalesced', 'all_to_all',
-    'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast', 'broadcast_object_list',
+__all__ = ['AllToAllOptions', 'AllreduceCoalescedOptions', 'AllreduceOptions', 'Backend', 'BackendConfig',
+    'BarrierOptions', 'BroadcastOptions', 'DebugLevel', 'DeviceMesh', 'DistBackendError', 'DistError',
+    'DistNetworkError', 'DistQueueEmptyError', 'DistStoreError', 'FileStore', 'Future', 'GatherOptions',
+    'GradBucket', 'GroupMember', 'HashStore', 'P2POp', 'PrefixStore', 'ProcessGroup', 'RankFailure',
+    'RedOpType', 'ReduceOp', 'ReduceOptions', 'ReduceScatterOptions', 'Reducer', 'ScatterOptions', 'Store',
+    'TCPStore', 'Work', '_all_gather_base', '_reduce_scatter_base', 'all_gather', 'all_gather_coalesced',
+    'all_gather_into_tensor', 'all_gather_object', 'all_gather_single', 'all_reduce', 'all_reduce_coalesced',
+    'all_to_all', 'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast', 'broadcast_object_list',
     'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_into_tensor', 'gather_object',
-    'gather_single', 'get_backend', 'get_backend_config', 'get_default_backend_for_device', 'get_global_rank',
-    'get_group_rank', 'get_node_local_rank', 'get_pg_count', 'get_process_group_ranks', 'get_rank',
-    'get_world_size', 'group', 'init_device_mesh', 'init_process_group', 'irecv', 'is_available',
+    'gather_single', 'get_backend', 'get_backend_config', 'get_debug_level', 'get_default_backend_for_device',
+    'get_global_rank', 'get_group_rank', 'get_node_local_rank', 'get_pg_count', 'get_process_group_ranks',
+    'get_rank', 'get_world_size', 'group', 'init_device_mesh', 'init_process_group', 'irecv', 'is_available',
     'is_backend_available', 'is_gloo_available', 'is_initialized', 'is_mpi_available', 'is_nccl_available',
     'is_torchelastic_launched', 'is_ucc_available', 'is_xccl_available', 'isend', 'monitored_barrier',
     'new_group', 'new_subgroups', 'new_subgroups_by_enumeration', 'recv', 'recv_object_list', 'reduce',
-    'reduce_scatter', 'reduce_scatter_single', 'reduce_scatter_tensor', 'register_rendezvous_handler',
-    'scatter', 'scatter_object_list', 'send', 'send_object_list', 'set_timeout']
+    'reduce_op', 'reduce_scatter', 'reduce_scatter_single', 'reduce_scatter_tensor',
+    'register_rendezvous_handler', 'scatter', 'scatter_object_list', 'send', 'send_object_list',
+    'set_debug_level', 'set_debug_level_from_env', 'set_timeout', 'split_group', 'supports_complex']

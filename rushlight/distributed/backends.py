@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from rushlight._engine.core import accelerator
 
@@ -13,6 +15,15 @@ class Backend(str):
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
     default_device_backend_map = {"cpu": GLOO, "cuda": NCCL}
+    backend_capability: ClassVar[dict[str, list[str]]] = {
+        GLOO: ["cpu", "cuda"],
+        NCCL: ["cuda"],
+        XCCL: ["xpu"],
+        UCC: ["cpu", "cuda"],
+        MPI: ["cpu", "cuda"],
+        FAKE: ["cpu", "cuda", "hpu", "xpu"],
+    }
+    _plugins: ClassVar[dict[str, Callable[..., Any]]] = {}
 
     def __new__(cls, name: Any) -> Any:
         """The name as PyTorch writes it."""
@@ -20,9 +31,87 @@ class Backend(str):
             raise ValueError("Backend constructor parameter must be string-ish")
         return name.lower()
 
+    @classmethod
+    def register_backend(
+        cls,
+        name: str,
+        func: Callable[..., Any],
+        extended_api: bool = False,
+        devices: str | list[str] | None = None,
+    ) -> None:
+        """Make a backend of another package known by `name`, with what makes its process groups.
+
+        Groups here talk by MPI alone: init_process_group() refuses a registered backend by its name.
+        """
+        known = name.lower()
+        if not hasattr(cls, name.upper()):
+            setattr(cls, name.upper(), known)
+        if known not in cls.backend_list:
+            cls.backend_list.append(known)
+        if devices is None:
+            warnings.warn(
+                f"Device capability of {name} unspecified, assuming `cpu` and `cuda`. "
+                "Please specify it via the `devices` argument of `register_backend`.",
+                stacklevel=2,
+            )
+        listed = ["cpu", "cuda"] if devices is None else [devices] if isinstance(devices, str) else devices
+        for device in listed if devices is not None else ():
+            cls.default_device_backend_map.setdefault(device, known)
+        cls.backend_capability[known] = list(listed)
+        cls._plugins[name.upper()] = func
+
+
+class BackendConfig:
+    """Which backend is for which kind of device, of a name ("gloo") or pairs ("cpu:gloo,cuda:nccl").
+
+    ValueError for what is neither, and for a device that is named twice.
+    """
+
+    def __init__(self, backend: str) -> None:
+        name = str(backend)
+        known = Backend.backend_capability
+        if name == Backend.UNDEFINED:
+            kind = "cpu" if accelerator.platform() is None else "cuda"
+            self.device_backend_map = {kind: Backend(Backend.default_device_backend_map[kind])}
+        elif ":" in name:
+            self.device_backend_map = _pairs(name)
+        elif name.lower() in known:
+            self.device_backend_map = dict.fromkeys(known[name.lower()], Backend(name))
+        else:
+            raise ValueError(
+                f"Unknown backend {name!r}: expected one of {sorted(known)}, or pairs such as "
+                "'cpu:gloo,cuda:nccl'"
+            )
+
+    def __repr__(self) -> str:
+        return ",".join(f"{device}:{backend}" for device, backend in self.device_backend_map.items())
+
+    def get_device_backend_map(self) -> dict[str, str]:
+        """The backend's name for each kind of device."""
+        return self.device_backend_map
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """The devices and backends of "cpu:gloo,cuda:nccl"."""
+    hint = (
+        f"The custom backend string argument is invalid: {text}. Expected "
+        "'<device_type1>:<backend1>,<device_type2>:<backend2>...', e.g. 'cpu:gloo,cuda:nccl'"
+    )
+    found: dict[str, str] = {}
+    for pair in text.lower().split(","):
+        device, *backend = pair.split(":")
+        if len(backend) != 1:
+            raise ValueError(f"Invalid device:backend pairing: {pair}. {hint}")
+        if device in found:
+            raise ValueError(f"Duplicate device type {device} in backend string: {backend[0]}. {hint}")
+        found[device] = Backend(backend[0])
+    return found
+
 
 def checked_backend(backend: str | None) -> str:
-    """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones."""
+    """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones,
+    NotImplementedError for registered ones.
+    """
     if backend is None:
         return Backend.UNDEFINED
     name: str = Backend(backend)
@@ -32,6 +121,11 @@ def checked_backend(backend: str | None) -> str:
             continue
         if kind in (Backend.NCCL, Backend.XCCL, Backend.UCC):
             raise RuntimeError(f"Distributed package doesn't have {kind.upper()} built in")
+        if kind.upper() in Backend._plugins:
+            raise NotImplementedError(
+                f"the backend {kind!r} is registered, but process groups of other packages are not there in "
+                "Rushlight: use backend='gloo' (or 'nccl' where there is one)"
+            )
         if kind not in (Backend.GLOO, Backend.MPI, Backend.UNDEFINED):
             raise AssertionError(f"Unknown backend type {backend}")
     return name

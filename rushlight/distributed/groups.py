@@ -301,6 +301,51 @@ def new_group(
     return made
 
 
+def split_group(
+    parent_pg: ProcessGroup | None = None,
+    split_ranks: list[list[int]] | None = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> Any:
+    """This rank's part of a group that is cut into several: `split_ranks` names the parts by ranks of the
+    group.
+
+    All ranks of the group call it, with the same parts. A rank in none of them gets NON_GROUP_MEMBER. The
+    order in a part is that of its ranks. pg_options: accepted. ValueError for no or empty parts, or ranks
+    that are there twice.
+    """
+    if not split_ranks:
+        raise ValueError("split_ranks cannot be None or empty")
+    parent = default_group(parent_pg)
+    if parent is GroupMember.NON_GROUP_MEMBER or default_group().rank() not in parent.ranks:
+        raise ValueError(f"Global rank {default_group().rank()} is not part of the parent group {parent}")
+    mine = None
+    for part in split_ranks:
+        if not part:
+            raise ValueError("the split group cannot be empty")
+        if len(part) > default_group().size():
+            raise ValueError(
+                "the split group's size should be less or equal to the world_size set by init_process_group"
+            )
+        if len(part) != len(set(part)):
+            raise ValueError("the split group cannot have duplicate ranks")
+        if parent.rank() in part:
+            mine = part
+            break
+    if mine is None:
+        return GroupMember.NON_GROUP_MEMBER
+    return new_group(
+        [get_global_rank(parent, rank) for rank in mine],
+        timeout,
+        backend or parent.backend,
+        use_local_synchronization=True,
+        group_desc=group_desc or f"{parent.group_desc}:split",
+        sort_ranks=False,
+    )
+
+
 def _patiently(call: Callable[[], SoloWire], what: str) -> SoloWire:
     """Do what blocks within MPI on a thread, which is left behind if a rank fails meanwhile."""
     made: list[SoloWire | BaseException] = []

@@ -16,9 +16,8 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.autograd import hooks
 from rushlight._engine.core.callers import warn
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.communication.common import words
-
-Tensor = Any
 
 
 def assign_buckets(tensors: Sequence[Tensor], limits: Sequence[float]) -> list[list[int]]:
@@ -281,13 +280,13 @@ class Reducer:
         else:
             p.grad.copy_(view)
 
-    told = False
+    announced = False
 
     def _tell_unneeded(self) -> None:
         """Once: the search was in vain."""
-        if not self.told and all(self.used):
+        if not self.announced and all(self.used):
             warn(words("vain"))
-        self.told = True
+        self.announced = True
 
     def check_finished(self) -> None:
         """RuntimeError where the last backward left buckets unsent: which parameters got no gradient."""

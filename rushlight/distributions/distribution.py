@@ -8,6 +8,7 @@ from typing import Any, Self
 import rushlight as torch
 from rushlight import Size, Tensor
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import TAPE
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
 
@@ -16,10 +17,11 @@ class Distribution:
     """Independent distributions of one kind for each place of `batch_shape`; a value has `event_shape`.
 
     validate_args: whether parameters (here) and values (in log_prob, cdf) that the distribution does not
-    allow raise ValueError; the default is __debug__. What a distribution cannot tell raises
-    NotImplementedError: `mean`, `mode`, `variance`, `support`, `log_prob(value)`, `cdf(value)`, its inverse
-    `icdf(value)`, `entropy()` in nats, `enumerate_support(expand=True)`, and `rsample(sample_shape)`: values
-    whose gradients flow into the parameters.
+    allow raise ValueError; the default is __debug__, and False while compile() or export records. What a
+    distribution cannot tell raises NotImplementedError: `mean`, `mode`, `variance`, `support`,
+    `log_prob(value)`, `cdf(value)`, its inverse `icdf(value)`, `entropy()` in nats,
+    `enumerate_support(expand=True)`, and `rsample(sample_shape)`: values whose gradients flow into the
+    parameters.
     """
 
     has_rsample = False
@@ -33,6 +35,9 @@ class Distribution:
         validate_args: bool | None = None,
     ) -> None:
         self._batch_shape, self._event_shape = torch.Size(batch_shape), torch.Size(event_shape)
+        if validate_args is None and TAPE:
+            # A check branches on values: the graph of what is recorded would end there.
+            validate_args = False
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -109,8 +114,6 @@ class Distribution:
         raise absent(self, "entropy")
 
     # --- shapes -----------------------------------------------------------------------------------
-
-    # The shape of the parameters, and that of one value.
 
     @property
     def batch_shape(self) -> Size:

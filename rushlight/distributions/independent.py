@@ -63,7 +63,6 @@ class Independent(Distribution):
         """The sum of the parts'."""
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    # The sum of the parts'.
     def entropy(self) -> Tensor:
         """The base's, summed over the dims that are the value's now."""
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)

@@ -33,8 +33,6 @@ class VonMises(Distribution):
 
     mode = mean
 
-    # The circular variance, 1 - I1(k) / I0(k).
-
     @lazy_property
     def variance(self) -> Tensor:
         """1 - I1(k) / I0(k): the circular variance."""

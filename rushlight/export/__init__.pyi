@@ -5,13 +5,24 @@
 `saving.py` its file.
 """
 
+from rushlight.export.symbols import AdditionalInputs as AdditionalInputs
+from rushlight.export.decomp_utils import CustomDecompTable as CustomDecompTable
 from rushlight.export.symbols import Dim as Dim
+from rushlight.export.signature import ExportBackwardSignature as ExportBackwardSignature
 from rushlight.export.signature import ExportGraphSignature as ExportGraphSignature
 from rushlight.export.program import ExportedProgram as ExportedProgram
+from rushlight.export.unflattening import FlatArgsAdapter as FlatArgsAdapter
+from rushlight.export.program import ModuleCallEntry as ModuleCallEntry
+from rushlight.export.program import ModuleCallSignature as ModuleCallSignature
+from rushlight.export.symbols import ShapesCollection as ShapesCollection
+from rushlight.export.unflattening import UnflattenedModule as UnflattenedModule
+from rushlight.export.program import default_decompositions as default_decompositions
 from rushlight.export.symbols import dims as dims
+from rushlight.export.tracing import draft_export as draft_export
 from rushlight.export.tracing import export as export
 from rushlight.export.saving import load as load
 from rushlight.export import program as program
+from rushlight.export.tracing import register_dataclass as register_dataclass
 from rushlight.export.saving import save as save
 from rushlight.export.unflattening import unflatten as unflatten
 def __dir__() -> list[str]: ...

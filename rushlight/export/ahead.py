@@ -106,9 +106,9 @@ def _run_apart(path: str, folder: str) -> None:
         "RUSHLIGHT_CACHE": "1",
         "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]),
     }
-    told = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True)
-    if told.returncode:
-        raise RuntimeError(f"aoti_compile_and_package: the program does not run:\n{told.stderr[-2000:]}")
+    ended = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True)
+    if ended.returncode:
+        raise RuntimeError(f"aoti_compile_and_package: the program does not run:\n{ended.stderr[-2000:]}")
 
 
 def _until_compiled(path: str) -> None:

@@ -80,11 +80,11 @@ def _sympy(tree: Any) -> str:
     return f"{_SYMPY[type(tree.op)]}({_sympy(tree.left)}, {_sympy(tree.right)})"
 
 
-def size_of(told: dict[str, Any]) -> Any:
+def size_of(fields: dict[str, Any]) -> Any:
     """The number of a shape that `size` told; ValueError for what is none."""
-    if "as_int" in told:
-        return int(told["as_int"])
-    text, hint = told["as_expr"]["expr_str"], told["as_expr"].get("hint") or {}
+    if "as_int" in fields:
+        return int(fields["as_int"])
+    text, hint = fields["as_expr"]["expr_str"], fields["as_expr"].get("hint") or {}
     found = Sym(_plain(ast.parse(text, mode="eval").body), int(hint.get("as_int", 0)))
     found.tree()
     return found
@@ -120,11 +120,11 @@ def tensor(value: Any) -> dict[str, Any]:
     }
 
 
-def tensor_of(told: dict[str, Any]) -> Value:
+def tensor_of(fields: dict[str, Any]) -> Value:
     """What `tensor` told."""
-    found = Value(torch.empty((), dtype=dtype_of(told["dtype"])))
-    found.shape, found._stride = tuple(map(size_of, told["sizes"])), tuple(map(size_of, told["strides"]))
-    found.requires_grad = bool(told["requires_grad"])
+    found = Value(torch.empty((), dtype=dtype_of(fields["dtype"])))
+    found.shape, found._stride = tuple(map(size_of, fields["sizes"])), tuple(map(size_of, fields["strides"]))
+    found.requires_grad = bool(fields["requires_grad"])
     return found
 
 
@@ -175,11 +175,11 @@ def _listed(items: list[Any], kind: str) -> dict[str, Any]:
     return {"as_floats": [float(item) for item in items]}
 
 
-def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
+def argument_of(fields: dict[str, Any], known: dict[str, Node]) -> Any:
     """The argument that `argument` told; KeyError for names of no nodes, ValueError for what is no
     argument.
     """
-    ((key, value),) = told.items()
+    ((key, value),) = fields.items()
     if key in ("as_tensor", "as_sym_int"):
         return _node_of(value, known)
     if key in ("as_tensors", "as_sym_ints"):
@@ -198,15 +198,15 @@ def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
         "as_memory_format": lambda: _FORMATS[value],
     }
     if key not in other:
-        raise ValueError(f"{told!r} is no argument")
+        raise ValueError(f"{fields!r} is no argument")
     return other[key]()
 
 
-def _node_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
+def _node_of(fields: dict[str, Any], known: dict[str, Node]) -> Any:
     return (
-        int(told["as_int"])
-        if "as_int" in told
-        else known[told["as_name"] if "as_name" in told else told["name"]]
+        int(fields["as_int"])
+        if "as_int" in fields
+        else known[fields["as_name"] if "as_name" in fields else fields["name"]]
     )
 
 
@@ -236,14 +236,14 @@ def structure_of(text: str) -> Tree:
     return _tree(json.loads(text)[1])
 
 
-def _tree(told: dict[str, Any]) -> Tree:
-    if told["type"] is None:
+def _tree(fields: dict[str, Any]) -> Tree:
+    if fields["type"] is None:
         return LEAF
-    kind = next((k for k, name in _KINDS.items() if name == told["type"]), None)
+    kind = next((k for k, name in _KINDS.items() if name == fields["type"]), None)
     if kind is None:
-        raise ValueError(f"{told['type']!r} is no structure that is read from files")
-    keys = json.loads(told["context"]) if kind in (dict, OrderedDict) else None
-    children = [_tree(child) for child in told["children_spec"]]
+        raise ValueError(f"{fields['type']!r} is no structure that is read from files")
+    keys = json.loads(fields["context"]) if kind in (dict, OrderedDict) else None
+    children = [_tree(child) for child in fields["children_spec"]]
     if keys is not None and len(keys) != len(children):
         raise ValueError("a dict of another length than its keys")
     return Tree(kind, keys, children)

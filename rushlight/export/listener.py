@@ -22,12 +22,13 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import BY_VALUES, TAPE
 from rushlight._engine.dispatch import arguments, interpreters, methods
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
+from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
@@ -36,6 +37,13 @@ from rushlight.fx.node import Node, map_aggregate
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _INNER = tuple(f"{_PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
+
+
+def _is_number(index: Any) -> bool:
+    """Whether it is an integer tensor without dims, which cuts as its number does."""
+    if not isinstance(index, torch.Tensor) or index.dim():
+        return False
+    return index.dtype not in (torch.bool, torch.uint8) and not index.is_floating_point()
 
 
 class Value:
@@ -64,11 +72,14 @@ class Value:
 
 class Listener:
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
-    opened(row, its overload): whether a composite row is told in the rows that it consists of.
+    opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
+    functions in the place of overloads. failures: gets what else would be an error (of a draft).
     """
 
-    def __init__(self, module: Any, opened: Any = None) -> None:
+    def __init__(self, module: Any, opened: Any = None, instead: Any = None, failures: Any = None) -> None:
         self.graph = Graph()
+        self.instead: dict[Any, Any] = instead or {}
+        self.failures: list[FailureReport] | None = failures
         self.known: dict[int, Node] = {}
         self.kept: list[Any] = []
         self.memory: dict[int, list[Any]] = {}
@@ -93,6 +104,8 @@ class Listener:
         bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         found = overloads.chosen(row, bound, writes)
+        if self.instead and found is not None and found[0] in self.instead:
+            return interpreters.within(self, self.instead[found[0]], tuple(found[1]), found[2])
         if row.kind == "composite" and out is None and self.opened(row, found):
             self.within.append(overloads.aten_name(row))
             try:
@@ -128,18 +141,20 @@ class Listener:
         items = index if isinstance(index, tuple) else (index,)
         if (
             value
-            or not all(i is None or i is ... or type(i) in (int, slice) for i in items)
-            or (items.count(...) > 1)
+            or not all(i is None or i is ... or type(i) in (int, slice) or _is_number(i) for i in items)
+            or sum(i is ... for i in items) > 1
         ):
             return run(t, index, *value)
-        missing = t.dim() - sum(type(i) in (int, slice) for i in items)
-        at = items.index(...) if ... in items else len(items)
+        missing = t.dim() - sum(i is not None and i is not ... for i in items)
+        at = next((place for place, i in enumerate(items) if i is ...), len(items))
         found, dim = t, 0
         for item in (*items[:at], *[slice(None)] * missing, *items[at + 1 :]):
             if item is None:
                 found = ROWS["unsqueeze"](found, dim)
             elif type(item) is int:
                 found, dim = ROWS["select"](found, dim, item), dim - 1
+            elif isinstance(item, torch.Tensor):  # its number is not known: an index tensor without dims
+                found, dim = ROWS["index"](found, (None,) * dim + (item,)), dim - 1
             elif item != slice(None):
                 end = sys.maxsize if item.stop is None else item.stop
                 found = ROWS["slice"](found, dim, item.start or 0, end, item.step or 1)
@@ -222,8 +237,9 @@ class Listener:
         begin = f"{_PACKAGE}export{os.sep}tracing"
         while frame is not None and not frame.f_code.co_filename.startswith(begin):
             file, own = frame.f_code.co_filename, None
-            if frame.f_code.co_name == "forward" and not file.startswith(_INNER):
-                own = frame.f_locals.get("self")
+            code_of = frame.f_code
+            if code_of.co_name == "forward" and code_of.co_argcount and not file.startswith(_INNER):
+                own = frame.f_locals.get(code_of.co_varnames[0])
                 code = linecache.getline(file, frame.f_lineno).strip()
                 lines.append(f'File "{file}", line {frame.f_lineno}, in forward\n    {code}')
             path = self.paths.get(id(own)) if own is not None else None
@@ -266,10 +282,14 @@ class _Tape:
         self.to.record(overloads.named(f"torch.ops.aten.{name}"), given, {}, into)
 
     def escape(self, what: str, breaks: bool = True) -> None:
-        """A value leaves for Python; what is only shown changes nothing."""
-        if what.startswith("printing"):
+        """A value leaves for Python; what is only shown changes nothing, and an op's body is no program."""
+        if what.startswith("printing") or what.endswith(BY_VALUES):
             return
         trace = self.to.place().get("stack_trace", "").strip()
+        if self.to.failures is not None:
+            told = {"expr": what, "user_stack": trace}
+            self.to.failures.append(FailureReport(FailureType.DATA_DEPENDENT_ERROR, told))
+            return
         raise GuardOnDataDependentSymNode(
             f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
             "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "

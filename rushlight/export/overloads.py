@@ -149,6 +149,11 @@ def overloads(name: str) -> dict[str, Overload]:
     return {schema.overload_name: Overload("aten", schema) for schema in made}
 
 
+def composites() -> list[str]:
+    """The names of which PyTorch makes an overload of other ops."""
+    return [name for name in _lines() if any(made for _, made, _ in _recorded().get(name, ()))]
+
+
 @lru_cache(None)
 def _recorded() -> dict[str, list[tuple[str, bool, tuple[str, ...]]]]:
     """(signature, whether PyTorch makes it of other ops, tags) of all of PyTorch's overloads, by name."""
@@ -157,8 +162,8 @@ def _recorded() -> dict[str, list[tuple[str, bool, tuple[str, ...]]]]:
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             text, made, tags = line.rstrip("\n").split("\t")
-            told = (text, made == "c", () if tags == "-" else tuple(tags.split(",")))
-            found.setdefault(re.split(r"[.(]", text, maxsplit=1)[0], []).append(told)
+            facts = (text, made == "c", () if tags == "-" else tuple(tags.split(",")))
+            found.setdefault(re.split(r"[.(]", text, maxsplit=1)[0], []).append(facts)
     return found
 
 
@@ -262,7 +267,7 @@ class Overload:
         return f"{self.namespace}::{self._schema.name}" + f".{overload}" * (overload != "default")
 
     @property
-    def _told(self) -> tuple[str, bool, tuple[str, ...]]:
+    def _facts(self) -> tuple[str, bool, tuple[str, ...]]:
         own = self._schema
         return next((t for t in _recorded().get(own.name, ()) if t[0] == own.text), ("", False, ()))
 
@@ -271,7 +276,7 @@ class Overload:
         """What PyTorch says of the op: torch.Tag.core, ..."""
         from rushlight.library import Tag  # it imports this file
 
-        return [Tag[name] for name in self._told[2] if name in Tag.__members__]
+        return [Tag[name] for name in self._facts[2] if name in Tag.__members__]
 
     @property
     def is_view(self) -> bool:
@@ -281,11 +286,11 @@ class Overload:
     def has_kernel_for_dispatch_key(self, key: Any) -> bool:
         """Whether PyTorch has registered something for the key; of composites: that they are composites."""
         composite = str(key).rpartition(".")[2] == "CompositeImplicitAutograd"
-        return self._told[1] == composite if composite else not self._told[1]
+        return self._facts[1] == composite if composite else not self._facts[1]
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """The op by those that it is made of; NotImplemented where it is one of its own."""
-        return self(*args, **kwargs) if self._told[1] else NotImplemented
+        return self(*args, **kwargs) if self._facts[1] else NotImplemented
 
     def row(self) -> tuple[Row, dict[str, str]]:
         """The row, and the signature's parameter for each of its own; NotImplementedError without one."""
@@ -361,7 +366,7 @@ class Overload:
     @property
     def is_composite(self) -> bool:
         """Whether PyTorch makes it of other ops before listeners below autograd hear of it."""
-        return self._told[1]
+        return self._facts[1]
 
     def _public(self) -> Any:
         """What programs call the op by, which equals each of its overloads, as policies of checkpoints
@@ -495,9 +500,9 @@ def aten_name(row: Row) -> str:
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
     """(overload, args, kwargs) that PyTorch would record for a call of a row; None if none fits."""
     spell = spellings.SPELLED.get(row.name)
-    told = None if spell is None else spell(bound)
-    if told is not None:
-        name, given = told
+    instead = None if spell is None else spell(bound)
+    if instead is not None:
+        name, given = instead
         name, _, kind = name.partition(".")
         spelled = name + "_" * writes
         overload = overloads(spelled).get(kind) or recorded(spelled).get(kind)

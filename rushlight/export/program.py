@@ -4,17 +4,50 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree
+from rushlight.export._draft_export import DraftExportReport
+from rushlight.export.decomp_utils import CustomDecompTable
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbols import Sym, Symbol, ValueRanges
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
 
-_STATE = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
+STATE = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
+
+
+@dataclass
+class ModuleCallSignature:
+    """What a module was called with and returned: names of nodes, and the structures they had."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    in_spec: Tree
+    out_spec: Tree
+    forward_arg_names: list[str] | None = None
+
+    def replace_all_uses_with(self, original_node: Any, new_node: Any) -> None:
+        """Another node's name in place of one."""
+        for argument in (*self.inputs, *self.outputs):
+            if argument.name == original_node.name:
+                argument.name = new_node.name
+
+
+@dataclass
+class ModuleCallEntry:
+    """A module that was called: its name ("" is the program itself), and what with where that is known."""
+
+    fqn: str
+    signature: ModuleCallSignature | None = None
+
+
+def default_decompositions() -> CustomDecompTable:
+    """The table of all ops that `run_decompositions` takes apart, to delete from, or to add functions to."""
+    return CustomDecompTable()
 
 
 class ExportedProgram:
@@ -40,6 +73,7 @@ class ExportedProgram:
         self._state_dict, self._constants, self._symbols = state, constants, symbols
         self._in_spec, self._out_spec = in_spec, out_spec
         self._forward_names, self._example_inputs = forward_names, example_inputs
+        self._report: DraftExportReport | None = None
 
     @property
     def graph_module(self) -> Any:
@@ -83,6 +117,15 @@ class ExportedProgram:
         """The structures of the inputs and of the outputs."""
         return type("CallSpec", (), {"in_spec": self._in_spec, "out_spec": self._out_spec})
 
+    @property
+    def module_call_graph(self) -> list[ModuleCallEntry]:
+        """The program and the modules that were called in it, in the order of their first calls."""
+        own = ModuleCallSignature([], [], self._in_spec, self._out_spec, list(self._forward_names))
+        paths = dict.fromkeys(
+            path for node in self.graph.nodes for path, _ in node.meta.get("nn_module_stack", {}).values()
+        )
+        return [ModuleCallEntry("", own), *(ModuleCallEntry(path) for path in paths if path)]
+
     def _held(self, kind: InputKind) -> Iterator[tuple[str, Any]]:
         for s in self.graph_signature.input_specs:
             if s.kind is kind:
@@ -119,9 +162,9 @@ class ExportedProgram:
         root = torch.nn.Module()
         specs = self.graph_signature.input_specs
         holders = [n for n in self.graph.nodes if n.op == "placeholder"]
-        inputs = [(n, s) for n, s in zip(holders, specs, strict=True) if s.kind not in _STATE]
+        inputs = [(n, s) for n, s in zip(holders, specs, strict=True) if s.kind not in STATE]
         for node, spec in zip(holders, specs, strict=True):
-            if spec.kind in _STATE:
+            if spec.kind in STATE:
                 put(root, spec.target, self._tensor(spec.target))
                 if spec.persistent is False:
                     owner, _, last = spec.target.rpartition(".")
@@ -131,7 +174,7 @@ class ExportedProgram:
             values[node] = made.placeholder(node.target)
             values[node].name, values[node].meta = node.name, dict(node.meta)
         if check_guards:
-            root._guards_fn = _Guards(self)
+            root._guards_fn = Guards(self)
             made.call_module("_guards_fn", tuple(values[n] for n, _ in inputs))
         made.output(made.graph_copy(self.graph, values))
         made._codegen = _PyTreeCodeGen(_PyTreeInfo(self._forward_names, self._in_spec, self._out_spec))
@@ -185,14 +228,14 @@ class _ExportedModule(GraphModule):
         raise NotImplementedError("Calling eval() is not supported yet.")
 
 
-class _Guards(torch.nn.Module):
+class Guards(torch.nn.Module):
     """Compares inputs with what was exported. It holds plain tuples, which torch.compile can guard."""
 
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()
         specs, nodes = program.graph_signature.input_specs, program.graph.nodes
         self.inputs = tuple(
-            _expected(s.arg, n) for s, n in zip(specs, nodes, strict=False) if s.kind not in _STATE
+            _expected(s.arg, n) for s, n in zip(specs, nodes, strict=False) if s.kind not in STATE
         )
         self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())
 

@@ -19,7 +19,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.serialization.atomic import replacing
-from rushlight.export import arguments as told, overloads
+from rushlight.export import arguments, overloads
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (
     ConstantArgument,
@@ -87,7 +87,7 @@ def _parts(ep: ExportedProgram, extra: dict[str, Any]) -> dict[str, Any]:
                 "path_name": path,
                 "is_param": isinstance(t, torch.nn.Parameter),
                 "use_pickle": False,
-                "tensor_meta": told.tensor(plain),
+                "tensor_meta": arguments.tensor(plain),
             }
         parts[f"data/{folder}/model_{folder}_config.json"] = json.dumps({"config": config})
     if ep.example_inputs is not None:
@@ -104,17 +104,19 @@ def _model(ep: ExportedProgram) -> dict[str, Any]:
     graph, signature = ep.graph, ep.graph_signature
     held = [n for n in graph.nodes if n.op == "placeholder"]
     inputs = [
-        told.argument(s.arg.value) if isinstance(s.arg, ConstantArgument) else {"as_tensor": {"name": n.name}}
+        arguments.argument(s.arg.value)
+        if isinstance(s.arg, ConstantArgument)
+        else {"as_tensor": {"name": n.name}}
         for n, s in zip(held, signature.input_specs, strict=True)
     ]
-    outputs = [told.argument(v) for v in graph.output_node().args[0]]
+    outputs = [arguments.argument(v) for v in graph.output_node().args[0]]
     values = {n.name: n.meta["val"] for n in graph.nodes if "val" in n.meta}
     fields = {
         "inputs": inputs,
         "outputs": outputs,
-        "nodes": [_node(n) for n in graph.nodes if _told(n)],
-        "tensor_values": {k: told.tensor(v) for k, v in values.items() if not isinstance(v, Sym)},
-        "sym_int_values": {k: told.size(v) for k, v in values.items() if isinstance(v, Sym)},
+        "nodes": [_node(n) for n in graph.nodes if _is_written(n)],
+        "tensor_values": {k: arguments.tensor(v) for k, v in values.items() if not isinstance(v, Sym)},
+        "sym_int_values": {k: arguments.size(v) for k, v in values.items() if isinstance(v, Sym)},
         "sym_bool_values": {},
         "is_single_tensor_return": False,
         "custom_obj_values": {},
@@ -126,8 +128,8 @@ def _model(ep: ExportedProgram) -> dict[str, Any]:
         "signature": {
             "inputs": [],
             "outputs": [],
-            "in_spec": told.structure(ep._in_spec),
-            "out_spec": told.structure(ep._out_spec),
+            "in_spec": arguments.structure(ep._in_spec),
+            "out_spec": arguments.structure(ep._out_spec),
             "forward_arg_names": ep._forward_names,
         },
     }
@@ -154,8 +156,8 @@ def _model(ep: ExportedProgram) -> dict[str, Any]:
     }
 
 
-def _told(node: Node) -> bool:
-    """Whether a node is told by itself; items of a result are told with it."""
+def _is_written(node: Node) -> bool:
+    """Whether a node is written by itself; items of a result are written with it."""
     return node.op == "call_function" and getattr(node.target, "__name__", "") != "getitem"
 
 
@@ -176,7 +178,7 @@ def _node(node: Node) -> dict[str, Any]:
         target = f"torch.ops.{node.target}"
     given = [(1, *pair) for pair in zip(types, node.args, strict=False)]
     inputs = [
-        {"name": k, "arg": told.argument(v, types[k]), "kind": kind}
+        {"name": k, "arg": arguments.argument(v, types[k]), "kind": kind}
         for kind, k, v in given + [(2, *pair) for pair in node.kwargs.items()]
     ]
     trace = {"stack_trace": node.stack_trace} if node.stack_trace else {}
@@ -192,7 +194,7 @@ def _node(node: Node) -> dict[str, Any]:
 
 def _results(node: Node) -> list[dict[str, Any]]:
     if "results" not in node.meta:
-        return [told.argument(node)] if "val" in node.meta else []
+        return [arguments.argument(node)] if "val" in node.meta else []
     items = {user.args[1]: user.name for user in node.users}
     names = [{"name": items.get(i, f"{node.name}_unused_{i}")} for i in range(node.meta["results"])]
     many = not node.target._schema.text.rpartition("-> ")[2].startswith("(")
@@ -252,10 +254,10 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
         raise NotImplementedError("programs that were taken apart further than export() does are not read")
     outputs = [user_output(v) for v in graph.output_node().args[0]]
     call = model["graph_module"]["module_call_graph"][0]["signature"]
-    inner, outer = told.structure_of(call["in_spec"]), told.structure_of(call["out_spec"])
-    names = [told.identifier(name) for name in call["forward_arg_names"]]
+    inner, outer = arguments.structure_of(call["in_spec"]), arguments.structure_of(call["out_spec"])
+    names = [arguments.identifier(name) for name in call["forward_arg_names"]]
     for key in inner.children_specs[1].keys:
-        told.identifier(key)
+        arguments.identifier(key)
     sample = (
         torch.load(io.BytesIO(read("data/sample_inputs/model.pt")), weights_only=True) if sampled else None
     )
@@ -279,7 +281,7 @@ def _tensors(read: Any, folder: str) -> dict[str, Any]:
     for name, entry in json.loads(read(f"data/{folder}/model_{folder}_config.json"))["config"].items():
         if entry["use_pickle"]:
             raise NotImplementedError(f"{name!r} is a pickle, which is not read")
-        meta, path = told.tensor_of(entry["tensor_meta"]), entry["path_name"]
+        meta, path = arguments.tensor_of(entry["tensor_meta"]), entry["path_name"]
         key = path, meta.shape, meta._stride
         if key not in made:
             made[key] = _tensor(
@@ -302,15 +304,17 @@ def _tensor(data: bytes, meta: Any, offset: int) -> Any:
 def _input_of(entry: dict[str, Any]) -> InputSpec:
     ((key, fields),) = entry.items()
     if key == "constant_input":
-        constant = ConstantArgument(told.identifier(fields["name"]), told.argument_of(fields["value"], {}))
+        constant = ConstantArgument(
+            arguments.identifier(fields["name"]), arguments.argument_of(fields["value"], {})
+        )
         return InputSpec(InputKind.USER_INPUT, constant, None)
     if key == "user_input" and "as_tensor" in fields["arg"]:
-        tensor = TensorArgument(told.identifier(fields["arg"]["as_tensor"]["name"]))
+        tensor = TensorArgument(arguments.identifier(fields["arg"]["as_tensor"]["name"]))
         return InputSpec(InputKind.USER_INPUT, tensor, None)
     kind, (_, name) = next((k, v) for k, v in _KINDS.items() if v[0] == key)
     return InputSpec(
         kind,
-        TensorArgument(told.identifier(fields["arg"]["name"])),
+        TensorArgument(arguments.identifier(fields["arg"]["name"])),
         str(fields[name]),
         fields.get("persistent"),
     )
@@ -318,8 +322,8 @@ def _input_of(entry: dict[str, Any]) -> InputSpec:
 
 def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
     graph, known = Graph(), {}
-    values: dict[str, Any] = {k: told.tensor_of(v) for k, v in fields["tensor_values"].items()}
-    values |= {k: told.size_of(v) for k, v in fields["sym_int_values"].items()}
+    values: dict[str, Any] = {k: arguments.tensor_of(v) for k, v in fields["tensor_values"].items()}
+    values |= {k: arguments.size_of(v) for k, v in fields["sym_int_values"].items()}
 
     def keep(name: str, node: Node) -> None:
         known[name] = node
@@ -327,24 +331,24 @@ def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
             node.meta["val"] = values[name]
 
     for leaf, spec in enumerate(specs):
-        node = graph.placeholder(told.identifier(spec.arg.name))
+        node = graph.placeholder(arguments.identifier(spec.arg.name))
         node.name, node.meta["leaf"] = spec.arg.name, leaf
         keep(spec.arg.name, node)
     for entry in fields["nodes"]:
         target = overloads.named(entry["target"])
-        args = [told.argument_of(a["arg"], known) for a in entry["inputs"] if a["kind"] == 1]
+        args = [arguments.argument_of(a["arg"], known) for a in entry["inputs"] if a["kind"] == 1]
         kwargs = {
-            told.identifier(a["name"]): told.argument_of(a["arg"], known)
+            arguments.identifier(a["name"]): arguments.argument_of(a["arg"], known)
             for a in entry["inputs"]
             if a["kind"] == 2
         }
         name = entry.get("name") or overloads.plain(target)
-        node = graph.call_function(target, tuple(args), kwargs, name=told.identifier(name))
+        node = graph.call_function(target, tuple(args), kwargs, name=arguments.identifier(name))
         if hasattr(target, "_schema"):
             target.bound(tuple(args), kwargs)
         node.meta["stack_trace"] = entry["metadata"].get("stack_trace")
         _kept(graph, node, entry["outputs"], keep)
-    graph.output(tuple(told.argument_of(v, known) for v in fields["outputs"]))
+    graph.output(tuple(arguments.argument_of(v, known) for v in fields["outputs"]))
     return graph
 
 
@@ -365,7 +369,7 @@ def _kept(graph: Graph, node: Node, outputs: list[Any], keep: Any) -> None:
         node.meta["results"] = len(names)
     getitem = overloads.named("_operator.getitem")
     for i, name in enumerate(names):
-        part = graph.call_function(getitem, (node, i), name=told.identifier(name))
+        part = graph.call_function(getitem, (node, i), name=arguments.identifier(name))
         part.meta.update(node.meta)
         keep(name, part)
 
@@ -373,7 +377,7 @@ def _kept(graph: Graph, node: Node, outputs: list[Any], keep: Any) -> None:
 def _symbol(name: str, bounds: dict[str, Any]) -> Symbol:
     most = bounds["max_val"]
     low = int(bounds["min_val"] or 0)
-    given = Dim(told.identifier(name), min=low, max=None if most is None else max(int(most), low + 1))
+    given = Dim(arguments.identifier(name), min=low, max=None if most is None else max(int(most), low + 1))
     return Symbol(name, 2, given)
 
 

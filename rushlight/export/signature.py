@@ -108,6 +108,15 @@ def _value(arg: Any) -> Any:
 
 
 @dataclass
+class ExportBackwardSignature:
+    """Of a program with its backward pass: gradients' outputs by what they are of, and the loss."""
+
+    gradients_to_parameters: dict[str, str]
+    gradients_to_user_inputs: dict[str, str]
+    loss_output: str
+
+
+@dataclass
 class ExportGraphSignature:
     """The inputs and outputs of an exported program's graph, in order; the names of each kind."""
 
@@ -123,6 +132,11 @@ class ExportGraphSignature:
     lifted_tensor_constants = _targets(InputKind.CONSTANT_TENSOR)
     buffers_to_mutate = _changed(OutputKind.BUFFER_MUTATION)
     user_inputs_to_mutate = _changed(OutputKind.USER_INPUT_MUTATION)
+
+    @property
+    def backward_signature(self) -> ExportBackwardSignature | None:
+        """Of a program that has its backward pass in it; export() records forward passes: None."""
+        return None
 
     @property
     def user_inputs(self) -> tuple[Any, ...]:

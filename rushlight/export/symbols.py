@@ -8,15 +8,20 @@ one record refutes.
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
+import inspect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import rushlight as torch
+from rushlight._engine.core.pytree import NODES, flatten, kind_of
 from rushlight.export.errors import UserError
 
+_Leaf = Callable[[Any], Any]
 UNBOUNDED = float("inf")
 _LINEAR = "(Only increasing linear operations with integer coefficients are supported.)"
 
@@ -27,6 +32,9 @@ class _Hint(NamedTuple):
     kind: str
     min: Any = 2
     max: Any = UNBOUNDED
+
+    def __repr__(self) -> str:
+        return f"DimHint({self.kind})"
 
     def __call__(self, min: int | None = None, max: int | None = None) -> _Hint:
         return _Hint(self.kind, 2 if min is None else min, UNBOUNDED if max is None else max)
@@ -191,6 +199,28 @@ def _placed(
     symbol.places[place] = dim.of if named else lambda x: x
 
 
+def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
+    """Fewer symbols: those without a Dim that had the same size are one, first where they are the same
+    dimension of several inputs, then wherever they are.
+    """
+    last: int = len(known)
+    for by_dim in (True, False):
+        found: dict[Any, Symbol] = {}
+        for symbol in known:
+            place = min(symbol.places)
+            key: Any = symbol.name
+            if not isinstance(symbol.given, Dim):
+                key = (symbol.size, symbol.given, place.dim if by_dim else None)
+            if key not in found:
+                found[key] = copy.copy(symbol)
+                found[key].places = dict(symbol.places)
+            found[key].places |= symbol.places
+            found[key].name = symbol.name
+        if len(found) < last:
+            last = len(found)
+            yield list(found.values())
+
+
 def points(known: Sequence[Symbol]) -> list[dict[str, int]]:
     """The sizes to record at: the hints, each symbol changed alone, all of them together."""
     base = {s.name: s.hint for s in known}
@@ -293,3 +323,150 @@ def _sum(terms: dict[str, int]) -> str:
             parts += ["-" if count < 0 else "+", "*".join([*times, *[product] * bool(product)])]
     text = " ".join(parts)
     return text.removeprefix("+ ") if not text.startswith("-") else f"0 {text}"
+
+
+# --- sizes told by the inputs themselves ----------------------------------------------------------
+
+
+class _Key(NamedTuple):
+    """How a child of a container is reached: its place, key or field, and that as Python writes it."""
+
+    key: Any
+    told: str
+
+
+def children(value: Any) -> list[tuple[_Key, Any]]:
+    """(key, child) of each child of a container."""
+    if isinstance(value, dict):
+        return [(_Key(key, f"[{key!r}]"), item) for key, item in value.items()]
+    node = NODES[kind_of(value)]
+    if isinstance(value, (tuple, list)) or node.flatten_with_keys_fn is None:
+        return [(_Key(i, f"[{i}]"), item) for i, item in enumerate(node.flatten_fn(value)[0])]
+    keyed = node.flatten_with_keys_fn(value)[0]
+    return [(_Key(getattr(key, "name", i), str(key)), item) for i, (key, item) in enumerate(keyed)]
+
+
+def _mapped(value: Any, leaf: _Leaf) -> Any:
+    """`value` with leaf(it) for each leaf; containers of other types than dict and tuple become lists."""
+    if kind_of(value) is None:
+        return leaf(value)
+    items = [(key.key, _mapped(item, leaf)) for key, item in children(value)]
+    if isinstance(value, dict):
+        return dict(items)
+    return type(value)(item for _, item in items) if type(value) is tuple else [item for _, item in items]
+
+
+def _by_name(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Arguments by the names of forward's parameters, as dynamic_shapes names them."""
+    forward = inspect.signature(module.forward if hasattr(module, "forward") else module)
+    bound = forward.bind(*args, **(kwargs or {})).arguments
+    found: dict[str, Any] = {}
+    for name, value in bound.items():
+        if forward.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            found |= value
+        else:
+            found[name] = value
+    return found
+
+
+class ShapesCollection:
+    """dynamic_shapes by the tensors themselves: `shapes[x] = {0: dim}` for each input that may change.
+
+    AssertionError for what is no tensor, or for a second and different shape.
+    """
+
+    def __init__(self) -> None:
+        self._shapes: dict[int, Any] = {}
+
+    def __setitem__(self, t: Any, shape: Any) -> None:
+        if not isinstance(t, torch.Tensor):
+            raise AssertionError(f"Cannot assign shape to non-tensor type {type(t)}")
+        known = self._shapes.setdefault(id(t), shape)
+        if known != shape:
+            raise AssertionError(f"Shapes assigned to input do not match: expected {known}, got {shape}")
+
+    def __getitem__(self, t: Any) -> Any:
+        return self._shapes.setdefault(id(t), {})
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def dynamic_shapes(self, m: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+        """What `export(m, args, kwargs, dynamic_shapes=...)` takes. ValueError for tensors that are no
+        arguments.
+        """
+        seen: set[int] = set()
+
+        def shape(leaf: Any) -> Any:
+            seen.add(id(leaf))
+            return self._shapes.get(id(leaf))
+
+        found = _mapped(_by_name(m, args, kwargs), shape)
+        if self._shapes.keys() - seen:
+            raise ValueError(
+                "Some tensors that were assigned shapes were not found in args. "
+                "Maybe such tensors were copied when passing them as args? "
+                "Maybe such tensors are contained in classes that were not registered with pytree?"
+            )
+        return found
+
+
+class AdditionalInputs:
+    """dynamic_shapes by examples: a size that differs among the inputs may change, all others may not."""
+
+    def __init__(self) -> None:
+        self._examples: list[tuple[tuple[Any, ...], dict[str, Any] | None]] = []
+
+    def add(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
+        """Further inputs that the program must take. AssertionError unless a tuple, and None or a dict."""
+        if type(args) is not tuple:
+            raise AssertionError(f"Representative args {args} must be a tuple")
+        if kwargs is not None and type(kwargs) is not dict:
+            raise AssertionError(f"Representative kwargs {kwargs} must be None or a dict")
+        self._examples.append((args, kwargs))
+
+    def dynamic_shapes(self, m: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+        """What `export(m, args, kwargs, dynamic_shapes=...)` takes. ValueError for inputs that differ in more
+        than their sizes.
+        """
+        whole = _by_name(m, args, kwargs)
+        columns = [flatten(_by_name(m, *example))[0] for example in [(args, kwargs), *self._examples]]
+        if len({len(column) for column in columns}) > 1:
+            raise ValueError("The additional inputs have another structure than those of the export.")
+        found = iter([_dynamism(values) for values in zip(*columns, strict=True)])
+        return _mapped(whole, lambda leaf: next(found))
+
+    def verify(self, ep: Any) -> None:
+        """AssertionError where an exported program does not take one of the inputs."""
+        from rushlight.export.program import Guards  # it imports this file
+
+        check = Guards(ep)
+        for args, kwargs in self._examples:
+            check(*flatten((args, kwargs or {}))[0])
+
+
+def _dynamism(values: Sequence[Any]) -> Any:
+    """What one input's values in all examples say of its sizes."""
+    first = values[0]
+    if len({type(v) for v in values}) > 1 and not all(isinstance(v, torch.Tensor) for v in values):
+        raise ValueError(
+            "The following inputs were found to have differing types, so they cannot be marked as dynamic: "
+            f"{tuple(values)}."
+        )
+    if isinstance(first, torch.Tensor):
+        if len({v.dim() for v in values}) > 1:
+            raise ValueError(
+                f"Tensors of {sorted({v.dim() for v in values})} dims cannot be marked as dynamic."
+            )
+        return tuple(
+            Dim.DYNAMIC if len(set(sizes)) > 1 else None
+            for sizes in zip(*(v.shape for v in values), strict=True)
+        )
+    if any(v != first for v in values):
+        if isinstance(first, int) and not isinstance(first, bool):
+            return Dim.DYNAMIC
+        raise ValueError(
+            "The following inputs were found to have differing values, but they cannot be marked as dynamic: "
+            f"{tuple(values)}."
+        )
+    return None

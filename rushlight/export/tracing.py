@@ -12,8 +12,10 @@ import rushlight as torch
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export import overloads
+from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, rewritten
+from rushlight.export.overloads import Overload
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (
     ConstantArgument,
@@ -23,10 +25,23 @@ from rushlight.export.signature import (
     TensorArgument,
     user_output,
 )
-from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols, times
+from rushlight.export.symbols import (
+    AdditionalInputs,
+    Dim,
+    ShapesCollection,
+    Sym,
+    Symbol,
+    children,
+    fitted,
+    joined,
+    points,
+    symbols,
+    times,
+)
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
+from rushlight.utils import _pytree
 
 
 class _Mismatch(Exception):
@@ -51,19 +66,71 @@ def export(
     GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict: taken for PyTorch's sake; both
     ways are recorded alike.
     """
+    return _exported(mod, args, kwargs or {}, dynamic_shapes, None)
+
+
+def draft_export(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    strict: bool = False,
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """export() that gives a program also where it looks at a tensor's numbers, or does something else at
+    other sizes: as it was for these inputs. The result's `_report` says where, and `_report.successful()`
+    whether.
+
+    The arguments are export()'s.
+    """
+    report = DraftExportReport([])
+    found = _exported(mod, args, kwargs or {}, dynamic_shapes, report.failures)
+    found._report = report
+    if not report.successful():
+        log.warning("%s issue(s) found during export; print(ep._report) shows them", len(report.failures))
+    return found
+
+
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
+    """From now on export() takes and returns instances of a dataclass, whose fields are inputs and outputs.
+
+    serialized_type_name: its name in files. ValueError for what is no dataclass.
+    """
+    _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
+
+
+def _exported(
+    mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, failures: list[FailureReport] | None
+) -> ExportedProgram:
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    return _Call(mod, args, kwargs or {}, dynamic_shapes).told()
+    given = shapes
+    if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
+        given = shapes.dynamic_shapes(mod, args, kwargs)
+    found = _Call(mod, args, kwargs, given, failures=failures).exported()
+    if isinstance(shapes, AdditionalInputs):
+        shapes.verify(found)
+    return found
 
 
 class _Call:
     """A module, the inputs, and which of their sizes may change."""
 
     def __init__(
-        self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, opened: Any = None
+        self,
+        mod: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        shapes: Any,
+        opened: Any = None,
+        failures: list[FailureReport] | None = None,
     ) -> None:
+        self.instead: dict[Any, Any] = {}
+        self.failures = failures
         self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, _held(mod)
         self.leaves, self.spec = flatten((args, kwargs))
         forward = inspect.signature(mod.forward)
@@ -83,16 +150,26 @@ class _Call:
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
         self.symbols = symbols(_spread(shapes, order), self.leaves, self.sources)
 
-    def told(self) -> ExportedProgram:
-        """The program; dimensions of Dim.AUTO that make a difference keep their sizes."""
+    def exported(self) -> ExportedProgram:
+        """The program; dimensions without a Dim that must be the same are one, and of these, those of
+        Dim.AUTO that make a difference keep their sizes.
+        """
+        given, fewer = self.symbols, joined(self.symbols)
         while True:
             try:
                 return self.program()
             except _Mismatch as error:
+                self.symbols = next(fewer, given)
+                if self.symbols is not given:
+                    continue
                 free = [s for s in self.symbols if not isinstance(s.given, Dim) and s.given.kind == "AUTO"]
-                if not free:
+                if not free and self.failures is None:
                     raise UserError(self.violated(error)) from error
-                self.symbols = [s for s in self.symbols if s not in free]
+                if not free:
+                    free, names = self.symbols, [s.name for s in self.symbols]
+                    told = {"expr": str(error), "dims": names}
+                    self.failures += [FailureReport(FailureType.GUARD_ADDED, told)]  # type: ignore[operator]
+                self.symbols = given = [s for s in self.symbols if s not in free]
 
     def program(self) -> ExportedProgram:
         """The graph of all records."""
@@ -116,7 +193,9 @@ class _Call:
         for symbol in self.symbols:
             for place, of in symbol.places.items():
                 values[place.leaf] = _resized(values[place.leaf], place.dim, of(sizes[symbol.name]))
-        listener = Listener(self.mod, self.opened)
+        first = sizes == points(self.symbols)[0]
+        failures = None if self.failures is None else self.failures if first else []
+        listener = Listener(self.mod, self.opened, self.instead, failures)
         for spec, tensor in self.held:
             listener.knows(tensor, listener.placeholder(spec.arg.name))
         for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
@@ -131,7 +210,7 @@ class _Call:
             except (GuardOnDataDependentSymNode, UserError):
                 raise
             except Exception as error:
-                if sizes == points(self.symbols)[0]:
+                if first:
                     raise
                 raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
             leaves, out = flatten(result)
@@ -168,8 +247,11 @@ def _paths(name: str, source: str, value: Any) -> list[tuple[str, str]]:
     _, tree = flatten(value)
     if tree.kind is None:
         return [(name, source)]
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    return [part for key, item in items for part in _paths(f"{name}_{key}", f"{source}[{key!r}]", item)]
+    return [
+        part
+        for key, item in children(value)
+        for part in _paths(f"{name}_{key.key}", f"{source}{key.told}", item)
+    ]
 
 
 def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
@@ -205,8 +287,11 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
 def _shaped_like(given: Any, value: Any) -> list[Any]:
     if isinstance(value, torch.Tensor) or given is None:
         return [given]
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    return [part for key, item in items for part in _shaped_like(given[key], item)]
+    parts = [
+        (given[i if isinstance(given, (tuple, list)) else key.key], item)
+        for i, (key, item) in enumerate(children(value))
+    ]
+    return [part for below, item in parts for part in _shaped_like(below, item)]
 
 
 def _resized(t: Any, dim: int, size: int) -> Any:
@@ -372,13 +457,15 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
     """The program recorded again, in the rows that composite ops consist of."""
-    wanted = None if table is None else {overload._schema.name for overload in table}
 
     def opened(row: Any, found: Any) -> bool:
-        return found is None or wanted is None or found[0]._schema.name in wanted
+        return found is None or table is None or found[0] in table
 
     args, kwargs = program.example_inputs
-    return recorded(program.module(check_guards=False), args, kwargs, None, opened, program)
+    instead = {
+        o: fn for o, fn in (table or {}).items() if getattr(fn, "__func__", None) is not Overload.decompose
+    }
+    return recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
 
 
 def recorded(
@@ -388,13 +475,15 @@ def recorded(
     shapes: Any,
     opened: Any,
     program: ExportedProgram | None = None,
+    instead: dict[Any, Any] | None = None,
 ) -> ExportedProgram:
     """export(), with composite rows told in others where opened(row, its overload) says so; of a program
-    again.
+    again. instead: functions that are recorded in the place of overloads.
     """
     call = _Call(mod, args, kwargs, shapes, opened)
+    call.instead = instead or {}
     if program is None:
-        return call.told()
+        return call.exported()
     call.symbols, call.names = program._symbols, program._forward_names
     call.held = [
         (s, program._tensor(s.target))

@@ -1,14 +1,232 @@
-"""torch.export.unflatten: an exported program as a module with the submodules that it came from."""
+"""torch.export.unflatten: an exported program as modules with the submodules that it came from.
+
+Nodes say which modules' forwards they were recorded in (`nn_module_stack`); neighbours of one module become
+its graph, with what they use from outside as inputs. What has no such note (a program that was decomposed or
+loaded) stays in the outermost graph.
+"""
 
 from __future__ import annotations
 
+import abc
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
-from rushlight.export.program import ExportedProgram
+import rushlight as torch
+from rushlight._engine.core.pytree import Tree, flatten
+from rushlight.export.program import STATE, ExportedProgram, Guards
+from rushlight.export.signature import InputKind
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import put
+from rushlight.fx.interpreter import Interpreter
+from rushlight.fx.node import Node, map_aggregate
 
 
-def unflatten(module: ExportedProgram, flat_args_adapter: Any = None) -> Any:
-    """The program as a module whose parameters lie in submodules of their own names. It runs as a whole: a
-    submodule holds its state, and has no forward of its own.
+class FlatArgsAdapter(abc.ABC):
+    """Turns the arguments of a call, flat, into those that a program was exported with."""
+
+    @abc.abstractmethod
+    def adapt(
+        self,
+        target_spec: Tree,
+        input_spec: Tree,
+        input_args: list[Any],
+        metadata: dict[str, Any] | None = None,
+        obj: Any | None = None,
+    ) -> list[Any]:
+        """The arguments in the order of `target_spec`, of those that came as `input_spec`."""
+
+    def get_flat_arg_paths(self) -> list[str]:
+        """The names of the arguments that it gives; none by default."""
+        return []
+
+
+class InterpreterModule(torch.nn.Module):
+    """A submodule: its state, and a graph of its own that runs on tensors (no containers)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graph = Graph()
+        self.calls: dict[str, int] = {}
+
+    def forward(self, *args: Any) -> Any:
+        """The graph's result."""
+        return Interpreter(self, graph=self.graph).run(*args, enable_io_processing=False)
+
+
+class UnflattenedModule(InterpreterModule):
+    """What `unflatten` returns: called like the module that was exported, with submodules of the same names.
+
+    TypeError for arguments of another structure where no adapter translates them; AssertionError for other
+    sizes or dtypes than were exported.
     """
-    return module.module()
+
+    def __init__(
+        self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None
+    ) -> None:
+        super().__init__()
+        program = export_module
+        self.flat_args_adapter, self.adapted = flat_args_adapter, False
+        self.graph_signature, self.module_call_graph = program.graph_signature, program.module_call_graph
+        self._in_spec, self._out_spec = program._in_spec, program._out_spec
+        outline = _Outline(program)
+        self.graph = outline.of_program(self)
+        for name in dict.fromkeys([*program.state_dict, *outline.state.values()]):
+            put(self, name, program._tensor(name))
+            outline.mark(self, name)
+        self.__dict__["_guards_fn"] = Guards(program)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The program's result."""
+        leaves, spec = flatten((args, self._ordered(kwargs)))
+        if spec != self._in_spec:
+            if self.flat_args_adapter is None:
+                raise TypeError(
+                    "There is no flat args adapter specified. Are you sure you are calling this with the "
+                    f"right arguments? Expected the structure {self._in_spec}, got {spec}."
+                )
+            leaves = self.flat_args_adapter.adapt(self._in_spec, spec, leaves, None, self)
+            if len(leaves) != self._in_spec.num_leaves:
+                raise TypeError(
+                    f"Flat args adapter failed: expected {self._in_spec.num_leaves} arguments, got "
+                    f"{len(leaves)}"
+                )
+        self._guards_fn(*leaves)
+        found = Interpreter(self, graph=self.graph).run(*leaves, enable_io_processing=False)
+        return self._out_spec.unflatten(found)
+
+    def _ordered(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Keyword arguments in the order in which they were exported."""
+        known = self._in_spec.child(1).keys or ()
+        return {name: kwargs[name] for name in known if name in kwargs} | kwargs
+
+
+def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> UnflattenedModule:
+    """The program as a module with the submodules that it came from, each with its part of the graph.
+
+    flat_args_adapter: translates arguments of another structure.
+    """
+    return UnflattenedModule(module, flat_args_adapter)
+
+
+class _Outline:
+    """A program's nodes, by the modules that they were recorded in."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self.program = program
+        nodes = list(program.graph.nodes)
+        specs = program.graph_signature.input_specs
+        holders = [n for n in nodes if n.op == "placeholder"]
+        self.state = {n: s.target for n, s in zip(holders, specs, strict=True) if s.kind in STATE}
+        self.inputs = [n for n in holders if n not in self.state]
+        self.body = [n for n in nodes if n.op not in ("placeholder", "output")]
+        self.results = program.graph.output_node().args[0]
+        self.temporary = {s.target for s in specs if s.kind is InputKind.BUFFER and s.persistent is False}
+
+    def of_program(self, root: InterpreterModule) -> Graph:
+        """The outermost graph; `root` gets the submodules."""
+        self.fill(root, "", 0, self.body, self.inputs, self.results)
+        return root.graph
+
+    def fill(
+        self,
+        module: InterpreterModule,
+        path: str,
+        depth: int,
+        body: Sequence[Node],
+        inputs: Any,
+        results: Any,
+    ) -> None:
+        """Write a module's graph: `body` by these inputs, giving these results."""
+        made, values = module.graph, {}
+        for node in inputs:
+            values[node] = made.placeholder(node.name)
+            values[node].meta = dict(node.meta)
+
+        def value(node: Node) -> Node:
+            if node not in values:
+                name = self.state[node].removeprefix(f"{path}." if path else "")
+                put(module, name, self.program._tensor(self.state[node]))
+                self.mark(module, name, self.state[node])
+                values[node] = made.get_attr(name)
+            return values[node]
+
+        for child, group in groupby(body, lambda node: _below(node, path, depth)):
+            nodes = list(group)
+            if child is None:
+                for node in nodes:
+                    values[node] = made.node_copy(node, value)
+                continue
+            uses = self._used(nodes, child)
+            gives = [n for n in nodes if any(user not in set(nodes) for user in n.users)]
+            called = self._child(
+                module, child.removeprefix(f"{path}." if path else ""), child, depth, nodes, uses, gives
+            )
+            call = made.call_module(called, tuple(map(value, uses)))
+            for i, node in enumerate(gives):
+                values[node] = call if len(gives) == 1 else made.call_function(_item, (call, i))
+                values[node].meta = dict(node.meta)
+        made.output(map_aggregate(results, lambda a: value(a) if isinstance(a, Node) else a))
+
+    def _child(
+        self, module: InterpreterModule, name: str, path: str, depth: int, nodes: Any, uses: Any, gives: Any
+    ) -> str:
+        """The submodule for a call: that of an earlier call which did the same, or a new one."""
+        own = InterpreterModule()
+        self.fill(own, path, depth + 1, nodes, uses, gives[0] if len(gives) == 1 else tuple(gives))
+        count = module.calls.get(name, 0)
+        for earlier in range(count):
+            known = _call_name(name, earlier)
+            if _alike(module.get_submodule(known), own):
+                return known
+        module.calls[name] = count + 1
+        put(module, _call_name(name, count), own)
+        return _call_name(name, count)
+
+    def _used(self, nodes: Sequence[Node], path: str) -> list[Node]:
+        """What nodes use from outside, but for the state of their own module."""
+        inside = set(nodes)
+        used = dict.fromkeys(used for node in nodes for used in node.all_input_nodes if used not in inside)
+        return [n for n in used if not self.state.get(n, "").startswith(f"{path}.")]
+
+    def mark(self, module: Any, name: str, whole: str | None = None) -> None:
+        """A buffer that is not in the state dict is not in the new one either."""
+        if (whole or name) in self.temporary:
+            owner, _, last = name.rpartition(".")
+            module.get_submodule(owner)._non_persistent_buffers_set.add(last)
+
+
+def _item(values: Any, index: int) -> Any:
+    """One of several results."""
+    return values[index]
+
+
+def _call_name(name: str, count: int) -> str:
+    return f"{name}@{count}" if count else name
+
+
+def _below(node: Node, path: str, depth: int) -> str | None:
+    """The module below that of `path` that a node was recorded in; None of the module's own nodes."""
+    stack = [where for where, _ in node.meta.get("nn_module_stack", {}).values() if where]
+    below = stack[depth] if len(stack) > depth else None
+    return below if below is not None and below.startswith(f"{path}." if path else "") else None
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two modules have the same graph and state, whatever their nodes are called."""
+    return bool(_shape(a) == _shape(b))
+
+
+def _shape(module: Any) -> Any:
+    if not isinstance(module, InterpreterModule):
+        return type(module)
+    number = {node: i for i, node in enumerate(module.graph.nodes)}
+    found = []
+    for node in module.graph.nodes:
+        given = map_aggregate(
+            (node.args, node.kwargs), lambda a: f"%{number[a]}" if isinstance(a, Node) else a
+        )
+        target = "" if node.op == "placeholder" else node.target
+        held = _shape(module.get_submodule(target)) if node.op == "call_module" else None
+        found.append((node.op, target, repr(given), held))
+    return found

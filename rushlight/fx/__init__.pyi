@@ -19,6 +19,7 @@ from rushlight.fx.tracer import TracerBase as TracerBase
 from rushlight.fx.interpreter import Transformer as Transformer
 from rushlight.fx import _compatibility as _compatibility
 from rushlight.fx import _symbolic_trace as _symbolic_trace
+from rushlight.fx import annotate as annotate
 from rushlight.fx import experimental as experimental
 from rushlight.fx import graph as graph
 from rushlight.fx import graph_module as graph_module
@@ -33,5 +34,6 @@ from rushlight.fx import proxy as proxy
 from rushlight.fx.subgraph_rewriter import replace_pattern as replace_pattern
 from rushlight.fx import subgraph_rewriter as subgraph_rewriter
 from rushlight.fx.tracer import symbolic_trace as symbolic_trace
+from rushlight.fx import traceback as traceback
 from rushlight.fx.tracer import wrap as wrap
 def __dir__() -> list[str]: ...

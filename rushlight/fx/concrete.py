@@ -41,7 +41,7 @@ def concrete_values(tracer: Any, name: str, given: Any, default: tuple[Any, ...]
     """A value of concrete_args with Proxies for the places in it; an input for each of the others, too, that
     is compared with it when the graph runs.
     """
-    told = f"{name} has been specialized to have value"
+    message = f"{name} has been specialized to have value"
     count = 0
 
     def leaf(value: Any) -> Any:
@@ -53,10 +53,10 @@ def concrete_values(tracer: Any, name: str, given: Any, default: tuple[Any, ...]
             return out
         if value is None:
             tracer.create_proxy(
-                "call_function", _assert_is_none, (out, f"{told} None but got another value"), {}
+                "call_function", _assert_is_none, (out, f"{message} None but got another value"), {}
             )
         elif isinstance(value, BASE):
-            torch._assert(out == value, f"{told} {value} but got another value")
+            torch._assert(out == value, f"{message} {value} but got another value")
         else:
             warn(
                 f"Was not able to add assertion to guarantee correct input {name} to specialized function. "

@@ -240,7 +240,7 @@ class Graph:
     def _module(self, target: str) -> Any:
         found = self.owning_module
         for part in target.split("."):
-            found = getattr(found, part) if self.owning_module is not None else None
+            found = getattr(found, part)
         return found
 
     # --- how it is called ------------------------------------------------------------------------

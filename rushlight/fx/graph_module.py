@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import re
 import sys
 import traceback
 from itertools import count
@@ -123,9 +124,9 @@ class GraphModule(torch.nn.Module):
         exec(compile(_runnable(self._code), name, "exec"), scope)
         linecache.cache[name] = (len(self._code), None, self._code.splitlines(True), name)
         type(self).forward = scope[self._graph._codegen._func_name]
-        told = getattr(self._graph._codegen, "pytree_info", None)
-        if told is not None:
-            self._in_spec, self._out_spec = told.in_spec, told.out_spec
+        info = getattr(self._graph._codegen, "pytree_info", None)
+        if info is not None:
+            self._in_spec, self._out_spec = info.in_spec, info.out_spec
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -224,6 +225,26 @@ def _rebuilt(held: dict[str, Any], text: str, name: str, known: dict[str, Any]) 
     return GraphModule(root, leaves(Tracer)().trace(root), name)
 
 
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
+    """A GraphModule of what pickling kept of one: its text is traced again.
+
+    body: the module's attributes, with its text as `_code` (`code` in old files) and, if there is one, its
+    class name as `_graphmodule_cls_name`; import_block: the imports that the text needs.
+    """
+    held = dict(body)
+    text = held.pop("_code", None) or held.pop("code")
+    known: dict[str, Any] = {}
+    exec(compile(_ours(import_block), "<imports of a pickled graph>", "exec"), known)
+    made: GraphModule = _rebuilt(held, text, held.pop("_graphmodule_cls_name", "GraphModule"), known)
+    return made
+
+
+def _ours(imports: str) -> str:
+    """Imports of torch as imports of what it is here."""
+    lines = re.sub(r"^(\s*)import torch(\.\S+)?$", r"\1import rushlight as torch", imports, flags=re.M)
+    return re.sub(r"^(\s*)from torch\b", r"\1from rushlight", lines, flags=re.M)
+
+
 def _runnable(text: str) -> str:
     """A text with functions by their names here: PyTorch's nn.functional is in part compiled code."""
     return text.replace("torch._C._nn.", "torch.nn.functional.")
@@ -235,14 +256,14 @@ def _explain(error: BaseException) -> None:
     if not place or "eval_with_key" not in place[0].filename:
         return
     number, lines = place[0].lineno or 0, linecache.getlines(place[0].filename)
-    told = [
+    info = [
         "".join(traceback.format_exception(error)),
         f"Call using an FX-traced Module, line {number} of the traced Module's generated forward function:",
         "".join(lines[max(0, number - 2) : number]),
         "~" * len(place[0].line or "") + "~~~ <--- HERE",
         "\n".join(lines[number : number + 2]),
     ]
-    print("\n".join(told), file=sys.stderr)
+    print("\n".join(info), file=sys.stderr)
 
 
 def _indented(text: str) -> str:

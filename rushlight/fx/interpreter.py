@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rushlight.fx import traceback as notes
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, attribute
 from rushlight.fx.node import Node, map_arg
 from rushlight.fx.proxy import Proxy
 from rushlight.fx.tracer import Tracer
-
-# Of a node's meta, what holds of any node that takes its place.
-_KEPT = {"stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom", "is_wrapped"}
 
 
 class Interpreter:
@@ -53,7 +51,10 @@ class Interpreter:
     def run_node(self, n: Node) -> Any:
         """The result of one node."""
         args, kwargs = self.fetch_args_kwargs_from_env(n)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        if not notes.should_preserve_node_meta:
+            return getattr(self, n.op)(n.target, args, kwargs)
+        with notes.set_current_meta(n, f"Interpreter_{type(self).__name__}"):
+            return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The next input; all that are left for a target that begins with `*`."""
@@ -120,12 +121,10 @@ class Transformer(Interpreter):
         self.tracer.graph, self.tracer.root = self.new_graph, module
 
     def run_node(self, n: Node) -> Any:
-        """The Proxy of what stands for a node; the new nodes keep what was noted of the old one."""
-        before = len(self.new_graph.nodes)
+        """The Proxy of what stands for a node."""
         found = super().run_node(n)
-        for node in list(self.new_graph.nodes)[before:]:
-            for key in _KEPT & n.meta.keys() - node.meta.keys():
-                node.meta[key] = n.meta[key]
+        if isinstance(found, Proxy) and "is_wrapped" in n.meta:
+            found.node.meta["is_wrapped"] = n.meta["is_wrapped"]
         return found
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
@@ -145,8 +144,10 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
-        """The module with the rewritten graph."""
-        result = super().run(enable_io_processing=False)
+        """The module with the rewritten graph, whose nodes keep what was noted of the old ones."""
+        with notes.preserve_node_meta():
+            result = super().run(enable_io_processing=False)
         if result is not None:
-            self.new_graph.output(self.tracer.create_arg(result))
+            made = self.new_graph.output(self.tracer.create_arg(result))
+            made.meta.update(self.graph.output_node().meta)
         return GraphModule(self.module, self.new_graph)

@@ -24,6 +24,8 @@ def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
+# PyTorch's private name, which programs that work on graphs use.
+_get_qualified_name = names.qualified
 Target = Any
 Argument = Any
 OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")

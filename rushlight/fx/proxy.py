@@ -11,11 +11,33 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.fx import callsite, names
+from rushlight.fx import callsite, names, traceback as notes
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import CONTAINERS, Node, map_aggregate, rebuilt
 
 BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
+
+
+class Scope:
+    """The module that a program is in while it is traced: its dotted name ("" for the root) and its class."""
+
+    def __init__(self, module_path: str, module_type: Any) -> None:
+        self.module_path, self.module_type = module_path, module_type
+
+
+class ScopeContextManager:
+    """`with` it `scope` says what `current_scope` does (from when it is made), then what it said before."""
+
+    def __init__(self, scope: Scope, current_scope: Scope) -> None:
+        self._before = (scope.module_path, scope.module_type)
+        scope.module_path, scope.module_type = current_scope.module_path, current_scope.module_type
+        self._scope = scope
+
+    def __enter__(self) -> Scope:
+        return self._scope
+
+    def __exit__(self, *args: object) -> None:
+        self._scope.module_path, self._scope.module_type = self._before
 
 
 class TraceError(ValueError):
@@ -123,6 +145,15 @@ class TracerBase:
     check_mutable_operations = False
     trace_asserts = False
     traced_func_name = "forward"
+    # The module that the program is in, {its name and number of calls: (name, class)} of all around it, and
+    # {a node's name: (name, class)}.
+    scope: Scope
+    module_stack: dict[str, tuple[str, Any]]
+    node_name_to_scope: dict[str, tuple[str, Any]]
+
+    def _begin(self) -> None:
+        """Note that the program is in no module yet."""
+        self.scope, self.module_stack, self.node_name_to_scope = Scope("", None), {}, {}
 
     def create_node(
         self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
@@ -134,7 +165,12 @@ class TracerBase:
 
             check_for_mutable_operation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
-        if self.record_stack_traces:
+        self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
+        if notes.should_preserve_node_meta:
+            notes.note(node)
+        elif self.module_stack:
+            node.meta["nn_module_stack"] = dict(self.module_stack)
+        if self.record_stack_traces and not node.stack_trace:
             node.stack_trace = callsite.stack()
         return node
 
@@ -202,6 +238,49 @@ class GraphAppendingTracer(TracerBase):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self._begin()
+
+
+class ParameterProxy(Proxy):
+    """Stands for a parameter, of which the program may ask what a trace knows: sizes and their number.
+
+    tracer, node: as for a Proxy; name: the parameter's; param: the parameter. AssertionError if it is none.
+    """
+
+    def __init__(self, tracer: TracerBase, node: Node, name: str, param: torch.nn.Parameter) -> None:
+        super().__init__(node, tracer)
+        if not isinstance(param, torch.nn.Parameter):
+            raise AssertionError(f"Expected Parameter, got {type(param)}")
+        self.param, self.name = param, name
+
+    def __repr__(self) -> str:
+        return f"ParameterProxy({self.name})"
+
+    @property
+    def shape(self) -> torch.Size:
+        """The parameter's sizes."""
+        return self.param.shape
+
+    def size(self) -> torch.Size:
+        """The parameter's sizes."""
+        return self.param.size()
+
+    def dim(self) -> int:
+        """The number of the parameter's dimensions."""
+        return self.param.dim()
+
+    @property
+    def ndim(self) -> int:
+        """The number of the parameter's dimensions."""
+        return self.param.ndim
+
+    def numel(self) -> int:
+        """The number of the parameter's elements."""
+        return self.param.numel()
+
+    def nelement(self) -> int:
+        """The number of the parameter's elements."""
+        return self.param.nelement()
 
 
 def _operator(name: str, reflected: bool) -> None:

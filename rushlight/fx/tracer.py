@@ -18,7 +18,16 @@ from rushlight.fx.concrete import ProxyableClassMeta, concrete_values
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo, nested
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
-from rushlight.fx.proxy import GraphAppendingTracer, Proxy, TracerBase, _seen
+from rushlight.fx.node import Node
+from rushlight.fx.proxy import (
+    GraphAppendingTracer,
+    ParameterProxy,
+    Proxy,
+    Scope,
+    ScopeContextManager,
+    TracerBase,
+    _seen,
+)
 
 __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wrap"]
 
@@ -52,6 +61,7 @@ class Tracer(TracerBase):
     """Traces modules and functions: calls of leaf modules become nodes, others are gone through.
 
     autowrap_modules, autowrap_functions: whose functions become nodes when a Proxy comes to them.
+    param_shapes_constant: whether a program may branch on parameters' sizes (they are ParameterProxies).
     """
 
     def __init__(
@@ -69,7 +79,9 @@ class Tracer(TracerBase):
             )
         }
         self.tensor_attrs: dict[int, str] = {}
-        self._attributes: dict[int, Proxy] = {}
+        self.param_shapes_constant = param_shapes_constant
+        self.num_calls: dict[str, int] = {}
+        self._begin()
 
     # --- what is a leaf --------------------------------------------------------------------------
 
@@ -88,11 +100,19 @@ class Tracer(TracerBase):
     def call_module(self, m: Any, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """A module is called: a node for a leaf, else what its forward does."""
         name = self.path_of_module(m)
-        if self.is_leaf_module(m, name):
-            return self.create_proxy("call_module", name, args, kwargs)
-        if isinstance(m, torch.jit.ScriptModule) and _has_proxies(args, kwargs):
-            return self.create_proxy("call_method", "forward", (m, *args), kwargs)
-        return forward(*args, **kwargs)
+        calls = self.num_calls.get(name, 0)
+        self.num_calls[name] = calls + 1
+        key = f"{name}@{calls}" if calls else name
+        with ScopeContextManager(self.scope, Scope(name, type(m))):
+            self.module_stack[key] = (name, type(m))
+            try:
+                if self.is_leaf_module(m, name):
+                    return self.create_proxy("call_module", name, args, kwargs)
+                if isinstance(m, torch.jit.ScriptModule) and _has_proxies(args, kwargs):
+                    return self.create_proxy("call_method", "forward", (m, *args), kwargs)
+                return forward(*args, **kwargs)
+            finally:
+                self.module_stack.pop(key, None)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """A module's attribute is read: a parameter is a node."""
@@ -105,8 +125,16 @@ class Tracer(TracerBase):
         if name is None:
             return attr_val
         if name not in parameter_proxy_cache:
-            parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {})
+            parameter_proxy_cache[name] = self.create_proxy(
+                "get_attr", name, (), {}, proxy_factory_fn=self._proxy_of(name, attr_val)
+            )
         return parameter_proxy_cache[name]
+
+    def _proxy_of(self, name: str, held: Any) -> Callable[[Node], Proxy] | None:
+        """What makes the Proxy of a parameter that a module holds, if it is not an ordinary one."""
+        if not (self.param_shapes_constant and isinstance(held, torch.nn.Parameter)):
+            return None
+        return lambda node: ParameterProxy(self, node, name, held)
 
     def create_arg(self, a: Any) -> Any:
         """Tensors and modules of the root are named; other tensors become constants of the root."""
@@ -137,6 +165,8 @@ class Tracer(TracerBase):
         with the same. A `PH` in them stands for an input, so that containers may hold inputs.
         """
         self.graph = Graph(tracer_cls=type(self))
+        self.num_calls = {}
+        self._begin()
         module = isinstance(root, torch.nn.Module)
         self.root = root if module else torch.nn.Module()
         if module and not hasattr(type(root), self.traced_func_name):

@@ -12,6 +12,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
+from rushlight.jit._state import _enabled
 from rushlight.jit.compiler.names import class_type, script_function
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
@@ -28,7 +29,7 @@ def script(
     A function gives a ScriptFunction, a module a ScriptModule that shares its parameters, a class itself.
     Raises RuntimeError, torch.jit.frontend.NotSupportedError and TypeError where it is no TorchScript.
     """
-    if isinstance(obj, (ScriptFunction, ScriptModule)):
+    if not _enabled or isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
     obj = prepared(obj, {})
     if isinstance(obj, Module):
@@ -82,7 +83,8 @@ def prepared(obj: Any, known: dict[int, Any]) -> Any:
 
 def script_method(fn: Any) -> Any:
     """The decorator of those methods of a ScriptModule's subclass that are compiled when it is made."""
-    fn._torchscript_modifier = "export"
+    if _enabled:
+        fn._torchscript_modifier = "export"
     return fn
 
 
@@ -104,7 +106,12 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
-    """A copy of a scripted module in evaluation mode, whose weights are no parameters any more."""
+    """A copy of a scripted module whose parameters, buffers and attributes have become constants of its code.
+
+    preserved_attrs: attributes and methods that stay, beside forward. optimize_numerics: whether layers are
+    merged where that may round differently (run_frozen_optimizations). RuntimeError for what is no
+    ScriptModule, and for a module in training mode.
+    """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
             "Freezing expects a ScriptModule as input. Please use torch.jit.script or "
@@ -143,7 +150,10 @@ def run_frozen_optimizations(
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """The module, frozen where it is not, with layers merged."""
+    """The module in evaluation mode, frozen unless it is, with layers merged (freeze).
+
+    other_methods: what to keep beside forward. ValueError for what is no ScriptModule.
+    """
     if not isinstance(mod, ScriptModule):
         raise ValueError(
             "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or "

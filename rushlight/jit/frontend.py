@@ -27,7 +27,7 @@ class FrontendError(Exception):
 
     def __init__(self, source: Source | None, node: ast.AST | None, message: str) -> None:
         self.msg = message
-        place = f":\n{source.show(node)}{callstack.told()}" if source and node else ""
+        place = f":\n{source.show(node)}{callstack.call_chain()}" if source and node else ""
         super().__init__(message + place)
 
 

@@ -7,6 +7,7 @@ full() gave floats until 5, linspace and logspace had 100 steps where none were 
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any
 
@@ -47,7 +48,7 @@ def _look(name: str) -> Any:
     return {"torch": torch, "int": int}.get(name, NOTHING)
 
 
-class _Older:
+class _Older(ABC):
     """An op of an older file, which is asked to compile its call."""
 
     def __init__(self, kind: str) -> None:
@@ -58,9 +59,9 @@ class _Older:
         named = {str(k.arg): compiler.value(compiler.sugar(k.value), k.value) for k in node.keywords}
         return self.call(compiler, node, args, named)
 
+    @abstractmethod
     def call(self, compiler: Any, node: Any, args: list[Value], named: dict[str, Value]) -> Any:
         """The call with what the older op meant."""
-        raise NotImplementedError
 
 
 class _Division(_Older):
@@ -102,8 +103,8 @@ _SINCE: dict[str, tuple[int, type[_Older]]] = {
 
 def older(name: str, version: int) -> _Older | None:
     """What stands for torch.`name` in a file of a version; None where the op means what it means now."""
-    first, form = _SINCE.get(name, (0, _Older))
-    return form(f"aten::{name}") if version < first else None
+    found = _SINCE.get(name)
+    return found[1](f"aten::{name}") if found is not None and version < found[0] else None
 
 
 def since(kind: str) -> int:

@@ -17,11 +17,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.core.pytree import broadcast, flatten
-from rushlight._engine.dispatch.interpreters import MODES, STACK
+from rushlight._engine.core.pytree import broadcast, flatten, tree_map
+from rushlight._engine.dispatch.interpreters import BELOW, MODES, STACK
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
 from rushlight.export.overloads import Schema, fits, overloads, parsed
+from rushlight.library.inferring import infer_schema as infer_schema
 from rushlight.ops import NAMESPACES
 
 with open(os.path.join(os.path.dirname(__file__), "keys.tsv"), encoding="utf-8") as _file:
@@ -90,8 +91,16 @@ class CustomOpDef:
         self._setup_context: Any = None
         self._vmap: Any = None
         self._mutates: set[str] = set()  # names of arguments that it says it writes to
+        self._casts: dict[str, Any] = {}  # autocast's dtypes by device type
+        self._rules: dict[
+            type, Callable[..., Any]
+        ] = {}  # by class of modes or tensors with __torch_dispatch__
 
     def _compute(self, leaves: Any, args: Any, named: Any) -> Any:
+        if not self._composite and (MODES or BELOW):
+            heard = self._heard(leaves, args, named)
+            if heard is not NotImplemented:
+                return heard
         meta = any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in leaves)
         where = "Meta" if meta else "CPU"
         for key in (where, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
@@ -101,6 +110,34 @@ class CustomOpDef:
             f"Could not run '{self._name}' with arguments from the '{where}' backend: it has functions for "
             f"{sorted(self._kernels)}; torch.library.impl or register_fake adds one"
         )
+
+    @property
+    def _composite(self) -> bool:
+        """Whether it is nothing but other ops, of which listeners below autograd hear instead."""
+        return self._kernels.keys() == {"CompositeImplicitAutograd"}
+
+    def _heard(self, leaves: Any, args: Any, named: Any) -> Any:
+        """The answer of the innermost mode with __torch_dispatch__, or of a class of the tensors'."""
+        modes = STACK.modes
+        mode = modes[-1] if modes and hasattr(modes[-1], "__torch_dispatch__") else None
+        classes = tuple(dict.fromkeys(type(leaf) for leaf in leaves if type(leaf) in BELOW))
+        if mode is not None:
+            rule = self._rules.get(type(mode), type(mode).__torch_dispatch__)
+            modes.pop()
+            try:
+                return rule(mode, self, classes, args, named)
+            finally:
+                modes.append(mode)
+        found: Any = NotImplemented
+        for cls in classes:
+            if found is NotImplemented:
+                rule = self._rules.get(cls)
+                found = (
+                    cls.__torch_dispatch__(self, classes, args, named)
+                    if rule is None
+                    else rule(cls, self, classes, args, named)
+                )
+        return found
 
     def _bound(self, args: Any, kwargs: Any) -> Any:
         try:
@@ -125,6 +162,11 @@ class CustomOpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the op."""
+        for device, dtype in self._casts.items():
+            if torch.is_autocast_enabled(device):
+                args, kwargs = tree_map(partial(_cast, device, dtype), (args, kwargs))
+                with torch.autocast(device, enabled=False):
+                    return self(*args, **kwargs)
         *others, op = (op for op in self._overloads.values() if op._signature)
         for other in others:
             with suppress(RuntimeError):
@@ -200,12 +242,36 @@ class CustomOpDef:
         """
         self._backward, self._setup_context = backward, setup_context
 
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
+        """Under autocast for this device ("cpu" or "cuda"), tensors of floating dtypes but float64 are cast
+        to `cast_inputs` before the op is called. ValueError for other devices.
+        """
+        if not torch.amp.is_autocast_available(device_type) or device_type not in ("cpu", "cuda"):
+            raise ValueError(f"Unknown device type: {device_type}; expected 'cpu' or 'cuda'")
+        self._casts[device_type] = cast_inputs
+
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Any = None, /) -> Any:
+        """fn(mode or class, op, types, args, kwargs) answers instead of the __torch_dispatch__ of a mode's
+        class, or of a subclass of Tensor; a decorator without fn.
+        """
+        if fn is None:
+            return partial(self.register_torch_dispatch, torch_dispatch_class)
+        self._rules[torch_dispatch_class] = fn
+        return fn
+
     def register_vmap(self, fn: Any = None, /) -> Any:
         """fn(info, in_dims, *args) gives results and their batch dims; a decorator without fn. Without such a
         rule, vmap calls the op example by example.
         """
         self._vmap = fn or self._vmap
         return fn or self.register_vmap
+
+
+def _cast(device: str, dtype: Any, value: Any) -> Any:
+    """A tensor as autocast hands it to an op; everything else as it is."""
+    if not isinstance(value, torch.Tensor) or value.device.type != device:
+        return value
+    return value.to(dtype) if value.is_floating_point() and value.dtype is not torch.float64 else value
 
 
 class _Namespace:
@@ -263,6 +329,46 @@ def custom_op(
     return make if fn is None else make(fn)
 
 
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, schema: str | None = None
+) -> Any:
+    """custom_op, which it is here: what fn launches is not looked into. The parameters are custom_op's."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """A kernel of Triton's as it is: nothing here needs to see its launches.
+
+    ModuleNotFoundError where Triton is not installed, RuntimeError for what is none of its kernels.
+    """
+    try:
+        from triton.runtime.autotuner import Autotuner  # of what few programs need
+        from triton.runtime.jit import JITFunction
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "No module named 'triton': torch.library.wrap_triton takes a kernel of Triton's, which runs on "
+            "GPUs; "
+            "write the op with torch's functions, or as a custom_op",
+            name="triton",
+        ) from None
+    if not isinstance(triton_kernel, (JITFunction, Autotuner)):
+        raise RuntimeError("wrap_triton only works on functions annotated with triton.jit or triton.autotune")
+    return triton_kernel
+
+
+def get_ctx() -> Any:
+    """Refused with RuntimeError, as by PyTorch for tensors on the meta device: a function of register_fake
+    is called for these alone, and the size of a result that depends on tensors' numbers is not known there.
+    """
+    raise RuntimeError(
+        "Attempted to call get_ctx() for the meta implementation of an op. You have presumably called "
+        "get_ctx() "
+        "because the operator has a data-dependent output shape; if so, there is no such meta implementation "
+        "and "
+        "this error is the correct behavior."
+    )
+
+
 def _op(op: Any) -> CustomOpDef:
     found = _entry(op) if isinstance(op, str) else op
     if not isinstance(found, CustomOpDef) or found._signature is None:
@@ -283,6 +389,7 @@ def _registrar(name: str) -> Callable[..., Any]:
 register_autograd, register_kernel, register_vmap, register_fake = map(
     _registrar, ("register_autograd", "register_kernel", "register_vmap", "register_fake")
 )
+register_autocast, register_torch_dispatch = map(_registrar, ("register_autocast", "register_torch_dispatch"))
 impl_abstract = register_fake
 
 
@@ -330,7 +437,7 @@ class Library:
         alias_analysis, tags: accepted. Errors: RuntimeError for what is no signature, or where there is one.
         """
         try:
-            told: Schema = parsed(schema)
+            known: Schema = parsed(schema)
         except ValueError:
             raise RuntimeError(
                 "Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "
@@ -344,7 +451,7 @@ class Library:
                 "overload name multiple times."
             )
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-        op._schema = told
+        op._schema = known
         op._declare(
             Signature(
                 [
@@ -353,7 +460,7 @@ class Library:
                         kinds[p.kwarg_only],
                         default=Parameter.empty if p.default is REQUIRED else p.whole_default,
                     )
-                    for p in told.arguments
+                    for p in known.arguments
                 ]
             )
         )

@@ -80,8 +80,10 @@ class ProcessContext:
     def _failure(self, index: int) -> ProcessException:
         pid, code = self.processes[index].pid, self.processes[index].exitcode
         if not self._errors[index].empty():
-            told = f"\n\n-- Process {index} terminated with the following error:\n{self._errors[index].get()}"
-            return ProcessRaisedException(told, index, pid)
+            message = (
+                f"\n\n-- Process {index} terminated with the following error:\n{self._errors[index].get()}"
+            )
+            return ProcessRaisedException(message, index, pid)
         name = signal.Signals(-code).name if code < 0 else None
         how = f"signal {name}" if name else f"exit code {code}"
         return ProcessExitedException(f"process {index} terminated with {how}", index, pid, code, name)

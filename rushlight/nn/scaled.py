@@ -153,17 +153,17 @@ def _scaled_grouped_mm(
     return _grouped(a, b, offs, dtype, lambda x, y, group: x @ y)
 
 
-def _plain(given: Any, recipe: Any, swizzle: Any) -> Tensor:
+def _plain(given: Tensor | Sequence[Tensor], recipe: Any, swizzle: Any) -> Tensor:
     """The one scale of an operand; NotImplementedError for blocks and swizzles."""
-    scales, recipes = (list(v) if isinstance(v, Sequence) else [v] for v in (given, recipe))
-    swizzles = list(swizzle) if isinstance(swizzle, Sequence) else [swizzle]
+    scales = list(given) if isinstance(given, Sequence) else [given]
+    recipes, swizzles = (list(v) if isinstance(v, Sequence) else [v] for v in (recipe, swizzle))
     known = (ScalingType.TensorWise, ScalingType.RowWise)
     if len(scales) != 1 or recipes[0] not in known or any(swizzles):
         raise NotImplementedError(
             f"scales of kinds {[r.name for r in recipes]} with swizzles {swizzles} are not there in "
             "Rushlight; use ScalingType.TensorWise or RowWise without a swizzle"
         )
-    return scales[0]  # a tensor
+    return scales[0]
 
 
 def scaled_mm(

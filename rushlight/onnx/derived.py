@@ -1,4 +1,4 @@
-"""Pointwise ops without a form in ops.py: their scalar expressions, atom by atom (atoms.py)."""
+"""Pointwise ops without a form in op_forms.py: their scalar expressions, atom by atom (atoms.py)."""
 
 from __future__ import annotations
 

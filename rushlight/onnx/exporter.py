@@ -58,16 +58,16 @@ def export(
     args = args if isinstance(args, tuple) else (args,)
     if args and isinstance(args[-1], dict) and kwargs is None and not dynamo:
         args, kwargs = args[:-1], args[-1]
-    told = _told if dynamo and verbose is not False else lambda step: nullcontext()
+    progress = _progress if dynamo and verbose is not False else lambda step: nullcontext()
     first, *more = repr(model).split("\n")
     shown = f"{first}{'[...]' * bool(more)}"
-    with told(f"Obtain model graph for `{shown}` with `torch.export.export(..., strict=False)`"):
+    with progress(f"Obtain model graph for `{shown}` with `torch.export.export(..., strict=False)`"):
         program = _program(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
     from rushlight.onnx.model import checked, converted  # it imports this file
 
-    with told("Run decompositions"):
+    with progress("Run decompositions"):
         pass  # what PyTorch does afterwards, the recording has done: only ops with a form are in the program
-    with told("Translate the graph into ONNX"):
+    with progress("Translate the graph into ONNX"):
         made = converted(
             program,
             input_names,
@@ -76,7 +76,7 @@ def export(
             export_params,
             _axes_names(dynamic_axes),
         )
-    with told("Optimize the ONNX graph"):
+    with progress("Optimize the ONNX graph"):
         found = ONNXProgram(checked(made), program)
     if verify:
         found.verify()
@@ -86,7 +86,7 @@ def export(
 
 
 @contextmanager
-def _told(step: str) -> Iterator[None]:
+def _progress(step: str) -> Iterator[None]:
     """Print that a step begins, and how it ended, as PyTorch's exporter does."""
     print(f"[torch.onnx] {step}...")
     try:

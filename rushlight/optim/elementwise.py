@@ -197,9 +197,7 @@ class Elementwise(Optimizer):
             if state.get(name) is None:
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
-                made: Any = wrap(np.full_like(p._array, start), p._kind)
-                of_subclass: Any = p
-                state[name] = of_subclass._state(made)
+                state[name] = p._state(wrap(np.full_like(p._array, start), p._kind))
         return state
 
     # --- stepping -----------------------------------------------------------------------------------

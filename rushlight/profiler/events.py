@@ -161,7 +161,8 @@ def _place(place: Any) -> tuple[int, str, str]:
         return (USER, place, "") if isinstance(place, str) else (BACKWARD, place.__name__, "")
     if isinstance(place[0], type):
         return BACKWARD, named(*place), ""
-    return place
+    scope, name, suffix = place
+    return scope, name, suffix
 
 
 def tree(log: Log, begin: float) -> EventList:

@@ -109,7 +109,14 @@ def sparse_coo_tensor(
     is_coalesced: bool | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A COO tensor of values (nnz, *dense dims) at indices (sparse dims, nnz); the size alone: empty."""
+    """A COO tensor: values (nnz, *dense sizes), of any dtype, at int64 indices (sparse dims, nnz).
+
+    size: sparse sizes, then dense ones; by default as far as the indices reach. Given alone, first, it makes
+    a tensor without values. Indices that occur several times stand for the sum of their values;
+    is_coalesced=True says that none do and that they are sorted. check_invariants: whether indices are held
+    against the size; by default as torch.sparse.check_sparse_tensor_invariants says. RuntimeError for parts
+    that do not fit.
+    """
     if indices is None:
         if size is None:
             raise TypeError(
@@ -164,8 +171,9 @@ def sparse_compressed_tensor(
     """A matrix, or a batch of them, in a compressed layout.
 
     Row or column i has values[c[i]:c[i + 1]], c the compressed_indices; leading dims of all parts are
-    the batch's. layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. A value has the sizes of a
-    block, in the last two, and of dense dims. size: as far as the indices reach, by default.
+    the batch's. layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc; RuntimeError for another one.
+    Indices are int32 or int64. A value has the sizes of a block, in the last two, and of dense dims. size: as
+    far as the indices reach, by default. check_invariants: as of sparse_coo_tensor.
     """
     if layout not in COMPRESSED:
         raise RuntimeError(
@@ -251,9 +259,10 @@ def nothing(name: str, size: Any, layout: Any, dtype: Any = None) -> Tensor:
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
-    """A matrix with these rows (n, length) as diagonals at offsets (n): element i of each lies in column i.
+    """A matrix with these rows (n, length) as diagonals at offsets (n,): element i of each lies in column i.
 
-    layout: COO by default, or CSR or CSC.
+    offsets: int64, each once; 0 is the main diagonal, 1 the one above. shape: (rows, columns). layout: COO by
+    default, or CSR or CSC. RuntimeError for other shapes, dtypes and layouts.
     """
     rows, places = torch.atleast_2d(diagonals), torch.atleast_1d(offsets)
     wrong = {
@@ -274,7 +283,9 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum over all dims (dense), or over some; dense where no sparse dim is left."""
+    """The sum over all dims, a dense number, or over `dim`, an int or several: sparse as long as a sparse dim
+    is left. dtype: what the values are converted to first. IndexError for a dim that is not there.
+    """
     if not isinstance(input, SparseTensor):
         return torch.sum(input, dtype=dtype) if dim is None else torch.sum(input, dim, dtype=dtype)
     wrap_dims(() if dim is None else (dim,) if isinstance(dim, int) else tuple(dim), input.ndim)
@@ -282,7 +293,11 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
-    """The product with a sparse first matrix; reduce: "sum", "mean", "amax" or "amin" of the terms."""
+    """The product of matrices (n, k) @ (k, m), the first one sparse: dense, or sparse if both are.
+
+    reduce: what becomes of a row's terms, "sum" (the product), "mean", "amax" or "amin"; with it mat2 is
+    dense, rows without values give zeros, and dtypes other than floating ones raise NotImplementedError.
+    """
     if reduce is None:
         return _mm(mat1, mat2)
     if not mat1.dtype.is_floating_point:
@@ -295,14 +310,17 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
 
 
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * mat + alpha * (mat1 @ mat2)."""
+    """beta * mat + alpha * (mat1 @ mat2), of matrices (n, m), (n, k) and (k, m), mat1 sparse."""
     return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sampled_addmm(
     input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2), at input's places alone."""
+    """beta * input + alpha * (mat1 @ mat2) where a sparse input (n, m) has values, and nowhere else.
+
+    mat1 (n, k) and mat2 (k, m) are dense. RuntimeError for dtypes other than float32, float64 and complex.
+    """
     if input.dtype.itemsize < 4 or not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError(
             "sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
@@ -314,7 +332,7 @@ def sampled_addmm(
 
 
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """log(softmax) along dim of the numbers that there are."""
+    """log(softmax(input)) along dim, as if what is not specified were minus infinity; the same places."""
     return softmax(input, dim, dtype=dtype, log=True)
 
 

@@ -288,10 +288,23 @@ def coalesce(t: SparseTensor) -> SparseTensor:
     indices, values = t.parts
     if indices.shape[1] < 2:
         return make((indices, values), t.shape, True)
-    where, back = torch.unique(flat(indices, t.shape), return_inverse=True)
-    first = torch.zeros_like(where).scatter_(0, back, torch.arange(len(back)))
-    start = torch.zeros((len(where), *values.shape[1:]), dtype=values.dtype)
+    first, back = _distinct(t)
+    start = torch.zeros((len(first), *values.shape[1:]), dtype=values.dtype)
     return make((indices[:, first], start.index_add(0, back, values)), t.shape, True)
+
+
+def _distinct(t: SparseTensor) -> tuple[Tensor, Tensor]:
+    """Of a COO tensor's distinct places, in order: a value that lies there, and of each value its place."""
+    where, back = torch.unique(flat(t.parts[0], t.shape), return_inverse=True)
+    return torch.zeros_like(where).scatter_(0, back, torch.arange(len(back))), back
+
+
+def once(t: SparseTensor) -> SparseTensor:
+    """A COO tensor with one of the values that lie in the same place, in order."""
+    if t.parts[0].shape[1] < 2:
+        return make(t.parts, t.shape, True)
+    first, _ = _distinct(t)
+    return make((t.parts[0][:, first], t.parts[1][first]), t.shape, True)
 
 
 def to_sparse(

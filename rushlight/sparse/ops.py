@@ -255,7 +255,7 @@ def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
 def zeros_like(
     t: Tensor, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False, **options: Any
 ) -> Tensor:
-    """Nothing, in the same shape."""
+    """A tensor of the same shape and layout without values."""
     to, of = layout or t.layout, dtype or t.dtype
     if to is torch.strided:
         return torch.zeros(t.shape, dtype=of, requires_grad=requires_grad)
@@ -388,7 +388,7 @@ def _softmax_as_method(t: SparseTensor, dim: int, dtype: Any = None) -> SparseTe
 
 @keeping_layout
 def softmax(t: SparseTensor, dim: int, *, dtype: Any = None, log: bool = False) -> SparseTensor:
-    """softmax along dim of the numbers that there are."""
+    """softmax (log=True: its logarithm) along dim, as if what is not specified were minus infinity."""
     wanted: Any = t if dtype is None else t.to(dtype)
     t, dim = coalesce(wanted), dim % t.ndim
     indices, values = t.parts

@@ -224,9 +224,9 @@ class SparseTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient of the values, at their places."""
+        """The gradient, at the places of the values: each once, as elements that add up have the same."""
         found = self.parts[-1].grad
-        return None if found is None else self.map(lambda _: found)
+        return None if found is None else self._gradient(found)
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -247,6 +247,16 @@ class SparseTensor(Tensor):
         # Gradients lie at the places of the values.
         placed: Any = value if alike else value.to_dense().sparse_mask(self)
         self.parts[-1].grad = placed.parts[-1]
+
+    def _gradient(self, of_values: Tensor) -> Tensor:
+        """The gradient of the tensor, from that of its values."""
+        grad = self.map(lambda _: of_values)
+        if self.layout is not sparse_coo or self.is_coalesced():
+            return grad
+        # layouts are made of this class
+        from rushlight.sparse.layouts import once
+
+        return once(grad)
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""

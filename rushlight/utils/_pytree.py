@@ -219,10 +219,10 @@ def _defaultdict_serialize(context: Any) -> dict[str, Any]:
     }
 
 
-def _defaultdict_deserialize(told: Any) -> list[Any]:
+def _defaultdict_deserialize(described: Any) -> list[Any]:
     return [
-        getattr(import_module(told["default_factory_module"]), told["default_factory_name"]),
-        told["dict_context"],
+        getattr(import_module(described["default_factory_module"]), described["default_factory_name"]),
+        described["dict_context"],
     ]
 
 
@@ -257,7 +257,7 @@ SUPPORTED_SERIALIZED_TYPES[namedtuple] = _SerializeNodeDef(
     namedtuple, "collections.namedtuple", _namedtuple_serialize, _namedtuple_deserialize
 )
 SERIALIZED_TYPE_TO_PYTHON_TYPE: dict[str, Any] = {
-    told.serialized_type_name: kind for kind, told in SUPPORTED_SERIALIZED_TYPES.items()
+    described.serialized_type_name: kind for kind, described in SUPPORTED_SERIALIZED_TYPES.items()
 }
 CONSTANT_NODES: set[type] = set()
 
@@ -324,8 +324,8 @@ def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
 def _deregister_pytree_node(cls: type) -> None:
     """`cls` is a leaf again."""
     NODES.pop(cls)
-    told = SUPPORTED_SERIALIZED_TYPES.pop(cls)
-    SERIALIZED_TYPE_TO_PYTHON_TYPE.pop(told.serialized_type_name, None)
+    described = SUPPORTED_SERIALIZED_TYPES.pop(cls)
+    SERIALIZED_TYPE_TO_PYTHON_TYPE.pop(described.serialized_type_name, None)
     CONSTANT_NODES.discard(cls)
 
 
@@ -578,7 +578,7 @@ def treespec_pprint(treespec: Tree) -> str:
     return repr(tree_unflatten([Asterisk()] * treespec.num_leaves, treespec))
 
 
-def _told(spec: Tree) -> dict[str, Any]:
+def _described(spec: Tree) -> dict[str, Any]:
     if spec.type is None:
         return {"type": None, "context": None, "children_spec": []}
     known = SUPPORTED_SERIALIZED_TYPES.get(spec.type)
@@ -602,7 +602,7 @@ def _told(spec: Tree) -> dict[str, Any]:
     return {
         "type": known.serialized_type_name,
         "context": context,
-        "children_spec": [_told(child) for child in spec.children_specs],
+        "children_spec": [_described(child) for child in spec.children_specs],
     }
 
 
@@ -611,30 +611,30 @@ def treespec_dumps(treespec: Tree, protocol: int | None = None) -> str:
     name.
     """
     protocol = DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL if protocol is None else protocol
-    told = _told(_of_structure(treespec))
+    described = _described(_of_structure(treespec))
     if protocol != 1:
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [1]")
-    return json.dumps((protocol, told))
+    return json.dumps((protocol, described))
 
 
 def treespec_loads(serialized: str) -> Tree:
     """The structure that treespec_dumps told."""
-    protocol, told = json.loads(serialized)
+    protocol, described = json.loads(serialized)
     if protocol != 1:
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [1]")
-    return _structure(told)
+    return _structure(described)
 
 
-def _structure(told: dict[str, Any]) -> Tree:
-    name = told["type"]
+def _structure(described: dict[str, Any]) -> Tree:
+    name = described["type"]
     if name is None:
         return LEAF
     if name not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
         raise NotImplementedError(f"Deserializing {name} in pytree is not registered.")
     kind = SERIALIZED_TYPE_TO_PYTHON_TYPE[name]
     read = SUPPORTED_SERIALIZED_TYPES[kind].from_dumpable_context
-    context = json.loads(told["context"]) if read is None else read(told["context"])
-    return Tree(kind, context, [_structure(child) for child in told["children_spec"]])
+    context = json.loads(described["context"]) if read is None else read(described["context"])
+    return Tree(kind, context, [_structure(child) for child in described["children_spec"]])
 
 
 def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:

@@ -23,6 +23,7 @@ from rushlight.utils.reentrant import CheckpointFunction, check_backward_validit
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "DefaultDeviceType",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
@@ -47,6 +48,25 @@ def __getattr__(name: str) -> Any:
     if name in _SELECTIVE:
         return getattr(import_module("rushlight.utils.selective"), name)
     return attribute(__name__, name)
+
+
+class DefaultDeviceType:
+    """The kind of device whose random state counts where no argument lies on one; the CPU's always does."""
+
+    _default_device_type: str | None = None
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Say which: "cuda", "cpu"."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """What was said; else that of the accelerator, or "cpu"."""
+        if not DefaultDeviceType._default_device_type:
+            found = torch.accelerator.current_accelerator(True)
+            DefaultDeviceType._default_device_type = found.type if found is not None else "cpu"
+        return DefaultDeviceType._default_device_type
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:

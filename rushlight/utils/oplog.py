@@ -26,16 +26,16 @@ class OpLog(interpreters.Interpreter):
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Note the op, its operands, its result and its caller; run it."""
         found = interpreters.interpret(row, call, args, kwargs)
-        operands = ", ".join([_told(a) for a in args] + [f"{n}={_told(v)}" for n, v in kwargs.items()])
-        self.lines.append(f"{_told(found)} = {row.name}({operands})    at {_caller()}")
+        operands = ", ".join([_text(a) for a in args] + [f"{n}={_text(v)}" for n, v in kwargs.items()])
+        self.lines.append(f"{_text(found)} = {row.name}({operands})    at {_caller()}")
         return found
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
     if isinstance(value, (list, tuple)):
-        return f"({', '.join(map(_told, value))})"
+        return f"({', '.join(map(_text, value))})"
     return repr(value)
 
 

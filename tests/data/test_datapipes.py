@@ -72,3 +72,39 @@ def test_one_iterator_at_a_time() -> None:
     assert list(pickle.loads(pickle.dumps(pipe))) == list(range(10))
     batches = torch.utils.data.DataLoader(pipe, batch_size=4)
     assert [batch.tolist() for batch in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_graphs_of_pipes_and_their_settings():
+    from rushlight.utils.data import DataChunk, graph_settings
+    from rushlight.utils.data.backward_compatibility import worker_init_fn
+    from rushlight.utils.data.graph import traverse, traverse_dps
+
+    source = IterableWrapper(range(10))
+    shuffled = source.shuffle()
+    pipe = shuffled.sharding_filter().zip(source.map(str))
+    graph = traverse_dps(pipe)
+    pipes = graph_settings.get_all_graph_pipes(graph)
+    assert pipes[0] is pipe and source in pipes and len(pipes) == 5
+    assert list(graph) == [id(pipe)] and graph[id(pipe)][0] is pipe
+    with pytest.warns(FutureWarning, match="use `traverse_dps`"):
+        assert traverse(pipe, only_datapipe=True).keys() == graph.keys()
+    with pytest.raises(RuntimeError, match="Expected `IterDataPipe`"):
+        traverse_dps([source])
+
+    graph_settings.apply_shuffle_settings(shuffled, shuffle=False)
+    assert list(shuffled) == list(range(10))
+    with pytest.warns(UserWarning, match="does not contain a `Shuffler`"):
+        added = graph_settings.apply_shuffle_settings(source, shuffle=True)
+    first = [
+        list(graph_settings.apply_random_seed(added, torch.Generator().manual_seed(3))) for _ in range(2)
+    ]
+    assert first[0] == first[1] and sorted(first[0]) == list(range(10))
+    assert list(graph_settings.apply_sharding(source.sharding_filter(), 3, 1)) == [1, 4, 7]
+    with pytest.raises(RuntimeError, match="Sharding twice"):
+        graph_settings.apply_sharding(source.sharding_filter().sharding_filter(), 2, 0)
+    with pytest.warns(FutureWarning, match="worker_init_fn"):
+        worker_init_fn(0)
+    chunk = DataChunk(range(3))
+    assert (
+        chunk == [0, 1, 2] and chunk.as_str("- ") == "- [0, 1, 2]" and list(chunk.raw_iterator()) == [0, 1, 2]
+    )

@@ -5,9 +5,9 @@ import sys
 import typing
 
 import pytest
-import rushlight.utils.data.graph
 
 import rushlight as torch
+import rushlight.utils.data.graph
 from rushlight._engine.names import placeholders
 
 
@@ -97,3 +97,32 @@ def test_who_asks_by_hasattr_is_told_no():
     assert not hasattr(torch.nested, "nested_tensor")
     assert torch.nested.nested_tensor is nested_tensor is getattr(torch.nested, "nested_tensor", None)
     assert hasattr(torch, "compile")
+
+
+def test_objects_at_the_top_of_a_module(tmp_path):
+    (tmp_path / "mentions.py").write_text(
+        "from torch.ao.quantization import FakeQuantize, QConfig\n"
+        "made = QConfig(activation=FakeQuantize.with_args(qscheme=None), weight=None)\n"
+    )
+    told = run(
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import mentions\n"
+        "try: mentions.made()\n"
+        "except NotImplementedError as error: print(str(error)[:29])"
+    )
+    assert told == "torch.ao.quantization.QConfig\n"
+
+
+def test_modules_of_backends_settings_and_older_spellings():
+    code = """if True:
+    import torch, torch.onnx.operators as older
+    from torch._dynamo.backends.registry import lookup_backend
+    from torch._dynamo.backends.common import aot_autograd
+    print(lookup_backend is torch._dynamo.lookup_backend, torch._dynamo.config.automatic_dynamic_shapes)
+    shape = older.shape_as_tensor(torch.ones(2, 3))
+    print(shape.tolist(), older.reshape_from_tensor_shape(torch.ones(6), shape).shape)
+    try:
+        torch.fft(torch.ones(2))
+    except TypeError as error:
+        print(error)
+    """
+    assert run(code) == "True True\n[2, 3] torch.Size([2, 3])\n'module' object is not callable\n"

@@ -165,3 +165,67 @@ def test_copies_of_ops_are_the_ops():
 
     assert copy.copy(copied) is copied and copy.deepcopy([copied])[0] is copied
     assert copied._opoverload(torch.ones(1)).item() == 2 and copied._qualname == "mylib::copied"
+
+
+def test_autocast_casts_arguments():
+    @torch.library.custom_op("tests_autocast::mul", mutates_args=())
+    def mul(x, y):
+        return x * y
+
+    torch.library.register_autocast("tests_autocast::mul", "cpu", torch.bfloat16)
+    x = torch.ones(3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert mul(x, x).dtype is torch.bfloat16
+        assert mul(x.double(), x.double()).dtype is torch.float64
+    assert mul(x, x).dtype is torch.float32
+    with pytest.raises(RuntimeError, match="device type"):
+        torch.library.register_autocast("tests_autocast::mul", "nowhere", torch.float16)
+
+
+def test_modes_and_classes_hear_of_ops():
+    from rushlight.utils._python_dispatch import TorchDispatchMode
+
+    @torch.library.custom_op("tests_heard::double", mutates_args=())
+    def double(x):
+        return x * 2
+
+    torch.library.register_autograd("tests_heard::double", lambda ctx, grad: grad * 2)
+    heard = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            heard.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(3, requires_grad=True)
+    with Mode():
+        y = double(x)
+    assert heard == ["tests_heard.double"]  # and not of what it is made of
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
+
+    @torch.library.register_torch_dispatch("tests_heard::double", Mode)
+    def ruled(mode, func, types, args, kwargs):
+        assert isinstance(mode, Mode) and types == () and kwargs == {}
+        return args[0] + 1
+
+    with Mode():
+        assert double(x).tolist() == [2.0] * 3
+    assert heard == ["tests_heard.double"]
+    assert double(x).tolist() == [2.0] * 3
+
+
+def test_ops_of_tritons_kernels():
+    @torch.library.triton_op("tests_triton::twice", mutates_args={})
+    def twice(x):
+        return x.sin() * 2
+
+    x = torch.ones(3)
+    assert torch.equal(twice(x), x.sin() * 2)
+    with pytest.raises((ModuleNotFoundError, RuntimeError), match="triton"):
+        torch.library.wrap_triton(len)
+
+
+def test_sizes_that_depend_on_numbers_have_no_meta_function():
+    with pytest.raises(RuntimeError, match="data-dependent output shape"):
+        torch.library.get_ctx()

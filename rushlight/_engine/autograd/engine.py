@@ -37,9 +37,7 @@ from rushlight._engine.core.profiling_ranges import SPANS
 from rushlight._engine.core.recording import TAPE, constant, escape
 from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
 from rushlight._engine.tensors.gradient import Gradient
-from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, wrap
-
-Tensor = Any
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 
 def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
@@ -178,7 +176,8 @@ def _run(
     # The first node that the last one led to, with its gradient and turn: it need not wait in the heap if it
     # is next, as is usual. (A node's attributes are looked up as seldom as can be: its class varies.)
     ahead: Node | None = None
-    held, turn = None, 0.0
+    held: Any = None
+    turn = 0.0
     while heap or ahead is not None:
         if ahead is None:
             node = heappop(heap)[1]
@@ -320,8 +319,9 @@ def _receive(
     if node not in buffers:
         heappush(heap, (-node.seq, node))
         if node.multi:
-            buffers[node] = slots = [None] * (number + 1)
+            slots: list[Any] = [None] * (number + 1)
             slots[number] = grad
+            buffers[node] = slots
         else:
             buffers[node] = grad
     elif node.multi:
@@ -334,8 +334,8 @@ def _receive(
 
 
 def _sum(held: Tensor, grad: Tensor) -> Tensor:
-    if held.layout is not grad.layout and held.layout is not strided:
-        return grad + held  # sparse tensors are added to dense ones
+    if held.layout is not strided:
+        return grad + held  # sparse tensors are added to dense ones; of two, the later comes first
     return held + grad
 
 
@@ -515,7 +515,7 @@ def grad(
             materialize_grads,
         )
         return tuple(
-            t.map(lambda _, g=g: g) if t.layout is not strided and g is not None else g
+            t._gradient(g) if t.layout is not strided and g is not None else g
             for t, g in zip(ins, found, strict=True)
         )
     if is_grads_batched:

@@ -74,7 +74,7 @@ def _reach(a: Any) -> tuple[int, int] | None:
     return (low, high) if a.size and high - low == a.nbytes else None
 
 
-class Several:
+class SplitView:
     """How to take a view again that came with others from one call, of a tensor that was not tracked."""
 
     __slots__ = ("again",)
@@ -102,7 +102,7 @@ def _check_view(target: Tensor) -> None:
             _refuse_apart(t._grad_node.apart.mode, target, t)
         if step[1] is None and " " in step[2]:
             raise RuntimeError(step[2])
-        if step[1].__class__ is Several:
+        if step[1].__class__ is SplitView:
             raise RuntimeError(
                 "A view was created in no_grad mode and is being modified inplace with grad "
                 f"mode enabled. {_SEVERAL}"

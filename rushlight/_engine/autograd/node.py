@@ -57,8 +57,8 @@ def keep_constants(node: Node | None, since: int) -> None:
     They hold constants that the op made for itself and that PyTorch does not save: so a second backward()
     works.
     """
-    if TRACES.told is not None:
-        TRACES.told(None)
+    if TRACES.listener is not None:
+        TRACES.listener(None)
     found = [node]
     while found:
         node = found.pop()
@@ -220,7 +220,7 @@ class _Traces:
     record: Callable[[Node], None] | None = None
     how: Any = None
     asked = False
-    told: Callable[[Any], None] | None = None
+    listener: Callable[[Any], None] | None = None
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Node], None]] = []

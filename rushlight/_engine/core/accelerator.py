@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
 from rushlight._engine.core.settings import on_change, settings
 
+if TYPE_CHECKING:  # an interface to be checked against, which no program loads
+    from rushlight._engine.core.backend import Platform
 
-class Away(Protocol):
+
+class DeviceArrayLike(Protocol):
     """An array on a device, as the engine lays out its memory; NumPy's stands for it where types are told."""
 
     device: Any
@@ -44,7 +47,7 @@ class Interface:
     """What is registered: the class of arrays on a device, and the platform that owns the devices."""
 
     array: type = NoArray
-    platform: Any = None
+    platform: Platform | None = None
     looked = False
 
 
@@ -100,7 +103,7 @@ def wanted() -> bool:
     return any(map(os.path.exists, _SIGNS))
 
 
-def platform() -> Any:
+def platform() -> Platform | None:
     """The platform that owns CUDA devices, loaded when this is first asked; None where there is none.
 
     RuntimeError for a setting that means nothing.
@@ -113,8 +116,8 @@ def platform() -> Any:
 
 def page_locked(array: Any) -> Any:
     """A host's array in page-locked memory, where the driver of real devices has such; else itself."""
-    lock = getattr(platform(), "page_locked", None)
-    return array if lock is None else lock(array)
+    owner = platform()
+    return array if owner is None else owner.page_locked(array)
 
 
 def asarray(value: Any) -> Any:
@@ -128,6 +131,6 @@ def host(array: Any) -> Any:
     return array.device.read(array).copy() if away else array
 
 
-def is_away(value: Any) -> TypeGuard[Away]:
+def is_away(value: Any) -> TypeGuard[DeviceArrayLike]:
     """Whether it is an array on a device."""
     return value.__class__ is Interface.array

@@ -32,9 +32,9 @@ def caller() -> FrameType:
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """warnings.warn, about the user's line, however deep in the package it is called."""
-    told = getattr(TAPE[-1], "warned", None) if TAPE else None
-    if told is not None:
-        told()
+    listener = getattr(TAPE[-1], "warned", None) if TAPE else None
+    if listener is not None:
+        listener()
     frame = caller()
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})

@@ -145,9 +145,9 @@ class Tree:
         if dicts:
             missing, extra = set(self.keys) - set(value), set(value) - set(self.keys)
             if missing or extra:
-                told = f"; missing key(s): {missing}" * bool(missing)
-                told += f"; extra key(s): {extra}" * bool(extra)
-                raise ValueError(f"Node keys mismatch{told}.")
+                detail = f"; missing key(s): {missing}" * bool(missing)
+                detail += f"; extra key(s): {extra}" * bool(extra)
+                raise ValueError(f"Node keys mismatch{detail}.")
             items = [value[key] for key in self.keys]
         elif context != self.context and kind is not deque:
             raise ValueError(

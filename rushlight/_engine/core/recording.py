@@ -7,7 +7,8 @@ A recorder (trace/recorder.py) has these methods:
   accumulate(function, node, grad, create)  a leaf receives its gradient
   backward_begins()                         gradients are computed from here on
   constant(array)                           made from Python values alone
-  escape(what)                              a value left for Python, or something that cannot be repeated
+  escape(what, breaks)                      a value left for Python, or something that cannot be repeated;
+                                            breaks: so that fullgraph=True refuses it, as PyTorch does
   once                                      why the call's backward pass may not be recorded before it comes
   fuses                                     whether it fuses what composites are made of
 It may have run_node(node, grad): what a node's rule gives in a backward pass.
@@ -23,6 +24,7 @@ from functools import partial, wraps
 from typing import Any
 
 TAPE: list[Any] = []
+BY_VALUES = "decides by values what it computes"
 
 
 def constant(array: Any) -> Any:
@@ -59,10 +61,16 @@ def switched(what: str) -> Iterator[None]:
         settle()
 
 
-def escape(what: str) -> None:
-    """Tell the recorder, if any, that what follows depends on values."""
+def escape(what: str, breaks: bool = True) -> None:
+    """Tell the recorder, if any, that what follows depends on values. breaks: fullgraph=True refuses it."""
     if TAPE:
-        TAPE[-1].escape(what)
+        TAPE[-1].escape(what, breaks)
+
+
+def decides(op: str) -> None:
+    """Tell the recorder, if any, that an op's body looks at values to know what to compute."""
+    if TAPE:
+        TAPE[-1].escape(f"{op} {BY_VALUES}", False)
 
 
 def replayed(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -108,8 +108,8 @@ class Settings:
                     if name in _REFUSED:
                         self.__dict__[name] = text
                         continue
-                    told = str(error).partition(": ")[2]
-                    warn(f"{variable}: {told}; the default {_BY_NAME[name].default!r} is used")
+                    reason = str(error).partition(": ")[2]
+                    warn(f"{variable}: {reason}; the default {_BY_NAME[name].default!r} is used")
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"no setting {name!r}; {_suggest(name, list(_BY_NAME))}")

@@ -32,13 +32,13 @@ def bind(
         args, kwargs = earlier[0], {**kwargs, **earlier[1]}
     if len(args) > len(positional):
         raise TypeError(
-            f"{row.told}() takes {len(positional)} positional arguments but {len(args)} "
-            f"were given; {forms.told(row.name, params)}"
+            f"{row.display_name}() takes {len(positional)} positional arguments but {len(args)} "
+            f"were given; {forms.how_called(row.name, params)}"
         )
     bound = {p.name: v for p, v in zip(positional, args, strict=False)}
     for key, value in kwargs.items():
         if key in bound:
-            raise TypeError(f"{row.told}() got multiple values for argument '{key}'")
+            raise TypeError(f"{row.display_name}() got multiple values for argument '{key}'")
         bound[key] = value
     values = {}
     for position, p in enumerate(params):
@@ -47,8 +47,8 @@ def bind(
             value = ()
         if value is REQUIRED:
             raise TypeError(
-                f'{row.told}() missing 1 required positional arguments: "{p.name}"; '
-                f"{forms.told(row.name, params)}"
+                f'{row.display_name}() missing 1 required positional arguments: "{p.name}"; '
+                f"{forms.how_called(row.name, params)}"
             )
         values[p.name] = check(row, p, value, position)
     return values
@@ -112,7 +112,7 @@ def plain_number(value: Any) -> Any:
 def _mismatch(row: Row, p: Param, wanted: str, value: Any, position: int) -> Any:
     if p.name == "reduction":  # PyTorch's losses are Python functions, which look it up
         raise ValueError(f"{value} is not a valid value for reduction")
-    raise wrong_type(row.told, p.name, wanted, value, None if p.keyword_only else position + 1)
+    raise wrong_type(row.display_name, p.name, wanted, value, None if p.keyword_only else position + 1)
 
 
 def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:
@@ -161,7 +161,7 @@ def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
     if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
         return int(value.__index__())
     raise TypeError(
-        f"{row.told}(): argument '{p.name}' (position {position + 1}) must be tuple of ints, "
+        f"{row.display_name}(): argument '{p.name}' (position {position + 1}) must be tuple of ints, "
         f"but found element of type {type(value).__name__} at pos {i}"
     )
 

@@ -106,23 +106,23 @@ def _calls(code: CodeType) -> dict[int, tuple[int | None, tuple[str, ...]]]:
     found: dict[int, tuple[int | None, tuple[str, ...]]] = {}
     names: tuple[str, ...] = ()
     constant: Any = ()
-    told: tuple[int | None, tuple[str, ...]] = None, ()
+    passed: tuple[int | None, tuple[str, ...]] = None, ()
 
     for step in dis.get_instructions(code, show_caches=True):
         if step.opname == "CACHE":  # of the instruction before, which a frame may point behind
-            found[step.offset] = told
+            found[step.offset] = passed
             continue
         if step.opname == "KW_NAMES":
             names = code.co_consts[step.arg or 0]
         elif step.opname in ("CALL", "CALL_KW"):
             names = constant if step.opname == "CALL_KW" else names
-            told = (step.arg or 0) - len(names), names
+            passed = (step.arg or 0) - len(names), names
             names = ()
         elif step.opname in _OPERATORS:
-            told = 2 if step.opname in ("BINARY_OP", "COMPARE_OP") else 1, ()
+            passed = 2 if step.opname in ("BINARY_OP", "COMPARE_OP") else 1, ()
         else:
-            told = None, ()
-        found[step.offset] = told
+            passed = None, ()
+        found[step.offset] = passed
         constant = step.argval if step.opname == "LOAD_CONST" else ()
     return found
 

@@ -29,7 +29,7 @@ def _read() -> dict[str, tuple[str, dict[str, str], list[str]]]:
 _KERNELS = _read()
 
 
-def told(row: Row, values: Sequence[Any], devices: tuple[Any, Any]) -> str:
+def two_devices(row: Row, values: Sequence[Any], devices: tuple[Any, Any]) -> str:
     """What PyTorch says of a row's operands, which lie on two devices."""
     one, two = devices
     if row.name.startswith(("conv", "_conv")):
@@ -62,9 +62,9 @@ def _of_convolution(values: Sequence[Any]) -> str:
     if len(tensors) < 2 or tensors[0].device == tensors[1].device:
         return ""
     given, weight = (t.type() for t in tensors[:2])
-    told = f"Input type ({given}) and weight type ({weight}) should be the same"
+    message = f"Input type ({given}) and weight type ({weight}) should be the same"
     return (
-        told
+        message
         if tensors[0].is_cuda
-        else f"{told} or input should be a MKLDNN tensor and weight is a dense tensor"
+        else f"{message} or input should be a MKLDNN tensor and weight is a dense tensor"
     )

@@ -29,8 +29,8 @@ from rushlight._engine.dispatch.runners.meta import as_meta
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.construction.placement import backend_of as available, refuse_placement, track
-from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.construction.placement import refuse_placement, track
+from rushlight._engine.tensors.kind import backend_of, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
@@ -89,7 +89,7 @@ def place(row: Row, given: dict[str, Any]) -> Any:
 def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
     """Make the tensor on a CUDA device."""
     escape("a tensor made on a CUDA device")
-    backend = available(where)
+    backend = backend_of(where)
     out = wrap(backend.run_factory(row, {**given, "device": backend.where}, _call))
     return track(out) if given.get("requires_grad") else out
 
@@ -281,7 +281,8 @@ def _backend(where: Any) -> Any:
     if where.__class__ is str:
         where = _named(where) if where.startswith("cuda") else None
     if where.__class__ is device and where.type == "cuda":
-        return Interface.platform.device(where.index)
+        owner = Interface.platform
+        return backend_of(where) if owner is None else owner.device(where.index)
     return None
 
 

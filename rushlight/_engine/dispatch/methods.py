@@ -95,7 +95,7 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     check_writable(self, False)
     check_apart_from_itself(self._memory)
     escape("a copy between devices")
-    backend = self._kind.backend or src._kind.backend
+    backend: Any = self._kind.backend or src._kind.backend  # one of them has one
     pinned = _pinned(self if self._kind.backend is None else src)
     backend.copy(self._memory, src._memory, non_blocking, pinned)
     if self._kind.backend is None and non_blocking and pinned:
@@ -368,7 +368,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         else TENSOR_ROWS["_to_dtype"](self, target.dtype, order)
     )
     escape("a copy between devices")
-    backend = target.backend or source._kind.backend
+    backend: Any = target.backend or source._kind.backend  # one of them has one
     pinned = _pinned(source)
     if target.backend is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
         found: Tensor = wrap(
@@ -411,6 +411,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         dtype = by_legacy[dtype]
     if dtype is Tensor:
         return to(self, dt.get_default_dtype())
+    if getattr(dtype, "is_cuda", False):
+        self = cuda(self, non_blocking=non_blocking)
     return to(self, getattr(dtype, "dtype", dtype))
 
 

@@ -182,8 +182,8 @@ def rename(t: Tensor, name: str) -> Tensor:
     """Give the node of a fresh result another name."""
     if t._grad_node is not None:
         t._grad_node.__class__ = _renamed(t._grad_node.__class__, name)
-        if TRACES.told is not None:
-            TRACES.told(t)
+        if TRACES.listener is not None:
+            TRACES.listener(t)
     return t
 
 

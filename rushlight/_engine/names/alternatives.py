@@ -18,7 +18,7 @@ from rushlight._engine.core.callers import asked_by_hasattr
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 with open(os.path.join(os.path.dirname(__file__), "alternatives.tsv"), encoding="utf-8") as _file:
     _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
-_HOMES = {name: told[1:].strip() for name, told in _LINES.items() if told.startswith("=")}
+_HOMES = {name: line[1:].strip() for name, line in _LINES.items() if line.startswith("=")}
 
 
 def home(module: str) -> str | None:
@@ -135,5 +135,5 @@ def explain(error: ImportError) -> str | None:
     if root not in ("torch", "rushlight", "torchvision"):
         return None
     what = torch_name(name) if found else f"module {name}"
-    told = advice(rest).removeprefix(" in Rushlight.")
-    return f"This program runs on Rushlight, which has no {what} (yet).{told}"
+    text = advice(rest).removeprefix(" in Rushlight.")
+    return f"This program runs on Rushlight, which has no {what} (yet).{text}"

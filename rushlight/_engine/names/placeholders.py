@@ -58,7 +58,7 @@ def _shown(full: str) -> str:
     return full if full.startswith("torchvision") else f"torch.{full}".rstrip(".")
 
 
-def _told(full: str) -> str:
+def _advice(full: str) -> str:
     return f"{_shown(full)}, which is not there{advice(full) or ' in Rushlight'}."
 
 
@@ -115,10 +115,17 @@ def _importing() -> bool:
     return frame is not None and getattr(frame.f_globals.get("__spec__"), "_initializing", False)
 
 
+def _is_class(full: str) -> bool:
+    """Whether it seems to be a class, or a method of one, which makes objects."""
+    return any(part.lstrip("_")[:1].isupper() for part in full.split(".")[-2:])
+
+
 def _class(full: str, name: str, mark: str) -> Any:
     def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], (FunctionType, type)) and _importing():
             return deferred(cls, *args)
+        if _is_class(full) and _importing():  # an object at a module's top; whoever uses it is told
+            return _class(full, name, "")
         raise refusal(full)
 
     def subscript(cls: Any, item: Any) -> Any:
@@ -143,7 +150,7 @@ def _class(full: str, name: str, mark: str) -> Any:
             "__init_subclass__": classmethod(lambda cls, **kwargs: None),
             "_full": full,
             "__module__": _shown(full.rpartition(".")[0]),
-            "__doc__": _told(full),
+            "__doc__": _advice(full),
         },
     )
 
@@ -153,12 +160,12 @@ def _made(full: str, name: str, mark: str) -> Any:
         return ast.literal_eval(mark[1:])
     if mark.startswith(">"):
         return _elsewhere(mark[1:])
-    told = {"__module__": _shown(full.rpartition(".")[0]), "_absent": True}
+    fields = {"__module__": _shown(full.rpartition(".")[0]), "_absent": True}
     if mark == "!":
-        return type(name, (RuntimeError,), told)
+        return type(name, (RuntimeError,), fields)
     if mark.startswith(":"):
         members = {member: member.lower() for member in mark[1:].split(",")}
-        return Enum(name, members, module=told["__module__"])
+        return Enum(name, members, module=fields["__module__"])
     return _class(full, name, mark)
 
 
@@ -189,7 +196,7 @@ class _AbsentModule(ModuleType):
     """A module whose names are all absent, and made when first asked for."""
 
     def __init__(self, full: str) -> None:
-        super().__init__(our_name(full), _told(full))
+        super().__init__(our_name(full), _advice(full))
         self.__path__: list[str] = []
         self.__all__ = [name for name in names(full) if not name.startswith("_")]
 

@@ -24,8 +24,8 @@ _PARAMETER = re.compile(r"(\*)|(?:\w+(?:\[\d*\])?\??)+ (\w+)(=.*)?")
 def _recorded(op: str) -> list[list[str]]:
     """The parameters of each form of an op, as they are written in a signature."""
     with open(_SCHEMAS, encoding="utf-8") as lines:
-        told = [_LINE.match(line) for line in lines if "!" not in line and "Dimname" not in line]
-    return [list(_spelled(said[2])) for said in told if said is not None and said[1] == op]
+        matches = [_LINE.match(line) for line in lines if "!" not in line and "Dimname" not in line]
+    return [list(_spelled(said[2])) for said in matches if said is not None and said[1] == op]
 
 
 def _spelled(parameters: str) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _calls(op: str, forms: list[list[str]]) -> str:
     return f"it is called as {' or as '.join(calls)}"
 
 
-def told(op: str, params: tuple[Param, ...]) -> str:
+def how_called(op: str, params: tuple[Param, ...]) -> str:
     """How an op is called, for a message: its forms where they exclude each other, else its signature."""
     forms = _forms(op, params)
     known = set().union(*map(_names, forms))

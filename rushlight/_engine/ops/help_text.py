@@ -18,19 +18,19 @@ def help_text(row: Row) -> str:
 
 def _pointwise(row: Row) -> list[str]:
     operands = sum(p.is_tensor for p in row.params)
-    told = ["Any shape." if operands == 1 else "Shapes broadcast, and dtypes are promoted."]
+    lines = ["Any shape." if operands == 1 else "Shapes broadcast, and dtypes are promoted."]
     if row.dtypes == "float":
-        told.append("Integers give the default floating dtype.")
+        lines.append("Integers give the default floating dtype.")
     if row.result == "bool":
-        told.append("The result is bool.")
+        lines.append("The result is bool.")
     if row.result == "real":
-        told.append("Of complex numbers the result is real.")
-    return told
+        lines.append("Of complex numbers the result is real.")
+    return lines
 
 
 def _reduced(row: Row) -> list[str]:
     takes_dtype = any(p.name == "dtype" for p in row.params)
-    told = [_REDUCED, "dtype: what the input is converted to first."] if takes_dtype else [_REDUCED]
+    lines = [_REDUCED, "dtype: what the input is converted to first."] if takes_dtype else [_REDUCED]
     if row.dtypes == "bool":
-        told.append("The result is bool.")
-    return told
+        lines.append("The result is bool.")
+    return lines

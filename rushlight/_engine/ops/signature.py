@@ -85,8 +85,10 @@ def parse(body: Callable[..., Any]) -> tuple[Param, ...]:
             default = REQUIRED if i < missing else defaults[i - missing]
         else:
             default = (body.__kwdefaults__ or {}).get(name, REQUIRED)
-        # A view's body sees the Layout of the tensor that the caller passes.
-        schema = str(notes.get(name, "Tensor")).strip("'\"").replace("Layout", "Tensor")
+        # Of the tensor that the caller passes, a view's body sees the Layout, a pointwise one's an Expr.
+        schema = (
+            str(notes.get(name, "Tensor")).strip("'\"").replace("Layout", "Tensor").replace("Expr", "Tensor")
+        )
         params.append(Param(name, schema, default, i >= count))
     return tuple(params)
 
@@ -162,6 +164,8 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
         if name not in known or (name != key and extra.get(name, known[name]) is not known[name]):
             from rushlight._engine.ops import forms  # it imports this file
 
-            raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; {forms.told(op, params)}")
+            raise TypeError(
+                f"{op}() got an unexpected keyword argument '{key}'; {forms.how_called(op, params)}"
+            )
         renamed[name] = value
     return renamed

@@ -204,7 +204,7 @@ class Row:
         return self._params
 
     @property
-    def told(self) -> str:
+    def display_name(self) -> str:
         """What messages call the op: as its caller does, where the row has a name of its own."""
         names = [(space, leaf) for space, leaf, _ in public(self) if space != "aten"]
         if not names:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rushlight._engine.core.conversion import overflow
-from rushlight._engine.core.recording import escape
+from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:  # it imports this file
@@ -34,7 +34,7 @@ class Conversion(_Tensor):
             raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
         if self._kind.on_meta:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        escape(".item()")
+        escape(".item()", breaks=False)
         value = a.item()
         return value if type(value) in _PYTHON else float(value)
 
@@ -43,7 +43,7 @@ class Conversion(_Tensor):
         a = self._array
         if self._kind.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        escape(".tolist()")
+        escape(".tolist()", breaks=a.dtype.kind not in "iub")
         if self._kind.backend is not None:
             a = self._kind.backend.read(a)
         if a.dtype.isbuiltin == 2:  # bfloat16, float8
@@ -67,7 +67,7 @@ class Conversion(_Tensor):
                 f"Got unsupported ScalarType {self._kind.dtype.legacy}; NumPy has no such "
                 "type: convert with .float() first"
             )
-        escape(".numpy()")
+        escape(".numpy()", breaks=False)
         if self._kind.backend is not None:
             return self._kind.backend.read(self._array).copy()
         if self._kind.lazy and force:
@@ -127,6 +127,9 @@ class Conversion(_Tensor):
             if size == 0:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        if TAPE and not self._kind.on_meta:
+            escape("a branch on data")
+            return bool(self._array.item())
         return bool(self.item())
 
     def is_nonzero(self) -> bool:
@@ -145,7 +148,7 @@ class Conversion(_Tensor):
     def __index__(self) -> int:
         if self._geometry.size != 1 or self._geometry.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        escape("an index made of a tensor")
+        escape("an index made of a tensor", breaks=False)
         return int(self._array.item())
 
     def __iter__(self) -> Iterator[Tensor]:

@@ -68,7 +68,7 @@ sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
 )
 
 
-def _told(path: str, doc: str) -> Any:
+def _forwarded(path: str, doc: str) -> Any:
     return property(attrgetter(path), doc=doc)
 
 
@@ -85,11 +85,11 @@ class Geometry(_Tensor):
         except KeyError:
             return sized(self._geometry.shape)
 
-    dtype = _told("_kind.dtype", "The element type.")
-    device = _told("_kind.device", "Where the memory is.")
-    ndim = _told("_geometry.ndim", "The number of dims.")
-    itemsize = _told("_kind.dtype.itemsize", "Bytes of one element.")
-    is_meta = _told("_kind.on_meta", "Whether the tensor has a shape and no data.")
+    dtype = _forwarded("_kind.dtype", "The element type.")
+    device = _forwarded("_kind.device", "Where the memory is.")
+    ndim = _forwarded("_geometry.ndim", "The number of dims.")
+    itemsize = _forwarded("_kind.dtype.itemsize", "Bytes of one element.")
+    is_meta = _forwarded("_kind.on_meta", "Whether the tensor has a shape and no data.")
 
     @property
     def layout(self) -> StorageLayout:

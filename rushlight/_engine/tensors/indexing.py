@@ -15,6 +15,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import escape
 from rushlight._engine.numerics.advanced_indexing import out_of_bounds
 from rushlight._engine.tensors.construction.from_data import checked, infer
 from rushlight._engine.tensors.conversion import Conversion
@@ -149,6 +150,8 @@ def _indices(parser: _IndexParser, item: Any) -> None:
     if is_away(a) and not a.ndim:  # which the host must know
         a = a.device.read(a)
     kind = a.dtype.kind
+    if a.ndim == 0 and a is not item:
+        escape("an index made of a tensor", breaks=False)
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
             _flag(parser, bool(a))

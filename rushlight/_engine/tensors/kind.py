@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.device import CPU, META, device
+
+if TYPE_CHECKING:  # an interface to be checked against, which no program loads
+    from rushlight._engine.core.backend import Backend
 
 
 class Kind:
@@ -36,7 +39,7 @@ class Kind:
         self.dtype, self.device, self.np = dtype, where, dtype.np
         self.on_meta = where.type == "meta"
         self.conj, self.neg, self.lazy = conj, neg, conj or neg
-        self.backend: Any = accelerator.platform().backend(where) if where.type == "cuda" else None
+        self.backend: Backend | None = backend_of(where) if where.type == "cuda" else None
         self.off_cpu = self.on_meta or self.backend is not None
         self.special = self.off_cpu or self.lazy
         self.plain: Kind = kind(dtype, where) if self.lazy else self
@@ -65,12 +68,17 @@ def kind(dtype: dt.dtype, where: device = CPU, conj: bool = False, neg: bool = F
     return found
 
 
-def available(where: device) -> device:
-    """A device beside the CPU, numbered; the error that says why it is none."""
+def backend_of(where: device) -> Backend:
+    """What owns the memory of a device beside the CPU; the error that says why there is none."""
     platform = accelerator.platform() if where.type == "cuda" else None
     if platform is None:
         raise unavailable(where)
-    return platform.device(where.index).where
+    return platform.backend(where)
+
+
+def available(where: device) -> device:
+    """A device beside the CPU, numbered; the error that says why it is none."""
+    return backend_of(where).where
 
 
 def unavailable(

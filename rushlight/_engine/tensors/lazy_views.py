@@ -48,9 +48,9 @@ def shared(t: Any, other: Any) -> bool:
     hidden: Any = getattr(t, "_hidden", None)
     if hidden.__class__ is Pending:
         return bool(hidden.owner.share(t, other))
-    told = getattr(TAPE[-1], "alias", None) if TAPE else None
-    if told is not None:
-        told(t, other)
+    listener = getattr(TAPE[-1], "alias", None) if TAPE else None
+    if listener is not None:
+        listener(t, other)
     return False
 
 

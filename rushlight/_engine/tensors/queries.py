@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from rushlight._engine.core import dtype as dt, layout, promotion
+from rushlight._engine.core import accelerator, dtype as dt, layout, promotion
 from rushlight._engine.core.device import Default, device as _device
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
@@ -120,11 +120,19 @@ def _check_broadcastable(common: tuple[int, ...], shape: tuple[int, ...], index:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by a legacy type or its name."""
-    name = t if isinstance(t, str) else f"torch.{t.__name__}"
+    """Set the default dtype, and the device of new tensors, by a legacy type or its name.
+
+    TypeError for another one, and for torch.cuda's where there is no device.
+    """
+    name = t if isinstance(t, str) else f"torch.{'cuda.' * getattr(t, 'is_cuda', False)}{t.__name__}"
+    on_cuda = name.startswith("torch.cuda.")
+    if on_cuda and accelerator.platform() is None:
+        raise TypeError(f"type {name} not available. Torch not compiled with CUDA enabled.")
     for d in dt.ALL:
-        if name == f"torch.{d.legacy}Tensor":
+        if name.replace("cuda.", "") == f"torch.{d.legacy}Tensor":
             dt.set_default_dtype(d)
+            if on_cuda or Default.value.type == "cuda":
+                set_default_device("cuda" if on_cuda else "cpu")
             return
     raise TypeError(f"invalid type object: only floating-point types are supported, got {t!r}")
 

@@ -60,16 +60,16 @@ def usable(things: list[tuple[Any, type, tuple[str, ...]]]) -> bool:
     )
 
 
-def made(kind: str, own: tuple[Any, ...], *told: Any) -> Callable[..., Any]:
+def made(kind: str, own: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
     """A builtin of slot_code.py; kind: reader, writer, shell, recorder. own: its `self`."""
 
     def write(module: Any, name: str) -> None:
         # Here, since what is on the disk is not written.
         from rushlight._engine.kernels.emit import slot_code
 
-        getattr(slot_code, f"write_{kind}")(module, name, *told)
+        getattr(slot_code, f"write_{kind}")(module, name, *parameters)
 
-    return builtin(kind, native.address(f"slot {kind}", repr(told), write, _python()), own)
+    return builtin(kind, native.address(f"slot {kind}", repr(parameters), write, _python()), own)
 
 
 @cache

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.profiling_ranges import spanned
@@ -28,15 +27,16 @@ from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
 from rushlight._engine.trace.guards import SIMPLE, Guards, key_of, overlapping
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.purity import unguarded, watched
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
-from rushlight._engine.trace.regions import Handed, Traced
+from rushlight._engine.trace.regions import BoundaryNode, Traced
 
-# How many kinds of arguments get a program of their own.
+# How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
@@ -171,9 +171,8 @@ class Compiled:
                 found = self.function(*args, **kwargs)
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
-        why = plan.broken if self.careful else plan.refusal
-        if why and self.fullgraph:
-            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {why}")
+        if plan.broken and self.fullgraph:
+            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {plan.broken}")
         return found
 
     def _do(self, plan: Plan, work: Callable[[], None]) -> None:
@@ -278,7 +277,7 @@ def _opaque(output: Any) -> str:
 def _copied(t: Tensor) -> Tensor:
     made = wrap(t._array.copy("K"), t._kind)
     if t._grad_node is not None:
-        made._grad_node, made._output_nr = Handed(t, made), 0
+        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
     return made
 
 

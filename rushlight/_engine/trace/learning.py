@@ -36,7 +36,7 @@ class Learning:
             return node, self.events, None
         self.trail = []
         TRACES.add(self._trailed)
-        TRACES.asked, TRACES.told = True, self._renamed
+        TRACES.asked, TRACES.listener = True, self._renamed
         return node, self.events, self.trail
 
     def learnt(self: Any, key: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
@@ -59,7 +59,7 @@ class Learning:
         if self.trail is not None:
             self.trail = None
             TRACES.remove(self._trailed)
-            TRACES.asked, TRACES.told = False, None
+            TRACES.asked, TRACES.listener = False, None
 
     def _renamed(self: Any, t: Any) -> None:
         """A result's node got another class, or (None) nodes were told to last."""

@@ -160,11 +160,11 @@ class _Writer:
         for n in self.nodes:
             self._step(n, needed)
             for function, out, operands in self.extras.get(id(n), ()):
-                told, what = self._extra(out), self.constant(function)
+                extra, what = self._extra(out), self.constant(function)
                 if operands is None:  # a node's class
-                    self.lines.append(f"{told}._grad_node.__class__ = {what}")
+                    self.lines.append(f"{extra}._grad_node.__class__ = {what}")
                 else:
-                    self.lines.append(f"{what}({told}, {self._extra(operands)})")
+                    self.lines.append(f"{what}({extra}, {self._extra(operands)})")
         if self.become is not None:
             if found is not self.become[0] or self.become[4].place != self.nodes[-1].first:
                 raise Unknown
@@ -193,8 +193,8 @@ class _Writer:
         if cls in PLAIN:
             self._tensor(value, name)
         elif cls in IDENTICAL:
-            told = repr(value) if value is None or cls is bool else self.constant(value)
-            self.conditions.append(f"{name} is {told}")
+            text = repr(value) if value is None or cls is bool else self.constant(value)
+            self.conditions.append(f"{name} is {text}")
         elif cls is float:
             self._float(value, name)
         elif cls in PLAINLY:
@@ -377,20 +377,20 @@ class _Writer:
             made = range(n.first, n.count)
             for _, out, operands in self.extras.get(id(n), ()):
                 needed.update(self._places(out), self._seen(operands))
-            told = set[Any]()
+            viewed = set[Any]()
             if step.node is not None:
                 needed.update(made)
-                told.update(n.args[k] for k in _mentioned(step.node[1]))
+                viewed.update(n.args[k] for k in _mentioned(step.node[1]))
             needed.update(n.args[k] for k, _ in step.bumps)
             needed.update(n.args[k] for k in step.writes)
             for place, r in zip(made, step.results, strict=True):
                 if place in needed and r.given >= 0:
                     needed.add(n.args[r.given])
                 elif place in needed and r.view is not None:
-                    told.add(n.args[r.view[0]])
-            if any(p in told and at <= n.first for at, p in self.aliased):  # which tensor is meant?
+                    viewed.add(n.args[r.view[0]])
+            if any(p in viewed and at <= n.first for at, p in self.aliased):  # which tensor is meant?
                 raise Unknown
-            needed |= told
+            needed |= viewed
         return needed
 
     def _seen(self, tree: Any) -> list[int]:
@@ -448,10 +448,10 @@ class _Writer:
                     if t._grad_node is not None and not tracked:
                         break
                     if view is not None and view[1:] != r.view[1:]:  # one of several, say
-                        base, told = self.given.get(id(view[0])), ", ".join(map(self.constant, view[1:]))
+                        base, constants = self.given.get(id(view[0])), ", ".join(map(self.constant, view[1:]))
                         if base is None:
                             break
-                        self.lines.append(f"{self.names[place]}._view_of = ({base}, {told})")
+                        self.lines.append(f"{self.names[place]}._view_of = ({base}, {constants})")
                     return
         raise Unknown
 
@@ -517,8 +517,8 @@ class _Writer:
         r: Any = n.step.results[number]  # type: ignore[union-attr]
         if r.given >= 0 or r.view is not None:
             return f"keep_result({out})"
-        told = self.constant(r.kind), self.constant(r.pending)
-        return f"second(region, alive, {n.first + number}, {', '.join(told)}, {out})"
+        constants = self.constant(r.kind), self.constant(r.pending)
+        return f"second(region, alive, {n.first + number}, {', '.join(constants)}, {out})"
 
     def _declared(self, n: Node, outs: list[str], again: DeclaredFactory, cls: Any, template: Any) -> None:
         """The node of a declared gradient, written out."""
@@ -543,8 +543,8 @@ class _Writer:
                 for i, out in enumerate(outs)
             ]
             results = f"({step.many is not None}, [{', '.join(kept)}])"
-        told = self.constant(again.shapes), self.constant(again.kinds)
-        saved = f"save({{{values}}}, {', '.join(told)}, {results})"
+        constants = self.constant(again.shapes), self.constant(again.kinds)
+        saved = f"save({{{values}}}, {', '.join(constants)}, {results})"
         edges = self._edges(operands, again.wanted)
         tracked = [i for i, r in enumerate(step.results) if r.kind is not None and r.kind.dtype.category >= 2]
         if not tracked or len(operands) != len(again.wanted):
@@ -606,13 +606,13 @@ class _Writer:
             return
         base_number, again, rest, step = r.view
         base = self._operand(n, base_number)
-        told = self.constant(again), self.constant(rest), self.constant(step)
+        constants = self.constant(again), self.constant(rest), self.constant(step)
         self.lines += [
             f"s = {base}._storage",
             "if s is None or s is INFERENCE:",
             f"    s = storage({base})",
             f"{t}._storage = s",
-            f"{t}._view_of = ({base}, {', '.join(told)})",
+            f"{t}._view_of = ({base}, {', '.join(constants)})",
             f"g = {base}._grad_node",
             *([] if n.enabled else ["if g is not None:", f"    unrecorded({t})"]),
             "if g.__class__ is not AccumulateGrad:",

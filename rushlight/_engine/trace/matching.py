@@ -33,13 +33,23 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import ARRAY, Tensor, expect_unfilled
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
-from rushlight._engine.trace.region_recorder import Away, RegionRecorder
+from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
-from rushlight._engine.trace.trace import PLAINLY, SEQUENCES, Node, Step, Unit, bump, inserted, told, tracked
+from rushlight._engine.trace.trace import (
+    PLAINLY,
+    SEQUENCES,
+    Node,
+    Step,
+    Unit,
+    bump,
+    described,
+    inserted,
+    tracked,
+)
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
-MOST_BRANCHES, MOST_PROGRAMS = 64, 64
+MOST_BRANCHES, MOST_SETS_WANTED = 64, 64
 _slot: Callable[[Tensor], Array] = ARRAY.__get__
 _hidden = Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
@@ -70,7 +80,8 @@ class Trace:
         # What makes a segment's program: of a path, its node, and the places that are wanted.
         self.program: Any = None
         # Where segments ended, and why, if somebody asks.
-        self.ends: list[tuple[str, str]] | None = None
+        # (why, where, whether fullgraph=True refuses it).
+        self.ends: list[tuple[str, str, bool]] | None = None
 
     def values(self, t: Tensor) -> Array:
         """The values of a tensor for which they were put off."""
@@ -223,14 +234,14 @@ class Region(Learning, Writes):
         return self._match(child, tensors)
 
     def _refuse(self, why: str, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}")
+        self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}", breaks=False)
         return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
 
-    def note(self, why: str) -> None:
-        """Why a segment ends, for the report."""
+    def note(self, why: str, breaks: bool = True) -> None:
+        """Why a segment ends, for the report; breaks: as in recording.escape."""
         self.trace.reasons[why] = self.trace.reasons.get(why, 0) + 1
         if self.trace.ends is not None and "matched in parts" not in why:
-            self.trace.ends.append((why, place_of()))
+            self.trace.ends.append((why, place_of(), breaks))
 
     def within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Hear what the op consists of."""
@@ -245,14 +256,14 @@ class Region(Learning, Writes):
         self.events += 1
         self.unwatch()
         self.settle()
-        with Away(self):
+        with Suspended(self):
             return call(*args, **kwargs)
 
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
         self.events += 1
         self.unwatch()
-        with Away(self):
+        with Suspended(self):
             return call(*args)
 
     # --- operands --------------------------------------------------------------------------------------
@@ -501,7 +512,7 @@ class Region(Learning, Writes):
             child = self.node.next[key] = Node(self.node)
         if isinstance(step, str) or (child.seen and not child.step.same(step)):  # type: ignore[union-attr]
             why = step if isinstance(step, str) else "it did different things"
-            self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}")
+            self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}", breaks=False)
             child.fixed = True
             self.settle()
             return out
@@ -514,7 +525,7 @@ class Region(Learning, Writes):
             child.learn(step, numbers, self.count, self.entered)
             if self.program is not None:
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
-                child.said = row, call, told(args, places), told(without_missing(kwargs), places)
+                child.said = row, call, described(args, places), described(without_missing(kwargs), places)
             self.trace.nodes += 1
         child.seen += 1
         self._follow(child, step, out)
@@ -533,14 +544,14 @@ class Region(Learning, Writes):
                 self.context.enter_context(settings.using(kernels="llvm"))
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
-        TRACES.asked, TRACES.told = True, self._renamed
+        TRACES.asked, TRACES.listener = True, self._renamed
         done = False
         try:
             out = call(*args, **kwargs)
             done = True
         finally:
             TRACES.remove(self._noted)
-            TRACES.asked, TRACES.told = False, None
+            TRACES.asked, TRACES.listener = False, None
             self.unit = None
             if not done:  # nothing was noted of its operands: the next op is to meet them anew
                 self.settle()
@@ -630,9 +641,10 @@ class Region(Learning, Writes):
         program = node.programs.get(order)
         if program is None:
             program = node.programs[order] = self.program(node, Path(node), order)
-        if node.effects or not live:
+        if node.effects:  # it was run as ever, and is not to run again
+            program.prepare(self.arrays)
             return
-        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
@@ -643,11 +655,11 @@ class Region(Learning, Writes):
         order = tuple(sorted({place for _, place in shells}))
         program = node.programs.get(order)
         if program is None:
-            if len(node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
+            if len(node.programs) >= MOST_SETS_WANTED:  # who holds what seems to be chance
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-        with Away(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in shells:
             a = found[place]

@@ -23,8 +23,8 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 Array = np.ndarray[Any, Any]
 # Rows whose result's shape depends on values: a record of one call says nothing about the next.
 _SHAPED_BY_VALUES = frozenset(
-    "nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere "
-    "combinations histc nonzero_static".split()
+    "_nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere "
+    "histc nonzero_static one_hot".split()
 )
 
 _RANDOM = frozenset(
@@ -129,7 +129,7 @@ class Recorder:
         name = "" if row is None else row.name
         if by_mask or name in _SHAPED_BY_VALUES:
             what = "indexing with a mask" if by_mask else f"{name}()"
-            self.escape(f"the shape of a result depends on values ({what})")
+            self.escape(f"the shape of a result depends on values ({what})", breaks=False)
         outs = tuple([t._array for t in _tensors(result)])
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])

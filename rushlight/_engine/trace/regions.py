@@ -55,18 +55,20 @@ def nodes(roots: Sequence[Any]) -> Iterator[Node]:
         if node not in seen:
             seen.add(node)
             yield node
-            stack += [e[0] for e in node.next if e is not None and not isinstance(node, Handed)]
+            stack += [e[0] for e in node.next if e is not None and not isinstance(node, BoundaryNode)]
 
 
 def leaves_of(tracked: Sequence[Tensor]) -> list[Tensor]:
     """The tensors in which the graph of results ends."""
     found = [
-        n.variable for n in nodes([t._grad_node for t in tracked]) if isinstance(n, (AccumulateGrad, Handed))
+        n.variable
+        for n in nodes([t._grad_node for t in tracked])
+        if isinstance(n, (AccumulateGrad, BoundaryNode))
     ]
     return list({id(leaf): leaf for leaf in found if leaf is not None}.values())
 
 
-class Handed(Node):
+class BoundaryNode(Node):
     """Where the graph of a recorded call, which works on copies of its arguments, meets the caller's."""
 
     __slots__ = ("_copy",)

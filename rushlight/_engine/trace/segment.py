@@ -21,22 +21,22 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Moved, Plan
+from rushlight._engine.trace.passes.memory import Plan, Relocation
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import needed
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
-from rushlight._engine.trace.trace import Node, Spec, Told, placed, specs
+from rushlight._engine.trace.trace import Node, Spec, TraceEntry, placed, specs
 
 _LINE = 64
 # Matched this often, a segment is compiled.
@@ -61,7 +61,7 @@ class Path:
     """The entries of a path, and where the tensors at its places lie."""
 
     def __init__(self, node: Node) -> None:
-        self.entries: list[Told] = []
+        self.entries: list[TraceEntry] = []
         self.sizes: dict[int, int] = {}
         self.specs: dict[int, Spec] = {}
         # Places of operands that came in, each with memory of its own; those that are written to.
@@ -92,13 +92,13 @@ class Path:
 
         for t in step.entries:
             self.entries.append(
-                Told(t.kind, t.function, placed(t.operands, found), tuple(map(found, t.outs)), t.where)
+                TraceEntry(t.kind, t.function, placed(t.operands, found), tuple(map(found, t.outs)), t.where)
             )
         for i, r in enumerate(step.results):
             self.specs[n.first + i] = self.specs[n.args[r.given]] if r.given >= 0 else found(r.spec)
         self.written |= {self.specs[n.args[k]].memory for k in step.writes} - self.sizes.keys()
 
-    def cut(self, wanted: Sequence[int]) -> list[Told]:
+    def cut(self, wanted: Sequence[int]) -> list[TraceEntry]:
         """The entries that wanted places and effects need."""
         memory = {self.specs[p].memory for p in wanted}
         kept = []
@@ -128,7 +128,7 @@ def seen(spec: Spec, a: Array, of: Spec | None = None) -> Array:
     return np.ndarray(spec.shape, spec.dtype, flat, start, spec.strides)
 
 
-class Plain:
+class SegmentInterpreter:
     """The segment entry by entry, each result in memory of its own: what the first calls run."""
 
     def __init__(self, path: Path, wanted: Sequence[int]) -> None:
@@ -230,11 +230,13 @@ class Compiled:
     to be copied out. results: the wanted arrays of the call that made it, after which all is as eager.
     """
 
-    def __init__(self, plain: Plain, arrays: dict[int, Array], stable: set[int], copied: set[int]) -> None:
+    def __init__(
+        self, plain: SegmentInterpreter, arrays: dict[int, Array], stable: set[int], copied: set[int]
+    ) -> None:
         path, wanted = plain.path, plain.wanted
         self.path, self.wanted = path, wanted
         self.fits, self.failed = False, ""
-        told = path.cut(wanted)
+        recorded = path.cut(wanted)
         self.inputs: list[tuple[int, Array, int, bool]] = []
         held: dict[int, Array] = {}
         for p in path.inputs:
@@ -257,10 +259,10 @@ class Compiled:
         # Wanted arrays; of those that were made, the number of the output and that among its arrays.
         number = {spec: (i, k) for i, o in enumerate(self.outputs) for k, spec in enumerate(o.specs)}
         self._found_at = [(spec, number.get(spec)) for spec in self._specs]
-        used = {s.memory for t in told for s in (*specs(t.operands), *t.outs)}
+        used = {s.memory for t in recorded for s in (*specs(t.operands), *t.outs)}
         # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
         # runs some entries all the same, to see which kernel they call: integers may be places to read at.
-        numbers = {s.memory for t in told for s in (*specs(t.operands), *t.outs) if s.dtype.kind in "iu"}
+        numbers = {s.memory for t in recorded for s in (*specs(t.operands), *t.outs) if s.dtype.kind in "iu"}
         held.update({m: np.empty(path.sizes[m], np.uint8) for m in used - held.keys()})
         for m in numbers - {*path.inputs}:
             held[m][...] = 0
@@ -274,7 +276,8 @@ class Compiled:
             return np.ndarray(spec.shape, spec.dtype, a, start, spec.strides)
 
         entries = [
-            Entry(t.kind, t.function, placed(t.operands, at), tuple(map(at, t.outs)), t.where) for t in told
+            Entry(t.kind, t.function, placed(t.operands, at), tuple(map(at, t.outs)), t.where)
+            for t in recorded
         ]
         # Bytes that are copied in at each run.
         self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
@@ -292,7 +295,7 @@ class Compiled:
         held[p] = own
         self.inputs.append((p, own, pointer(own), stable))
 
-    def _compared(self, plain: Plain, entries: list[Entry], arrays: dict[int, Array]) -> None:
+    def _compared(self, plain: SegmentInterpreter, entries: list[Entry], arrays: dict[int, Array]) -> None:
         """Compile the entries, and see that the program leaves what the entries leave one by one."""
         written = [arrays[p] for p in self.path.inputs if p in self.path.written]
         before = [a.copy() for a in written]
@@ -348,7 +351,7 @@ class Compiled:
         kept = roots([o.flat for o in self.outputs])
         before = sources(self.entries) if settings.verify else []
         self.plan = Plan(self.entries)
-        moved = Moved(
+        moved = Relocation(
             {
                 key: (ARENA.at(self.plan.size), place)
                 for key, place in self.plan.places.items()
@@ -416,7 +419,7 @@ class Program:
     """A segment for a set of wanted results: entry by entry at first, then compiled."""
 
     def __init__(self, path: Path, wanted: tuple[int, ...]) -> None:
-        self.path, self.plain = path, Plain(path, wanted)
+        self.path, self.plain = path, SegmentInterpreter(path, wanted)
         self.wanted, self.runs = wanted, 0
         self.made: Compiled | None = None
         self.failed = ""

@@ -53,7 +53,7 @@ class Place(NamedTuple):
     number: int
 
 
-class Told(NamedTuple):
+class TraceEntry(NamedTuple):
     """An entry (recorder.py) whose arrays are Specs; what is no Spec in `operands` is as it was."""
 
     kind: str
@@ -85,7 +85,7 @@ class Step(NamedTuple):
     version grew)]. writes: operands that it writes to. effects: whether it does so, or draws random numbers.
     """
 
-    entries: list[Told]
+    entries: list[TraceEntry]
     sizes: list[int]
     results: list[Result]
     many: Any
@@ -228,7 +228,7 @@ class Unit:
         # Classes that results' nodes have got; (tensor, second tensor of its memory), as they are made.
         self.renamed: list[tuple[Tensor, type]] = []
         self.aliases: list[tuple[Tensor, Tensor]] = []
-        self.told: list[Told] = []
+        self.entries: list[TraceEntry] = []
         self.writes: set[int] = set()
         self._made: dict[int, tuple[int, int]] = {}
         self._sizes: list[int] = []
@@ -292,8 +292,8 @@ class Unit:
             for k, t, v in zip(range(len(self.tensors)), self.tensors, self.versions, strict=True)
             if t._storage is not None and t._storage.version != v
         ]
-        effects = bool(self.writes) or any(Entry(t.kind, t.function, t.operands).draws for t in self.told)
-        return Step(self.told, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
+        effects = bool(self.writes) or any(Entry(t.kind, t.function, t.operands).draws for t in self.entries)
+        return Step(self.entries, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
 
     def _result(self, t: Any, owner: Any) -> Any:
         for k, given in enumerate(self.tensors):
@@ -355,7 +355,7 @@ class Unit:
     # --- arrays ----------------------------------------------------------------------------------------
 
     def _add(self, kind: str, function: Any, operands: Any, outs: tuple[Spec, ...]) -> None:
-        self.told.append(Told(kind, function, operands, outs, place_of()))
+        self.entries.append(TraceEntry(kind, function, operands, outs, place_of()))
 
     def _new(self, out: Array) -> Spec:
         """An array that was made."""
@@ -401,14 +401,14 @@ class Unit:
         return value
 
 
-def told(tree: Any, places: dict[int, int]) -> Any:
+def described(tree: Any, places: dict[int, int]) -> Any:
     """Arguments with Places for tensors; places: by the tensors' ids."""
     if isinstance(tree, Tensor):
         return Place(places[id(tree)])
     if tree.__class__ in (list, tuple):
-        return tree.__class__([told(v, places) for v in tree])
+        return tree.__class__([described(v, places) for v in tree])
     if tree.__class__ is dict:
-        return {name: told(v, places) for name, v in tree.items()}
+        return {name: described(v, places) for name, v in tree.items()}
     return tree
 
 

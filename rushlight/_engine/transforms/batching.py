@@ -51,7 +51,7 @@ class Batched(Wrapped):
             "vmap: set_() and .data = ... of batched tensors; copy_() into them instead"
         )
 
-    def _again(self, value: Any) -> Any:
+    def _again(self, value: Any) -> Tensor:
         return wrapper(Batched, value, self.level)
 
     def resize_(self, *sizes: Any, **_options: Any) -> Any:

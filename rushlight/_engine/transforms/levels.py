@@ -115,6 +115,10 @@ def _inner(name: str) -> property:
     return property(lambda self: getattr(self.value, name), lambda self, new: setattr(self.value, name, new))
 
 
+def _array_of(t: Tensor) -> Any:
+    return t._array  # which subclasses have in their own way
+
+
 class Wrapped(Tensor):
     """A tensor of a level. It has no slots of its own, so that a plain tensor can become one in place."""
 
@@ -125,13 +129,13 @@ class Wrapped(Tensor):
     _array, _kind, _grad_node, _output_nr, _storage, _grad = map(
         _inner, ("_array", "_kind", "_grad_node", "_output_nr", "_storage", "_grad")
     )
-    _memory = _geometry = property(lambda self: self._array)  # which subclasses have in their own way
+    _memory = _geometry = property(_array_of)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Refused, as are all switches of autograd inside transforms."""
         refuse_switch()
 
-    def _again(self, value: Any) -> Any:
+    def _again(self, value: Any) -> Tensor:
         """Another value in the same wrapper."""
         raise NotImplementedError("abstract: Batched and Dual define it")
 

@@ -40,8 +40,8 @@ class _Together:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         failure = f"{kind.__name__}: {error}" if isinstance(error, Exception) else None
-        told = _gathered(failure, self._group)
-        failures = {rank: text for rank, text in enumerate(told) if text is not None}
+        gathered = _gathered(failure, self._group)
+        failures = {rank: text for rank, text in enumerate(gathered) if text is not None}
         if failures:
             raise CheckpointException(f"{self._doing} failed:", failures) from error
 

@@ -322,6 +322,43 @@ def all_gather(
     return group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
 
 
+def all_gather_coalesced(
+    output_tensor_lists: list[list[Tensor]],
+    input_tensor_list: list[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """output_tensor_lists[r][i] becomes the rank r's input_tensor_list[i], as one operation. All are of one
+    dtype; the i-th ones have one shape.
+    """
+    if (group := member(group, "all_gather_coalesced")) is None:
+        return None
+    check_tensors(input_tensor_list, "input_tensor_list")
+    check_dtypes(*input_tensor_list)
+    if not isinstance(output_tensor_lists, list):
+        raise TypeError("Invalid function argument: output_tensor_lists should be a list")
+    for outputs in output_tensor_lists:
+        check_tensors(outputs, "output_tensor_lists")
+        check_dtypes(*outputs, *input_tensor_list)
+        if len(outputs) != len(input_tensor_list):
+            raise ValueError(
+                f"all_gather_coalesced: expected lists of {len(input_tensor_list)} tensors, got "
+                f"{len(outputs)}"
+            )
+    for tensor, column in zip(input_tensor_list, zip(*output_tensor_lists, strict=True), strict=True):
+        check_moved(tensor)
+        _check_outputs(column, tensor, group.size())
+    given = [t for outputs in output_tensor_lists for t in outputs]
+
+    def steps() -> Steps:
+        own = joined(input_tensor_list)
+        whole = rushlight.empty(group.size() * own.numel(), dtype=own.dtype, device="cpu")
+        yield group.wire.allgather(Buffer(own).array, Buffer(whole).array)
+        hand_out(whole, given)
+
+    return group.begin("all_gather_coalesced", steps(), note(*input_tensor_list), given, async_op)
+
+
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:

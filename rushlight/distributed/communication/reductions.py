@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import rushlight
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.communication.operation_queue import Steps
 from rushlight.distributed.communication.wire import Array, SoloWire
 
@@ -42,6 +43,27 @@ class ReduceOp(metaclass=_ReduceOpType):
     """SUM, AVG, PRODUCT, MIN, MAX; BAND, BOR, BXOR of integers; PREMUL_SUM, which no backend here does."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
+
+
+class _reduce_op:
+    """The older name of ReduceOp's members; each look-up warns (FutureWarning)."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in (*RedOpType.__members__, "__members__"):
+            raise AttributeError(f"torch.distributed.reduce_op has no {name!r}")
+        warn(
+            "`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead",
+            FutureWarning,
+        )
+        return getattr(RedOpType, name)
+
+
+reduce_op = _reduce_op()
+
+
+def supports_complex(reduceOp: Any) -> bool:
+    """Whether an operation is one of complex numbers: SUM, AVG and PREMUL_SUM are."""
+    return reduceOp in (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
 
 
 _MPI = {"AVG": "SUM", "PRODUCT": "PROD"}  # where MPI's name is another

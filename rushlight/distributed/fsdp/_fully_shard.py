@@ -22,7 +22,8 @@ __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 def managed(module: Any) -> Managed | None:
     """What fully_shard knows of a module."""
-    return module.__dict__.get("_fsdp_managed")
+    found = module.__dict__.get("_fsdp_managed")
+    return found if isinstance(found, Managed) else None
 
 
 class UnshardHandle:

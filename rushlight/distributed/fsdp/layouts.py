@@ -7,17 +7,17 @@ parameters. The last parts are padded, so all shards are of one size.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import accumulate
 from math import prod
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.tensor.placements import extent
 
-Tensor = Any
 
-
-class Layout:
+class Layout(ABC):
     """shapes: the parameters'; of `world` ranks this is number `rank`; `size`: elements of a shard.
 
     align: parameters begin at its multiples.
@@ -35,17 +35,17 @@ class Layout:
             end if n == len(shapes) else -(-end // align) * align for n, end in enumerate(self.begins)
         ]
 
+    @abstractmethod
     def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
         """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
-        raise NotImplementedError
 
+    @abstractmethod
     def spread(self, gathered: Tensor) -> list[Tensor]:
         """Whole tensors of all ranks' shards: views."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pieces(self, shard: Tensor) -> list[Tensor]:
         """What of each parameter lies in this rank's shard: views, perhaps empty."""
-        raise NotImplementedError
 
     def shard(self, tensors: list[Tensor], dtype: Any) -> Tensor:
         """This rank's shard of whole tensors, in memory of its own."""

@@ -10,9 +10,8 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.autograd import hooks
 from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.fsdp.unit import Unit
-
-Tensor = Any
 
 
 class Schedule:

@@ -15,11 +15,9 @@ import numpy as np
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.autograd import hooks
-from rushlight._engine.tensors.tensor import wrap
+from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight.distributed.fsdp.layouts import Layout
 from rushlight.nn.parameter import Parameter
-
-Tensor = Any
 
 
 class Pages:
@@ -88,7 +86,7 @@ class Unit:
         count = layout.begins[-1] if layout.rows else layout.world * layout.size
         self.pages = Pages(count, torch.empty(0, dtype=self.compute)) if own else None
         memory = self.pages.array if self.pages else self.shard._array
-        made = []
+        made: list[Tensor] = []
         for number, p in enumerate(params):
             begin = layout.begins[number]
             view = memory[begin : begin + layout.numels[number]].reshape(layout.shapes[number])

@@ -30,7 +30,7 @@ class Node:
 
 
 class Nodes:
-    """The service."""
+    """The service of the agents: who has joined, which generation of workers runs, how it ended."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

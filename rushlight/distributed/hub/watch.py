@@ -56,13 +56,13 @@ class Watch:
         threading.Thread(target=self._listen, name="rushlight-watch", daemon=True).start()
         before = sys.excepthook
 
-        def told(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        def report(kind: type[BaseException], error: BaseException, trace: Any) -> None:
             if not issubclass(kind, KeyboardInterrupt):
                 text = "".join(traceback.format_exception_only(kind, error)).strip()
                 self._say("fail", VICTIM if _is_victim(error) else CAUSE, f"{text} (pid {os.getpid()})")
             before(kind, error, trace)
 
-        sys.excepthook = told
+        sys.excepthook = report
 
     def _say(self, *fields: Any) -> None:
         try:

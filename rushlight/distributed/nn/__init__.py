@@ -12,6 +12,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.autograd import Function
 from rushlight.distributed.groups import default_group
 
@@ -26,7 +27,6 @@ __all__ = [
     "reduce_scatter",
     "scatter",
 ]
-Tensor = Any
 functional = sys.modules[__name__]  # PyTorch has the same functions there
 
 

@@ -47,14 +47,10 @@ class Categorical(Distribution):
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
-    # Logarithms of the probabilities.
-
     @lazy_property
     def logits(self) -> Tensor:
         """Log-probabilities (..., K), normalised."""
         return probs_to_logits(self.probs)
-
-    # The probabilities, which sum to 1.
 
     @lazy_property
     def probs(self) -> Tensor:
@@ -177,7 +173,6 @@ class OneHotCategorical(OfClasses):
         """Vectors of the parameters' dtype."""
         return self._hot(self._categorical.sample(sample_shape))
 
-    # The logarithm of the class's probability.
     def log_prob(self, value: Tensor) -> Tensor:
         """The log-probability of the class at which a value (..., K) has its one: (...)."""
         return self._categorical.log_prob(self._checked(value).max(-1)[1])

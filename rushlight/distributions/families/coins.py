@@ -38,14 +38,10 @@ class LogOdds(Distribution):
         name, given = one_of(probs, logits)
         self._take(validate_args, **others, **{name: given})
 
-    # The log-odds, finite for probabilities of 0 and 1 too.
-
     @lazy_property
     def logits(self) -> Tensor:
         """log(probs / (1 - probs))."""
         return probs_to_logits(self.probs, is_binary=True)
-
-    # The probabilities.
 
     @lazy_property
     def probs(self) -> Tensor:
@@ -86,8 +82,6 @@ class Bernoulli(LogOdds, ExponentialFamily):
     def variance(self) -> Tensor:
         """p (1 - p)."""
         return self.probs * (1 - self.probs)
-
-    # The likelier one; nan where none is.
 
     @property
     def mode(self) -> Tensor:
@@ -137,8 +131,6 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
                 raise ValueError("The parameter probs has invalid values")
             probs = clamp_probs(given)
         self._take_odds(validate_args, probs, logits)
-
-    # The probabilities, without 0 and 1.
 
     @lazy_property
     def probs(self) -> Tensor:

@@ -102,8 +102,6 @@ class Binomial(LogOdds):
         """n p (1 - p)."""
         return self.total_count * self.probs * (1 - self.probs)
 
-    # The likeliest count.
-
     @property
     def mode(self) -> Tensor:
         """floor((n + 1) p), at most n."""
@@ -126,7 +124,6 @@ class Binomial(LogOdds):
         found = self.log_prob(self._counts("entropy", False))
         return -(found.exp() * found).sum(0)
 
-    # 0 to the number of trials along dim 0; NotImplementedError unless all places have as many.
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 to total_count, which must be one number (NotImplementedError): (n + 1, *batch_shape)."""
         return self._counts("enumerate_support", expand)
@@ -174,8 +171,6 @@ class NegativeBinomial(LogOdds):
     def variance(self) -> Tensor:
         """n p / (1 - p)^2."""
         return self.mean / torch.sigmoid(-self.logits)
-
-    # The likeliest count.
 
     @property
     def mode(self) -> Tensor:

@@ -152,8 +152,6 @@ class Pareto(TransformedDistribution):
         """scale."""
         return self.scale
 
-    # inf where alpha is at most 1 or 2.
-
     @property
     def mean(self) -> Tensor:
         """alpha scale / (alpha - 1), inf for alpha <= 1."""
@@ -245,7 +243,6 @@ class GeneralizedPareto(Distribution):
         none, c = self._parts()
         return torch.where(none, -z, -torch.log1p(c * z) / c)
 
-    # The logarithm of the probability of what is not larger.
     def log_cdf(self, value: Tensor) -> Tensor:
         """log(1 - P(x > value))."""
         return torch.log1p(-torch.exp(self.log_survival_function(value)))

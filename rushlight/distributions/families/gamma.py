@@ -163,8 +163,6 @@ class InverseGamma(TransformedDistribution):
         """rate / (c + 1)."""
         return self.rate / (self.concentration + 1)
 
-    # inf where the concentration is at most 1 or 2.
-
     @property
     def mean(self) -> Tensor:
         """rate / (c - 1), inf for c <= 1."""
@@ -203,8 +201,6 @@ class FisherSnedecor(Distribution):
 
     def _above(self, least: float) -> Tensor:
         return self.df2.masked_fill(self.df2 <= least, math.nan)
-
-    # nan where a number of degrees is too small.
 
     @property
     def mean(self) -> Tensor:

@@ -90,14 +90,10 @@ class ScaleMatrix(Distribution):
     def _full(self, matrix: Tensor) -> Tensor:
         return matrix.expand((*self._batch_shape, *matrix.shape[-2:]))
 
-    # The lower Cholesky factor of the covariance matrix.
-
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The lower Cholesky factor of the covariance, (..., n, n)."""
         return self._full(self._unbroadcasted_scale_tril)
-
-    # The covariance of a vector's elements.
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
@@ -219,8 +215,6 @@ class LowRankMultivariateNormal(ScaleMatrix):
         return self.loc
 
     mode = mean
-
-    # The covariance's diagonal.
 
     @property
     def variance(self) -> Tensor:

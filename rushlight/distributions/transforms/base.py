@@ -98,12 +98,10 @@ class Transform:
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    # y's shape of x's.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape of what a value of this shape becomes; here the same."""
         return shape
 
-    # x's shape of y's.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape of what becomes a value of this shape; here the same."""
         return shape
@@ -159,17 +157,14 @@ class _InverseTransform(Transform):
     def __call__(self, x: Tensor) -> Tensor:
         return self._inv._inv_call(x)
 
-    # Minus the transform's, of y and x.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The transform's from y to x, negated."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    # The transform's inverse_shape.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The transform's inverse_shape."""
         return self._inv.inverse_shape(shape)
 
-    # The transform's forward_shape.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The transform's forward_shape."""
         return self._inv.forward_shape(shape)
@@ -236,7 +231,6 @@ class ComposeTransform(Transform):
             dims += part.codomain.event_dim - part.domain.event_dim
         return functools.reduce(operator.add, terms)
 
-    # The parts', one after another.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape after all parts, the first one first."""
         return functools.reduce(lambda s, p: p.forward_shape(s), self.parts, shape)
@@ -298,12 +292,10 @@ class IndependentTransform(Transform):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    # The base transform's.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The base transform's."""
         return self.base_transform.forward_shape(shape)
 
-    # The base transform's.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The base transform's."""
         return self.base_transform.inverse_shape(shape)

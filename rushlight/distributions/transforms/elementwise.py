@@ -118,12 +118,10 @@ class PowerTransform(Transform):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.pow(1 / self.exponent)
 
-    # log |exponent y / x|.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log |exponent y / x| of each element."""
         return (self.exponent * y / x).abs().log()
 
-    # Broadcast with the exponent's.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape, broadcast with the exponent's."""
         return torch.broadcast_shapes(shape, self.exponent.shape)
@@ -220,7 +218,6 @@ class CumulativeDistributionTransform(Transform):
     def _inverse(self, y: Tensor) -> Tensor:
         return self.distribution.icdf(y)
 
-    # The logarithm of the density at x.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """The distribution's log-density at x."""
         return self.distribution.log_prob(x)

@@ -78,7 +78,6 @@ class StackTransform(_Joined):
     def _join(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.stack(parts, self.dim)
 
-    # The parts', stacked.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Those of the slices, stacked."""
         return self._join(self._jacobians(x, y))

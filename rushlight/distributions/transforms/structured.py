@@ -46,17 +46,14 @@ class ReshapeTransform(Transform):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
 
-    # 0.
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Zeros of the batch's shape: no value changes."""
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    # out_shape for in_shape.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape with out_shape for in_shape at its end; ValueError where it does not end so."""
         return _exchanged(shape, self.in_shape, self.out_shape)
 
-    # in_shape for out_shape.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The shape with in_shape for out_shape at its end; ValueError where it does not end so."""
         return _exchanged(shape, self.out_shape, self.in_shape)
@@ -81,7 +78,6 @@ class SoftmaxTransform(Alike):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    # The same.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """The same; ValueError for no dims."""
         return _of_dims(shape, 1)
@@ -116,12 +112,10 @@ class StickBreakingTransform(Alike):
         x = x - self._offset(x)
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    # One more class.
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """(..., K - 1) -> (..., K); ValueError for no dims."""
         return (*_of_dims(shape, 1)[:-1], shape[-1] + 1)
 
-    # One class less.
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """(..., K) -> (..., K - 1); ValueError for no dims."""
         return (*_of_dims(shape, 1)[:-1], shape[-1] - 1)

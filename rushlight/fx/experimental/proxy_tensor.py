@@ -52,6 +52,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     ) -> None:
         super().__init__()
         self.tracer, self.tracing_mode = tracer, tracing_mode
+        # Whether a number that depends on the arguments may not be read.
+        self.refuses = True
         self.decompositions = decompositions or {}
         self.nodes: dict[int, Node] = {}
         self.kept: list[Any] = []
@@ -70,6 +72,15 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             if found is not NotImplemented:
                 return found
         positional, named = map_aggregate((tuple(args), dict(kwargs)), self.argument)
+        if func._schema.name == "_local_scalar_dense":
+            if self.refuses and _depends(positional[0]):
+                raise RuntimeError(
+                    f"It appears that you're trying to get value out of a tracing tensor with {func} - "
+                    "erroring out! It's likely that this is caused by data-dependent control flow or "
+                    "similar. The graph would hold the number of this call; use torch.where or another op "
+                    "of tensors instead."
+                )
+            return func(*args, **kwargs)
         found = func(*args, **kwargs)
         node = self.tracer.graph.call_function(func, positional, named, name=func._schema.name)
         self.record(found, node)
@@ -109,6 +120,18 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         return known
 
 
+def _depends(node: Node) -> bool:
+    """Whether what a node stands for is made from the arguments."""
+    met, left = set[Node](), [node]
+    while left:
+        node = left.pop()
+        if node.op == "placeholder":
+            return True
+        left += [other for other in node.all_input_nodes if other not in met]
+        met.add(node)
+    return False
+
+
 def _place(t: Any) -> tuple[Any, ...]:
     return t.data_ptr(), t.dtype, tuple(t.shape), t.stride()
 
@@ -142,7 +165,8 @@ def make_fx(
     """A function that calls f(*args) and gives what was computed as a GraphModule of torch.ops.aten ops.
 
     decomposition_table: functions by overload that stand for ops. tracing_mode: "real", "fake" and "symbolic"
-    record the same graph. ValueError for another.
+    record the same graph. ValueError for another; RuntimeError where f reads a number that depends on its
+    arguments (`.item()`, a branch), unless _error_on_data_dependent_ops is False: then the graph holds it.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise ValueError(f'tracing_mode must be "real", "fake" or "symbolic", got {tracing_mode!r}')
@@ -150,6 +174,7 @@ def make_fx(
     def traced(*args: Any) -> GraphModule:
         tracer = PythonKeyTracer()
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
+        mode.refuses = _error_on_data_dependent_ops
         leaves, spec = flatten(args)
         names = _names(f, args)
         own = []

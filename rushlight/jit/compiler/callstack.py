@@ -36,7 +36,7 @@ def calls(source: Any, node: Any) -> None:
         _calls[-1].source, _calls[-1].node = source, node
 
 
-def told() -> str:
+def call_chain() -> str:
     """Who called whom, from the innermost out; empty where one function is compiled alone."""
     pairs = zip(reversed(_calls), reversed(_calls[:-1]), strict=False)
     return "".join(

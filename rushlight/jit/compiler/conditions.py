@@ -107,8 +107,8 @@ class Conditions(Calls):
         if found.type == NONE:
             return positive, {}, {}
         rest = [t for t in _alternatives(found.type) if t != NONE]
-        told = isinstance(place, ast.Name) and bool(found.type.args)
-        refined, none = ({place.id: _joined(rest)}, {place.id: NONE}) if told else ({}, {})  # type: ignore
+        narrows = isinstance(place, ast.Name) and bool(found.type.args)
+        refined, none = ({place.id: _joined(rest)}, {place.id: NONE}) if narrows else ({}, {})  # type: ignore
         kind = "aten::__is__" if positive else "aten::__isnot__"
         value = self.call_builtin(kind, [found, self.constant(node, None)], {}, node)
         return (value, none, refined) if positive else (value, refined, none)

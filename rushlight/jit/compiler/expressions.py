@@ -136,7 +136,7 @@ class Expressions:
 
     def error(self, node: Any, message: str) -> RuntimeError:
         """The error of a node."""
-        return RuntimeError(f"\n{message}:\n{self.source.show(node)}{callstack.told()}")
+        return RuntimeError(f"\n{message}:\n{self.source.show(node)}{callstack.call_chain()}")
 
     def emit(self, node: Any, kind: str, inputs: Sequence[Value] = (), *types: Type, **attrs: Any) -> Node:
         """A new node at the end of the current block."""
@@ -172,7 +172,7 @@ class Expressions:
         if isinstance(found, Missing):
             raise RuntimeError(
                 f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}"
-                f"{callstack.told()}"
+                f"{callstack.call_chain()}"
             )
         if isinstance(found, Items):
             values = [self.value(x, node) for x in found.items]
@@ -477,7 +477,7 @@ class Expressions:
                 args.append(self.expr(part.value))
         return self.emit(node, "aten::format", [self.constant(node, text), *args], STR).output
 
-    # Told in calls.py and statements.py.
+    # Defined in calls.py and statements.py.
 
     def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of an op of the table."""

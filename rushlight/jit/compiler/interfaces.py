@@ -59,8 +59,8 @@ def missing(own: ClassType, interface: ClassType) -> str:
 def incompatible(own: ClassType, interface: ClassType) -> str:
     """The same as a sentence about an object; empty where it has the interface."""
     why = missing(own, interface)
-    told = f"Object of type {own.qualname} is not compatible with interface {interface.qualname}"
-    return why and f"{told}\n{why}"
+    message = f"Object of type {own.qualname} is not compatible with interface {interface.qualname}"
+    return why and f"{message}\n{why}"
 
 
 def _fits(found: Function, wanted: Function) -> bool:

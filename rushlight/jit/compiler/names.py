@@ -310,7 +310,7 @@ def named_builtin(found: Any) -> Any:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
         known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
-        return known(name) or (known(row.told) if row is not None and row.name[0] != "_" else None)
+        return known(name) or (known(row.display_name) if row is not None and row.name[0] != "_" else None)
     if found is warnings.warn:
         return Builtin("aten::warn")
     if module == "rushlight.nn.utils.rnn":

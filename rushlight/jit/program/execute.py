@@ -316,13 +316,13 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
                     f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
                 )
             inferred = name in function.inferred
-            told = (
+            message = (
                 f"\nInferred '{name}' to be of type 'Tensor' because it was not annotated with an explicit "
             )
-            told = f"{told}type."
+            message = f"{message}type."
             raise RuntimeError(
                 f"{function.name}() Expected a value of type '{t}{' (inferred)' * inferred}' for argument "
-                f"'{name}' but instead found type '{shown}'.{told * inferred}\nPosition: {place}\n"
+                f"'{name}' but instead found type '{shown}'.{message * inferred}\nPosition: {place}\n"
                 f"Value: {value!r}\nDeclaration: {declared}\nCast error details: Unable to cast {value} to "
                 f"{t}"
             )

@@ -22,10 +22,10 @@ def failed(error: Exception) -> Exception:
         if places is not None and 0 <= traceback.tb_lineno - 2 < len(places):
             shown.append(_shown(places[traceback.tb_lineno - 2], code.co_name))
         traceback = traceback.tb_next
-    told = f"KeyError: {error.args[0]}" if isinstance(error, KeyError) and error.args else error
+    message = f"KeyError: {error.args[0]}" if isinstance(error, KeyError) and error.args else error
     return RuntimeError(
         "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
-        f"(most recent call last):\n{''.join(shown)}RuntimeError: {told}\n"
+        f"(most recent call last):\n{''.join(shown)}RuntimeError: {message}\n"
     )
 
 

@@ -69,7 +69,7 @@ def _holds(t: Type) -> bool:
 
 
 @cache
-def _told(kind: str, overload: str) -> tuple[tuple[str, ...], bool]:
+def _mutability(kind: str, overload: str) -> tuple[tuple[str, ...], bool]:
     """Of an op: the names of arguments that it writes to, and whether a result may be an argument."""
     name = kind.split("::")[1] + (f".{overload}" if overload else "")
     for line in lines(kind):
@@ -88,7 +88,7 @@ def written_arguments(node: Node) -> list[Value]:
         return []
     if schema.parameters and schema.parameters[-1].name == "out" and schema.overload.endswith("out"):
         return node.inputs[len(schema.parameters) - 1 : len(schema.parameters)]
-    names, _ = _told(schema.kind, schema.overload)
+    names, _ = _mutability(schema.kind, schema.overload)
     return [v for v, p in zip(node.inputs, schema.parameters, strict=False) if p.name in names]
 
 
@@ -170,7 +170,7 @@ class Memory:
         schema = node.schema
         if schema is None or any(map(_holds, (v.type for v in node.inputs))):
             return True
-        return _told(schema.kind, schema.overload)[1]
+        return _mutability(schema.kind, schema.overload)[1]
 
 
 class _Living:

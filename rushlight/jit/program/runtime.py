@@ -115,9 +115,9 @@ def percent(form: str, *values: Any) -> str:
         return form % values
     except (TypeError, ValueError) as error:
         message = str(error)
-        for said, told in _PERCENT:
+        for said, template in _PERCENT:
             if said in message:
-                raise RuntimeError(told.format(form=form)) from None
+                raise RuntimeError(template.format(form=form)) from None
         found = re.match(r"%(\w)", message)
         letter = found[1] if found else next(iter(re.findall(r"%(\w)", form)), "")
         if not letter or not any(isinstance(value, str) for value in values):

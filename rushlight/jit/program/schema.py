@@ -248,11 +248,11 @@ def unfit(formal: Type, actual: Type, name: str, inferred: bool, bound: Mapping[
     clash = _clash(formal, actual, bound)
     if clash:
         return f"Could not match type {actual} to {formal} in argument '{name}': {clash}"
-    told = f"Expected a value of type '{formal}' for argument '{name}' but instead found type '{actual}"
+    message = f"Expected a value of type '{formal}' for argument '{name}' but instead found type '{actual}"
     if not inferred:
-        return f"{told}'."
+        return f"{message}'."
     return (
-        f"{told} (inferred)'.\nInferred the value for argument '{name}' to be of type 'Tensor' because it "
+        f"{message} (inferred)'.\nInferred the value for argument '{name}' to be of type 'Tensor' because it "
         "was not annotated with an explicit type."
     )
 

@@ -7,6 +7,8 @@ how nodes and constants are spelled (`expression`, `constant`) and what else is 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from rushlight.jit.program.ir import Block, Function, Names, Node, Value
 
 _STATEMENTS = frozenset(
@@ -22,7 +24,7 @@ _STATEMENTS = frozenset(
 )
 
 
-class Writer:
+class Writer(ABC):
     """Writes one function."""
 
     reserved: tuple[str, ...] = ()
@@ -234,13 +236,13 @@ class Writer:
         special = getattr(self, f"at_{node.kind[6:]}", None) if node.kind.startswith("prim::") else None
         return str(special(node)) if special is not None else self.op(node)
 
+    @abstractmethod
     def constant(self, node: Node) -> str:
         """A constant's text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def op(self, node: Node) -> str:
         """An op of the table."""
-        raise NotImplementedError
 
     def attribute(self, value: Value, name: str) -> str:
         """value.name."""

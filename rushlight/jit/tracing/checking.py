@@ -43,9 +43,9 @@ def check(
             try:
                 results[what] = [x for x in flatten(call(*copies(inputs)))[0] if isinstance(x, torch.Tensor)]
             except Exception as error:
-                told = textwrap.indent(str(error), "\t")
+                text = textwrap.indent(str(error), "\t")
                 message = (
-                    f"encountered an exception while running the {what} with test inputs.\nException:\n{told}"
+                    f"encountered an exception while running the {what} with test inputs.\nException:\n{text}"
                 )
                 raise TracingCheckError(*_differences(traced, second), extra_msg=message) from error
     same = _same_results(traced, results["trace"], results["Python function"], "Python function", tolerance)

@@ -9,6 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
+from rushlight.jit._state import _enabled
 from rushlight.jit.compiler.names import compile_method, unique
 from rushlight.jit.compiler.values import Items
 from rushlight.jit.modules import (
@@ -53,7 +54,7 @@ def trace(
     check_inputs: more tuples of inputs for which the program is compared with `func`, within check_tolerance.
     strict=False allows lists and dicts as results. Raises RuntimeError for what a program cannot hold.
     """
-    if isinstance(func, (ScriptModule, ScriptFunction)):
+    if not _enabled or isinstance(func, (ScriptModule, ScriptFunction)):
         return func
     if isinstance(func, Module):
         return trace_module(
@@ -103,6 +104,8 @@ def trace_module(
     **more: Any,
 ) -> Any:
     """Record methods of a module: inputs is {"forward": example inputs, ...}."""
+    if not _enabled:
+        return mod
     for child in mod.modules():
         if child._backward_hooks:
             raise ValueError(f"Modules that have backward hooks assigned can't be compiled: {child}")
@@ -288,7 +291,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
     kind = type(found).__name__
     plain_list = isinstance(found, list) and all(isinstance(x, torch.Tensor) for x in found)
     if strict and (plain_list or isinstance(found, dict)):
-        told = (
+        message = (
             f"Encountering a {kind} at the output of the tracer might cause the trace to be "
             f"incorrect, this "
             "is only valid if the container structure does not change based on the module's "
@@ -300,8 +303,8 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
             "pass strict=False to trace() to allow this behavior."
         )
         if isinstance(found, dict):
-            raise RuntimeError(told)
-        warn(told, TracerWarning)
+            raise RuntimeError(message)
+        warn(message, TracerWarning)
     compiler = tracer.compiler
     if isinstance(found, dict):
         _check_entries(found)

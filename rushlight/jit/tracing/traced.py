@@ -32,13 +32,13 @@ class TracingCheckError(Exception):
         if extra_msg is not None:
             self.message += extra_msg + "\n"
         if graph_diff_error is not None:
-            told = textwrap.indent(graph_diff_error, "\t")
-            self.message += f"ERROR: Graphs differed across invocations!\n{told}\n"
+            text = textwrap.indent(graph_diff_error, "\t")
+            self.message += f"ERROR: Graphs differed across invocations!\n{text}\n"
         if tensor_compare_error is not None:
-            told = textwrap.indent(tensor_compare_error, "\t")
+            text = textwrap.indent(tensor_compare_error, "\t")
             self.message += (
                 "ERROR: Tensor-valued Constant nodes differed in value across invocations. This often "
-                f"indicates that the tracer has encountered untraceable code.\n{told}\n"
+                f"indicates that the tracer has encountered untraceable code.\n{text}\n"
             )
         super().__init__(self.message)
 

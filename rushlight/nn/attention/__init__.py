@@ -7,8 +7,9 @@ and shown by `_cur_sdpa_kernel_backends`, and does not change results.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import Any
 
@@ -49,4 +50,56 @@ def sdpa_kernel(
         _chosen.backends = previous
 
 
-__all__ = ["SDPBackend", "sdpa_kernel"]
+_IMPLS: dict[str, Callable[..., Any]] = {}
+_ACTIVE: list[tuple[str, Any]] = []  # the one that is active, with the handle that undoes it
+
+
+def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
+    """A library's attention by a name. register_fn() puts it in place, and may return an object whose
+    remove() takes it away again.
+    """
+    _IMPLS[impl] = register_fn
+
+
+def list_flash_attention_impls() -> list[str]:
+    """The names that were registered."""
+    return sorted(_IMPLS)
+
+
+def activate_flash_attention_impl(impl: str) -> None:
+    """Call a registered library's function, after the former one's was undone; ValueError for other names."""
+    restore_flash_attention_impl(_raise_warn=False)
+    if impl not in _IMPLS:
+        raise ValueError(
+            f"Unknown flash attention impl '{impl}'. Available implementations: "
+            f"{list_flash_attention_impls()}"
+        )
+    handle = _IMPLS[impl]()
+    if handle is not None:
+        _ACTIVE[:] = [(impl, handle)]
+
+
+def current_flash_attention_impl() -> str | None:
+    """The name of the active one; None for the one that is built in."""
+    return _ACTIVE[0][0] if _ACTIVE else None
+
+
+def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
+    """Undo activate_flash_attention_impl; a line in the log where there is nothing to undo."""
+    if _ACTIVE:
+        _ACTIVE.pop()[1].remove()
+    elif _raise_warn:
+        logging.getLogger(__name__).warning(
+            "Trying to restore default FA2 impl when no custom impl was activated"
+        )
+
+
+__all__ = [
+    "SDPBackend",
+    "activate_flash_attention_impl",
+    "current_flash_attention_impl",
+    "list_flash_attention_impls",
+    "register_flash_attention_impl",
+    "restore_flash_attention_impl",
+    "sdpa_kernel",
+]

@@ -124,7 +124,7 @@ class OneCycleLR(_Momenta):
         own = self.__dict__
         kind = own.get("_anneal_func_type")
         if kind is None:  # a state of old brought the function itself
-            return own["anneal_func"](start, end, pct)
+            return float(own["anneal_func"](start, end, pct))
         return (self._annealing_cos if kind == "cos" else self._annealing_linear)(start, end, pct)
 
     def get_lr(self) -> list[Any]:

@@ -5,6 +5,7 @@ from rushlight.utils.data.sampler import BatchSampler as BatchSampler
 from rushlight.utils.data.dataset import ChainDataset as ChainDataset
 from rushlight.utils.data.dataset import ConcatDataset as ConcatDataset
 from rushlight.utils.data.datapipes.datapipe import DFIterDataPipe as DFIterDataPipe
+from rushlight.utils.data.datapipes.datapipe import DataChunk as DataChunk
 from rushlight.utils.data.dataloader import DataLoader as DataLoader
 from rushlight.utils.data.dataset import Dataset as Dataset
 from rushlight.utils.data.distributed import DistributedSampler as DistributedSampler
@@ -19,7 +20,9 @@ from rushlight.utils.data.dataset import Subset as Subset
 from rushlight.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from rushlight.utils.data.dataset import TensorDataset as TensorDataset
 from rushlight.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
+from rushlight.utils.data.dataloader import _DatasetKind as _DatasetKind
 from rushlight.utils.data.datapipes._decorator import argument_validation as argument_validation
+from rushlight.utils.data import backward_compatibility as backward_compatibility
 from rushlight.utils.data import collate as collate
 from rushlight.utils.data import dataloader as dataloader
 from rushlight.utils.data import datapipes as datapipes
@@ -30,6 +33,8 @@ from rushlight.utils.data import distributed as distributed
 from rushlight.utils.data import fetch as fetch
 from rushlight.utils.data.datapipes._decorator import functional_datapipe as functional_datapipe
 from rushlight.utils.data.dataloader import get_worker_info as get_worker_info
+from rushlight.utils.data import graph as graph
+from rushlight.utils.data import graph_settings as graph_settings
 from rushlight.utils.data.datapipes._decorator import guaranteed_datapipes_determinism as guaranteed_datapipes_determinism
 from rushlight.utils.data import iterator as iterator
 from rushlight.utils.data.datapipes._decorator import non_deterministic as non_deterministic
@@ -39,9 +44,9 @@ from rushlight.utils.data.datapipes._decorator import runtime_validation_disable
 from rushlight.utils.data import sampler as sampler
 from rushlight.utils.data import worker as worker
 def __dir__() -> list[str]: ...
-__all__ = ['BatchSampler', 'ChainDataset', 'ConcatDataset', 'DFIterDataPipe', 'DataLoader', 'Dataset',
-    'DistributedSampler', 'IterDataPipe', 'IterableDataset', 'MapDataPipe', 'RandomSampler', 'Sampler',
-    'SequentialSampler', 'StackDataset', 'Subset', 'SubsetRandomSampler', 'TensorDataset',
-    'WeightedRandomSampler', 'argument_validation', 'default_collate', 'default_convert',
+__all__ = ['BatchSampler', 'ChainDataset', 'ConcatDataset', 'DFIterDataPipe', 'DataChunk', 'DataLoader',
+    'Dataset', 'DistributedSampler', 'IterDataPipe', 'IterableDataset', 'MapDataPipe', 'RandomSampler',
+    'Sampler', 'SequentialSampler', 'StackDataset', 'Subset', 'SubsetRandomSampler', 'TensorDataset',
+    'WeightedRandomSampler', '_DatasetKind', 'argument_validation', 'default_collate', 'default_convert',
     'functional_datapipe', 'get_worker_info', 'guaranteed_datapipes_determinism', 'non_deterministic',
     'random_split', 'runtime_validation', 'runtime_validation_disabled']

@@ -107,7 +107,7 @@ class ConcatDataset(Dataset[T_co]):
         return list(itertools.accumulate(len(d) for d in sequence))
 
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
-        self.datasets: list[Any] = list(datasets)
+        self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(d, IterableDataset) for d in self.datasets):

@@ -1,5 +1,6 @@
 """Functions as compile's backend, what fullgraph=True refuses, and what torch._dynamo.explain counts."""
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -76,7 +77,7 @@ def test_a_training_step():
 
 def test_what_breaks_a_graph_is_refused_where_it_is_to_be_whole():
     for options in ({}, {"backend": noted([])}):
-        with pytest.raises(torch._dynamo.exc.Unsupported, match=r"\.item\(\), at .*test_backends.py:"):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match=r"a branch on data, at .*test_backends.py:"):
             torch.compile(branching, fullgraph=True, **options)(torch.ones(2))
     assert issubclass(torch._dynamo.exc.Unsupported, torch._dynamo.exc.TorchDynamoException)
     whole = torch.compile(lambda x: x.sin() + 1, fullgraph=True, backend=noted([]))
@@ -105,6 +106,56 @@ def test_segments_are_counted_with_their_ends():
     assert (told.graph_count, told.graph_break_count, told.op_count) == (2, 1, 5)
     assert told.ops_per_graph == [["sin", "sum", "gt"], ["mul", "add"]]
     (why,) = told.break_reasons
-    assert why.reason == ".item()" and why.user_stack[0].filename == __file__
+    assert why.reason == "a branch on data" and why.user_stack[0].filename == __file__
     assert why.user_stack[0].lineno == branching.__code__.co_firstlineno + 2
     assert "Graph Break Count: 1" in str(told)
+
+
+@pytest.mark.parametrize(
+    "how", [{"backend": noted([])}, {"backend": "eager"}, {}, {"mode": "reduce-overhead"}]
+)
+def test_numbers_arrays_and_shapes_of_values_break_no_whole_graph(how):
+    def through_numpy(x):
+        return torch.from_numpy(np.flip(x.sin().numpy()).copy()) + 1
+
+    def by_number(x):
+        return [x, x + 1, x + 2][torch.as_tensor(2)] * x.sum().item() + len(torch.arange(3).tolist())
+
+    def shaped(x):
+        return x[x > 0.7].sum() + torch.nonzero(x).sum()
+
+    for function in (through_numpy, by_number, shaped):
+        compiled = torch.compile(function, fullgraph=True, **how)
+        for k in (0.5, 0.5, 0.0, 1.0):
+            x = torch.tensor([k, 1.0])
+            assert compiled(x).tolist() == function(x).tolist()
+
+    for breaking in (branching, lambda x: print(x), lambda x: x.tolist()):
+        with pytest.raises(torch._dynamo.exc.Unsupported):
+            torch.compile(breaking, fullgraph=True, **how)(x)
+
+
+def test_graphs_without_results_are_handed_over_too():
+    graphs = []
+    compiled = torch.compile(lambda x: (x + 1).dtype, backend=noted(graphs))
+    x = torch.ones(2)
+    assert [compiled(x) for _ in range(3)] == [torch.float32] * 3
+    assert [targets(module) for module, _ in graphs] == [["add"]]
+
+    def write():
+        return kept.add_(1)
+
+    kept, graphs = torch.zeros(2), []
+    compiled = torch.compile(write, backend=noted(graphs))
+    assert [compiled().tolist()[0] for _ in range(5)] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert [targets(module) for module, _ in graphs] == [["add_"]]
+
+
+def test_compiled_distributions_do_not_look_at_values():
+    def weigh(x):
+        return torch.distributions.Normal(x, torch.tensor(1.0)).log_prob(x)
+
+    x = torch.tensor([0.5, 1.0])
+    assert torch.compile(weigh, backend="eager", fullgraph=True)(x).tolist() == weigh(x).tolist()
+    with pytest.raises(ValueError, match="scale"):
+        torch.distributions.Normal(x, -x)

@@ -241,7 +241,7 @@ def from_a_list_in_a_closure():
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (branch, ".item()"),
+        (branch, "a branch on data"),
         (printed, "printing"),
         (written, "argument is written"),
         (shaped_by_values, "depends on values"),

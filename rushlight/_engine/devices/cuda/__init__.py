@@ -4,13 +4,16 @@ them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.settings import settings
 
+if TYPE_CHECKING:  # an interface to be checked against, which no program loads
+    from rushlight._engine.core.backend import Platform as PlatformProtocol
 
-def load() -> Any:
+
+def load() -> PlatformProtocol | None:
     """The platform, registered with the engine; None where there is no device."""
     if not settings.cuda:
         return None  # a driver alone does not switch real devices on: they have not run on a GPU yet

@@ -19,7 +19,7 @@ _ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
 def platform() -> Platform:
     """The platform; AssertionError where there is none."""
     found = accelerator.platform()
-    if found is None:
+    if not isinstance(found, Platform):
         raise AssertionError("Torch not compiled with CUDA enabled")
     return found
 
@@ -30,13 +30,13 @@ def index_of(given: Any, optional: bool = True) -> int:
     ValueError for a device of another type, RuntimeError for a number that is not there.
     """
     if given is None and optional:
-        return int(platform().current)
+        return platform().current
     if isinstance(given, int) and not isinstance(given, bool):
-        return int(platform().checked(given)) if given >= 0 else int(platform().current)
+        return platform().checked(given) if given >= 0 else platform().current
     where = given if isinstance(given, _torch_device) else _torch_device(given)
     if where.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {where}")
-    return int(platform().current if where.index is None else platform().checked(where.index))
+    return platform().current if where.index is None else platform().checked(where.index)
 
 
 def backend(given: Any = None) -> Rows:
@@ -61,12 +61,12 @@ def init() -> None:
 
 def device_count() -> int:
     """How many devices there are."""
-    return int(platform().count)
+    return platform().count
 
 
 def current_device() -> int:
     """The number of this thread's current device."""
-    return int(platform().current)
+    return platform().current
 
 
 def set_device(device: Any) -> None:
@@ -111,7 +111,7 @@ class _CudaDeviceProperties:
         self.uuid = f"00000000-0000-0000-0000-{index:012x}"
         self.pci_bus_id, self.pci_device_id, self.pci_domain_id = index, 0, 0
         self.clock_rate, self.memory_clock_rate, self.memory_bus_width = 1410000, 1215000, 5120
-        for name, value in platform().told(index).items():
+        for name, value in platform().driver_attributes(index).items():
             setattr(self, name, value)
 
     def __repr__(self) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rushlight._engine.core.accelerator import platform
+from rushlight._engine.core.device import device as torch_device
 from rushlight._engine.core.layout import contiguous_strides
+from rushlight._engine.tensors.kind import backend_of
 
 if TYPE_CHECKING:  # a device makes its arrays
     from rushlight._engine.devices.cuda.allocator import Handle
@@ -306,7 +307,7 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
 
 def _rebuild(index: int, elements: Any) -> Any:
     """A pickled array, on the device that it was on."""
-    device = platform().device(index)
+    device = backend_of(torch_device("cuda", index))
     made = device.empty(elements.shape, elements.dtype, poison=False)
     made[...] = elements
     return made

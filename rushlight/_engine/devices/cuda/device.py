@@ -7,6 +7,7 @@ one that fills arrays, `read` and `copy` for the host.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
@@ -65,7 +66,7 @@ class _Current(threading.local):
     recording: Any = None
 
 
-class Device:
+class Device(ABC):
     """A device of a platform; `where` is its torch.device."""
 
     # The strict mode's checker, where there is one.
@@ -98,10 +99,11 @@ class Device:
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
+    @abstractmethod
     def make_stream(self, number: int | None, priority: int) -> Any:
         """A stream; number: 0 for the default one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def call(
         self,
         function: Callable[..., Any],
@@ -114,8 +116,8 @@ class Device:
 
         key: what tells calls apart whose results have the same geometry, None if nothing does.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def write(
         self,
         function: Callable[..., Any],
@@ -130,8 +132,8 @@ class Device:
         targets: those that are written to; the first argument if None.  key: what tells calls apart whose
         operands have other geometries, these if None.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def launch(
         self,
         source: Any,
@@ -146,39 +148,41 @@ class Device:
 
         written: addresses of operands that it writes to, too.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, a: DeviceArray) -> Array:
         """The elements of an array, for the host, which waits for this stream's work."""
-        raise NotImplementedError
 
+    @abstractmethod
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         """target[...] = source, of one dtype and shape; one of them is an array of another device or the
         host's. pinned: whether the host's memory is page-locked.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
         """made[...] = draw(a host's array laid out so), when the stream gets there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads of a block) for so many pieces of work."""
-        raise NotImplementedError
 
+    @abstractmethod
     def blocks(self, count: int, n: int) -> tuple[int, int]:
         """(blocks, threads of a block) for so many blocks' work, each of which has `n` elements."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def failed(self) -> int:
         """The address that kernels write to that meet a wrong index."""
-        raise NotImplementedError
 
     @property
     def blas(self) -> Products:
-        """The device's matrix products. RuntimeError where cuBLAS is not installed."""
-        raise NotImplementedError
+        """The device's matrix products, of a library.
+
+        RuntimeError on a simulated device, and where cuBLAS is not installed.
+        """
+        raise RuntimeError(f"{self.where} is simulated: it has no cuBLAS, the host computes its products")
 
     @property
     def recording(self) -> Any:
@@ -212,8 +216,11 @@ class Device:
         return ring[-1]
 
     def foreign_stream(self, handle: int) -> Any:
-        """A stream of another library's, by the driver's handle."""
-        raise NotImplementedError
+        """A stream of another library's, by the driver's handle; RuntimeError on a simulated device."""
+        raise RuntimeError(
+            "torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "
+            "torch.cuda.Stream()"
+        )
 
     def synchronize(self) -> None:
         """Do all work of all streams."""

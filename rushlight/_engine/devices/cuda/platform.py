@@ -112,7 +112,7 @@ class Platform:
             return array
         return self.device(None).page_locked(array)  # type: ignore[attr-defined]
 
-    def told(self, index: int) -> dict[str, Any]:
+    def driver_attributes(self, index: int) -> dict[str, Any]:
         """What the driver tells of a real device beside its card; nothing of a simulated one."""
         if not self.setting.real:
             return {}

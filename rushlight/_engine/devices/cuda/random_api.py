@@ -65,7 +65,7 @@ class _Generators:
         return default_generator(index % len(self))
 
     def __len__(self) -> int:
-        return int(platform().count)
+        return platform().count
 
 
 default_generators = _Generators()

@@ -8,6 +8,7 @@ refuses by name.
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,13 +37,13 @@ class Rows(Device):
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
+    @abstractmethod
     def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         """A row's results where no kernel serves it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices] where no kernel serves it."""
-        raise NotImplementedError
 
     # --- rows -----------------------------------------------------------------------------------
 

@@ -378,7 +378,7 @@ class Simulated(Rows):
 
     def _doubt(self, body: Callable[..., Any], values: Sequence[Any], key: Any) -> None:
         """Let a call never be late whose result's geometry depends on a mask: on how many are set."""
-        told = self._known[key]
+        expected = self._known[key]
         for fill in (np.zeros, np.ones):
             given = _stand_ins(self._seen(list(values), []), fill)
             token = hush()
@@ -388,7 +388,7 @@ class Simulated(Rows):
                 continue
             finally:
                 restore(token)
-            if described != told:
+            if described != expected:
                 self.never_late(key)
 
     def _asserted(self, name: str, body: Callable[..., Any], values: Sequence[Any], error: Exception) -> Any:

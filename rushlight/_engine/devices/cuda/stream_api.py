@@ -109,13 +109,7 @@ class ExternalStream(Stream):
     """
 
     def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
-        found = backend(device)
-        if found.simulated:
-            raise RuntimeError(
-                "torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "
-                "torch.cuda.Stream()"
-            )
-        self._queue = found.foreign_stream(stream_ptr)
+        self._queue = backend(device).foreign_stream(stream_ptr)
 
 
 class Event:

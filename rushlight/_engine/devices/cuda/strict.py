@@ -20,6 +20,7 @@ from rushlight._engine.devices.cuda.streams import Mark
 from rushlight._engine.names.absent_devices import AcceleratorError
 from rushlight._engine.tensors.kind import Kind, kind as kind_of
 from rushlight._engine.tensors.lazy_views import empty
+from rushlight._engine.tensors.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 _HEAD = "RUSHLIGHT_CUDA=...,check: "
@@ -87,8 +88,8 @@ class Checker:
         if block.address in self.writes:
             accesses.append(self.writes[block.address])
         for access in accesses:
-            told = access.stream in block.streams or block.stream.knows(access.stream, access.place)
-            if not told and self.found is None:
+            ordered = access.stream in block.streams or block.stream.knows(access.stream, access.place)
+            if not ordered and self.found is None:
                 self.found = (
                     f"{_HEAD}memory of {block.requested} bytes, allocated on stream "
                     f"{block.stream.number}, was freed while {access} still uses it: it may be "
@@ -133,8 +134,8 @@ def arriving(t: Any, mark: Mark, line: str) -> None:
     t._kind = made
 
 
-def arrived(t: Any) -> Array:
+def arrived(t: Tensor) -> Array:
     """What `_array` of such a tensor answers: the memory, if the copy is done; else AcceleratorError."""
-    t._kind.check()
+    t._kind.check()  # type: ignore[attr-defined]  # an Arriving
     t._array, t._kind = t._hidden, kind_of(t._kind.dtype)
     return t._array

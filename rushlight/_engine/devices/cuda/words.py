@@ -57,13 +57,13 @@ def place() -> str:
 
 def device_assert(error: BaseException, what: str, line: str) -> str:
     """The text after a kernel met numbers that it cannot work with."""
-    told = f"{what}: {error}" + (
+    message = f"{what}: {error}" + (
         f", queued at {line}" if line else "; CUDA_LAUNCH_BLOCKING=1 raises at the line"
     )
     return (
         "CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in "
         "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html for more information.\n"
-        f"{_ADVICE}It was {told}"
+        f"{_ADVICE}It was {message}"
     )
 
 

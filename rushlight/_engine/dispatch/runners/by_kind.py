@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import Several
+from rushlight._engine.autograd.in_place import SplitView
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.dispatch.nodes import transposed
@@ -102,7 +102,7 @@ def _mark_several(parts: Any) -> None:
     """Note that views come from one call, in the step that plans take again."""
     for part in parts:
         base, again, rest, step = part._view_of
-        again = Several(again)
+        again = SplitView(again)
         part._view_of = (base, again, rest, step and (step[0], again, *step[2:]))
 
 

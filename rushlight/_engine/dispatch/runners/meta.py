@@ -48,7 +48,9 @@ def refuse_devices(values: Sequence[Any], pointwise: bool = False, row: Row | No
         return
     one, two = found
     if row is not None:
-        raise RuntimeError(import_module("rushlight._engine.dispatch.device_words").told(row, values, found))
+        raise RuntimeError(
+            import_module("rushlight._engine.dispatch.device_words").two_devices(row, values, found)
+        )
     if pointwise:
         raise RuntimeError(f"Tensor on device {two} is not on the expected device {one}!")
     raise RuntimeError(

@@ -342,7 +342,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if not (LOCAL.enabled or WRAPPED) and bool((x._array != 0).all()):
+    if not (LOCAL.enabled or WRAPPED or TAPE) and bool((x._array != 0).all()):
         return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._geometry.ndim) if i not in axes]
@@ -360,7 +360,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     return g * conjugate(others)
 
 
-class _Once:
+class _GeneralReduction:
     """A reduce row on any operand; gives the result, and a plan if that is the whole way to it."""
 
     def __init__(self, row: Row) -> None:
@@ -393,16 +393,17 @@ class _Once:
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
-        if of.backend is not None:
+        backend = of.backend
+        if backend is not None:
             escape("an op on a CUDA device")
             way, how = (
                 partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result),
                 (axes, keepdim, compute, result),
             )
-            out = wrap(of.backend.run_reduction(found, way, a, how))
-            ready = of.backend.ready_reduction(found, a, how)
+            out = wrap(backend.run_reduction(found, way, a, how))
+            ready = backend.ready_reduction(found, a, how)
             return out, None if ready is None else Ready(
-                ready, lambda a: of.backend.run_reduction(found, way, a, how)
+                ready, lambda a: backend.run_reduction(found, way, a, how)
             )
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
@@ -422,7 +423,7 @@ class Ready:
 
 def reduce_runner(row: Row) -> Callable[..., Any]:
     """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
-    once = _Once(row)
+    once = _GeneralReduction(row)
     record = once.rules.record
     # Reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
     seen: dict[Any, tuple[Any, Any]] = {}

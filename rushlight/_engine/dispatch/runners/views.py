@@ -37,7 +37,7 @@ _ARRAY: Any = np.ndarray
 def _laid(t: Tensor, seen: Any) -> tuple[Any, ...]:
     """The way to a view of a device's array that NumPy saw so, which holds for all arrays of its layout."""
     a: Any = t._memory
-    made = t._kind.backend.view(a, seen)
+    made = a.device.view(a, seen)
     return _relaid, made.shape, made.strides, made.address - a.address, made.dtype
 
 

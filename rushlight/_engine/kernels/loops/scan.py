@@ -11,7 +11,7 @@ import numpy as np
 
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.atom_code import LLVM
-from rushlight._engine.kernels.loops import scan_code as scancode
+from rushlight._engine.kernels.loops import scan_code
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.handwritten_kernels import HandwrittenKernel
 
@@ -33,7 +33,7 @@ class Scan(HandwrittenKernel):
         super().__init__(
             "scan",
             f"{op} {along} {dtype} {wide} {lanes}",
-            lambda module, name: scancode.write(module, name, op, along, *kinds, lanes),
+            lambda module, name: scan_code.write(module, name, op, along, *kinds, lanes),
             (),
             bool,
         )
@@ -61,9 +61,9 @@ def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> t
         step = inner * item
         jobs = []
         for block in range(prod(shape[:d])):
-            for low in range(0, inner, scancode.STRIP):
+            for low in range(0, inner, scan_code.STRIP):
                 start = block * n * step + low * item
-                jobs.append([start, start, min(scancode.STRIP, inner - low), n])
+                jobs.append([start, start, min(scan_code.STRIP, inner - low), n])
     return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 

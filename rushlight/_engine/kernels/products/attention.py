@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.kernels.products import attention_code as attentioncode, tile_code
+from rushlight._engine.kernels.products import attention_code, tile_code
 from rushlight._engine.kernels.products.tiles import Array, Layout, offsets, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.ops.resolved import ArrayFunction
@@ -63,7 +63,7 @@ def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> ArrayFun
     # PyTorch's lies as the queries do, for heads side by side that is position by position.
     like = q.ndim == 4 and shape == q.shape and q.strides[-1] == q.itemsize and all(q.strides)
     result = np.empty_like(q) if like else np.empty(shape, of)
-    call, many = over(attentioncode.attend, causal, scale, q, k, v, result, np.empty(rows))
+    call, many = over(attention_code.attend, causal, scale, q, k, v, result, np.empty(rows))
 
     def run(q: Array, k: Array, v: Array) -> tuple[Array, Array]:
         result, kept = np.empty_like(q) if like else np.empty(shape, of), np.empty(rows)
@@ -81,7 +81,7 @@ def unattend(
         return None
     dq, dk, dv = _like(np.empty, q), _like(np.zeros, k), _like(np.zeros, v)
     operands = q, k, v, g, kept, dq, dk, dv
-    call, many = over(attentioncode.unattend, causal, scale, *operands)
+    call, many = over(attention_code.unattend, causal, scale, *operands)
     call(parallel.get_num_threads() if many else 1, *operands)
     return dq, dk, dv
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.kernels.products import max_pool_code as maximacode
+from rushlight._engine.kernels.products import max_pool_code
 from rushlight._engine.kernels.products.tiles import Array, Ints, offsets, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.ops.nn.sliding_windows import reach
@@ -92,7 +92,7 @@ def pooling(
     ai, pi, first = (np.append(table, np.zeros(16, np.int64)) for table in (ai, pi - places, first))
     lines = before + offsets(space[:-1], [s for s, _ in steps[:-1]])
     return _call(
-        maximacode.maxima,
+        max_pool_code.maxima,
         of,
         prod(shape[:-n]) // channels,
         (size * item, count * item, count * 8),
@@ -125,4 +125,4 @@ def spreading(of: Any, shape: Ints, size: int, last: bool = False) -> team.Call:
     *lead, n, channels = shape if last else (*shape, 1)
     whole, item = n * channels, of.itemsize
     sizes = whole * item, whole * 8, size * channels * item
-    return _call(maximacode.spread, of, prod(lead), sizes, (), (n, channels))
+    return _call(max_pool_code.spread, of, prod(lead), sizes, (), (n, channels))

@@ -73,8 +73,8 @@ def _runtime(columns: bool = False) -> dict[str, int]:
 
     code = _code("runtime", symbols[0], make)
     found = known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
-    for told in () if columns else settings.on_change:  # there are new ways now
-        told()
+    for listener in () if columns else settings.on_change:  # there are new ways now
+        listener()
     return found
 
 

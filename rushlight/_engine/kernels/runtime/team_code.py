@@ -104,12 +104,12 @@ def _run(f: Function, pause: str) -> None:
             f.store("i64", f.i64("udiv", f.i64("mul", place, count), threads), queue, _SLOT * k)
     with f.loop("%members") as m:
         member = f.at(first, f.i64("mul", m, MEMBER * _SLOT))
-        with f.endless() as told:
-            f.leave(_changed(f, member, 0, 1), told)
+        with f.endless() as waiting:
+            f.leave(_changed(f, member, 0, 1), waiting)
             asleep = _changed(f, member, 2, 3)
             with f.when(asleep):
                 f.op(f"call i32 {post}(ptr {f.at(member, SEMAPHORE * _SLOT)})")
-            f.leave(asleep, told)
+            f.leave(asleep, waiting)
     f.emit("call void @rl_team_work(ptr %t, i64 0)")
     with f.loop("%members") as m:
         member = f.at(first, f.i64("mul", m, MEMBER * _SLOT))

@@ -52,7 +52,7 @@ def resolve_neg(input):
 
 
 @pointwise(where=(), dtypes="float", inplace=False)
-def _real_angle(input) -> Expr:
+def _real_angle(input: Expr) -> Expr:
     """pi where negative, else 0."""
     return m.where(m.isnan(input), input, m.where(m.lt(input, 0), math.pi, 0))
 
@@ -76,13 +76,13 @@ def angle(input):
 
 
 @pointwise(node="conj_physical")
-def _conj_physical(input) -> Expr:
+def _conj_physical(input: Expr) -> Expr:
     """The complex conjugate, written out."""
     return m.conj(input)
 
 
 @pointwise(where=(), result="real", inplace=False)
-def _angle(input) -> Expr:
+def _angle(input: Expr) -> Expr:
     """atan2(imag, real)."""
     return m.angle(input)
 

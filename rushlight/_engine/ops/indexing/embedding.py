@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.recording import decides
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy, rows_of
@@ -94,6 +95,7 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
             "norm(): input dtype should be either floating point or complex. Got "
             f"{weight.dtype.legacy} instead."
         )
+    decides("renorm")
     used = np.unique(indices._array)
     rows = weight._array[used]
     norms = np.linalg.norm(rows.astype(np.float64), norm_type, axis=1)

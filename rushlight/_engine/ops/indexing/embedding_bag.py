@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import decides
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.indexing.embedding import embedding, renorm_rows
@@ -250,6 +251,7 @@ def _bags(
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:
     """The four results of a vector of indices that is in order; padding: the row left out, or -1."""
+    decides("embedding_bag")
     bags, starts, where = max(len(starts) - include_last, 0), host(starts), weight.device
     if not bags:
         flat, weights = flat[:0], weights if weights is None else weights[:0]

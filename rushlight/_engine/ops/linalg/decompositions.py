@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import complex128, float64
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -109,6 +110,7 @@ def matrix_exp(input):
         )
     if not input.numel():
         return input.clone()
+    decides("matrix_exp")
     size = float(np.abs(input._array).sum(-1).max())
     squarings = max(0, int(np.ceil(np.log2(max(size, 1e-30)))) + 1)
     # In double precision: each squaring doubles the error so far.

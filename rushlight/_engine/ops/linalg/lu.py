@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import int32
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -310,6 +311,7 @@ def _det_gradient(s: Any, grad: Any) -> Any:
     (https://nhigham.com/2020/06/16/what-is-the-adjugate-of-a-matrix/).
     """
     A, det = s.A, s.result
+    decides("det's gradient")
     if not (det._array == 0).any():
         return ROWS["_inverse"](dagger(A))[0] * (grad * det.conj())[..., None, None]
     U, S, Vh = ROWS["_svd"](A, False)

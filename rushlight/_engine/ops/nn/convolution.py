@@ -178,9 +178,9 @@ def _unlike(input: Any, other: Any, name: str) -> str:
         return f"Input type ({ours.lower()}) and bias type ({theirs.lower()}) should be the same"
     if not input.is_complex and input.name != "bfloat16":
         return f"expected scalar type {ours} but found {theirs}"
-    told = f"Input type (CPU{ours}Type) and weight type (torch.{theirs}Tensor) should be the same"
+    message = f"Input type (CPU{ours}Type) and weight type (torch.{theirs}Tensor) should be the same"
     dense = " or input should be a MKLDNN tensor and weight is a dense tensor"
-    return told if input.is_complex else told + dense
+    return message if input.is_complex else message + dense
 
 
 def _check(op: str, n: int, x: Any, w: Any, bias: Any, groups: int, transposed: bool = False) -> None:

@@ -40,7 +40,13 @@ class _Rows:
     def __getattr__(self, name: str) -> Any:
         return ROWS[name]
 
-    floor, cast = staticmethod(lambda x: x.detach().floor()), staticmethod(lambda x, arg: x.long())
+    @staticmethod
+    def floor(x: Any) -> Any:
+        return x.detach().floor()
+
+    @staticmethod
+    def cast(x: Any, arg: str) -> Any:
+        return x.long()
 
 
 def _unnormalized(x: Any, size: Any, align: bool) -> Any:

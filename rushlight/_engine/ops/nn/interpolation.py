@@ -337,6 +337,6 @@ def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
 
 
 @pointwise(where=(), inplace=False)
-def _blended(first, second, low, high) -> Expr:
+def _blended(first: Expr, second: Expr, low: Expr, high: Expr) -> Expr:
     """first * low + second * high."""
     return first * low + second * high

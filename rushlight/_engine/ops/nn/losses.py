@@ -14,7 +14,7 @@ from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
 @pointwise(where=("aten",), inplace=False, out=False)
-def _smooth_l1_terms(input, target, beta: Number = 1.0) -> Expr:
+def _smooth_l1_terms(input: Expr, target: Expr, beta: Number = 1.0) -> Expr:
     """Quadratic below beta, linear above."""
     return m.where(
         m.lt(m.abs(input - target), beta),
@@ -24,7 +24,7 @@ def _smooth_l1_terms(input, target, beta: Number = 1.0) -> Expr:
 
 
 @pointwise(where=("aten",), inplace=False, out=False)
-def _huber_terms(input, target, delta: Number = 1.0) -> Expr:
+def _huber_terms(input: Expr, target: Expr, delta: Number = 1.0) -> Expr:
     """Quadratic up to delta, linear above."""
     return m.where(
         m.le(m.abs(input - target), delta),
@@ -34,7 +34,7 @@ def _huber_terms(input, target, delta: Number = 1.0) -> Expr:
 
 
 @pointwise(where=("aten",), inplace=False, out=False)
-def _bce_terms(input, target) -> Expr:
+def _bce_terms(input: Expr, target: Expr) -> Expr:
     """-(t log x + (1 - t) log(1 - x)), each log at least -100."""
     return (target - 1) * m.clamp_min(m.log1p(-input), -100) - target * m.clamp_min(m.log(input), -100)
 
@@ -51,10 +51,10 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
     return from_flags(size_average, reduce)
 
 
-def from_flags(size_average: bool | None, reduce: bool | None, told: bool = True) -> str:
+def from_flags(size_average: bool | None, reduce: bool | None, warns: bool = True) -> str:
     """What the flags size_average and reduce stand for: "mean", "sum" or "none"."""
     found = "none" if reduce is False else "sum" if size_average is False else "mean"
-    if told:
+    if warns:
         warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
     return found
 
@@ -131,7 +131,7 @@ def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
     return composite(body, name=name, doc=doc, where=_F, planned=True)
 
 
-def _square(input, target) -> Expr:
+def _square(input: Expr, target: Expr) -> Expr:
     """(input - target) ** 2."""
     apart = stored(input - target)
     return apart * apart

@@ -22,13 +22,13 @@ from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
 @pointwise(where=(), inplace=False)
-def _pulled(given, input, center, scale, slope, shift) -> Expr:
+def _pulled(given: Expr, input: Expr, center: Expr, scale: Expr, slope: Expr, shift: Expr) -> Expr:
     """given * scale + (input - center) * slope + shift."""
     return given * scale + ((input - center) * slope + shift)
 
 
 @pointwise(where=(), inplace=False)
-def _moved(input, center, scale, shift) -> Expr:
+def _moved(input: Expr, center: Expr, scale: Expr, shift: Expr) -> Expr:
     """(input - center) * scale + shift."""
     return (input - center) * scale + shift
 

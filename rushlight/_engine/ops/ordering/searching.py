@@ -10,6 +10,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.core.promotion import of_number, promote_types
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.numerics.multinomial import search_rows
 from rushlight._engine.ops.creation.copying import tensor_of
@@ -396,6 +397,7 @@ def _bounds(x: Array, given: Any, d: int) -> tuple[float, float]:
                 f"{high:g} for dimension {d}"
             )
     else:
+        decides("histogram")
         low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
     if not np.isfinite(low) or not np.isfinite(high):
         raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")

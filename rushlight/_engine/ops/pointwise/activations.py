@@ -12,78 +12,78 @@ from rushlight._engine.ops.table import composite, pointwise
 
 
 @pointwise(where=("nn.functional",))
-def relu6(input) -> Expr:
+def relu6(input: Expr) -> Expr:
     """input clamped to [0, 6]."""
     return m.hardtanh(input, const(0.0), const(6.0))
 
 
 @pointwise(where=("nn.functional",))
-def silu(input) -> Expr:
+def silu(input: Expr) -> Expr:
     """x * sigmoid(x)."""
     return input * m.sigmoid(input)
 
 
 @pointwise(where=("nn.functional",))
-def mish(input) -> Expr:
+def mish(input: Expr) -> Expr:
     """x * tanh(softplus(x))."""
     return input * m.tanh(m.maximum(input, 0) + m.log1p(m.exp(-m.abs(input))))
 
 
 @pointwise(where=(), inplace=False, node="logsigmoid")
-def _logsigmoid(input) -> Expr:
+def _logsigmoid(input: Expr) -> Expr:
     return m.minimum(input, 0) - m.log1p(m.exp(-m.abs(input)))
 
 
 @pointwise(where=("nn.functional",), inplace=False, dtypes="float")
-def softsign(input) -> Expr:
+def softsign(input: Expr) -> Expr:
     """x / (1 + |x|)."""
     return input / stored(1 + m.abs(input))
 
 
 @pointwise(where=("nn.functional",))
-def leaky_relu(input, negative_slope: Number = 0.01) -> Expr:
+def leaky_relu(input: Expr, negative_slope: Number = 0.01) -> Expr:
     """x, times negative_slope below 0."""
     return m.where(m.gt(input, 0), input, input * negative_slope)
 
 
 @pointwise(where=("nn.functional",))
-def elu(input, alpha: Number = 1.0) -> Expr:
+def elu(input: Expr, alpha: Number = 1.0) -> Expr:
     """x above 0, else alpha (exp(x) - 1)."""
     return m.where(m.gt(input, 0), input, alpha * m.expm1(input))
 
 
 @pointwise(where=("torch", "nn.functional"), out=False)
-def celu(input, alpha: Number = 1.0) -> Expr:
+def celu(input: Expr, alpha: Number = 1.0) -> Expr:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
     return m.where(m.gt(input, 0), input, alpha * m.expm1(input / alpha))
 
 
 @pointwise(where=("nn.functional",))
-def hardsigmoid(input) -> Expr:
+def hardsigmoid(input: Expr) -> Expr:
     """clamp(x / 6 + 1 / 2, 0, 1)."""
     return m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
 
 
 @pointwise(where=("nn.functional",))
-def hardswish(input) -> Expr:
+def hardswish(input: Expr) -> Expr:
     """x * hardsigmoid(x)."""
     return input * m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
 
 
 @pointwise(where=("nn.functional",))
-def threshold(input, threshold: Number, value: Number) -> Expr:
+def threshold(input: Expr, threshold: Number, value: Number) -> Expr:
     """x above threshold, else value."""
     return m.where(m.le(input, threshold), value, input)
 
 
 @pointwise(where=("aten",), inplace=False, out=False, node="glu")
-def _gated(first, gate) -> Expr:
+def _gated(first: Expr, gate: Expr) -> Expr:
     """first * sigmoid(gate)."""
     return first * m.sigmoid(gate)
 
 
 @pointwise(where=("aten",), inplace=False, out=False)
-def _prelu_kernel(input, weight) -> Expr:
+def _prelu_kernel(input: Expr, weight: Expr) -> Expr:
     """x above 0, else weight * x."""
     return m.where(m.gt(input, 0), input, weight * input)
 
@@ -95,13 +95,13 @@ def logsigmoid(input):
 
 
 @pointwise(where=("nn.functional",), out=True, inplace=False)
-def softplus(input, beta: Number = 1, threshold: Number = 20) -> Expr:
+def softplus(input: Expr, beta: Number = 1, threshold: Number = 20) -> Expr:
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
     return m.where(m.gt(input * beta, threshold), input, m.log1p(m.exp(input * beta)) / beta)
 
 
 @pointwise(where=("torch", "Tensor", "nn.functional"), inplace=False, out=True, narrow=("lambd",))
-def hardshrink(input, lambd: Number = 0.5) -> Expr:
+def hardshrink(input: Expr, lambd: Number = 0.5) -> Expr:
     """x, 0 where |x| <= lambd."""
     return m.where(m.ge(input, -lambd) & m.le(input, lambd), 0, input)
 
@@ -118,7 +118,7 @@ _BOTH = ("torch", "Tensor", "nn.functional")
         "complex": "clamp is not supported for complex types",
     },
 )
-def relu(input) -> Expr:
+def relu(input: Expr) -> Expr:
     """max(input, 0), nan kept; its gradient at 0 is 0."""
     return m.relu(input)
 
@@ -142,13 +142,13 @@ def _check_shrink(bound: dict[str, Any]) -> None:
 
 
 @pointwise(where=_F, check=_check_bounds)
-def hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0) -> Expr:
+def hardtanh(input: Expr, min_val: Number = -1.0, max_val: Number = 1.0) -> Expr:
     """input clamped to [min_val, max_val]."""
     return m.hardtanh(input, min_val, max_val)
 
 
 @pointwise(where=_F, out=True, inplace=False)
-def gelu(input, *, approximate: str = "none") -> Expr:
+def gelu(input: Expr, *, approximate: str = "none") -> Expr:
     """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415)."""
     if approximate == "none":
         return input * 0.5 * (1 + m.erf(input * math.sqrt(0.5)))
@@ -159,7 +159,7 @@ def gelu(input, *, approximate: str = "none") -> Expr:
 
 
 @pointwise(where=_F, inplace=False, dtypes="float")
-def tanhshrink(input) -> Expr:
+def tanhshrink(input: Expr) -> Expr:
     """x - tanh(x); near 0 by the continued fraction of tanh, without the difference."""
     square, rest = input * input, const(0.0)
     for k in range(17, 1, -2):
@@ -169,7 +169,7 @@ def tanhshrink(input) -> Expr:
 
 
 @pointwise(where=_F, inplace=False, out=True, check=_check_shrink)
-def softshrink(input, lambd: Number = 0.5) -> Expr:
+def softshrink(input: Expr, lambd: Number = 0.5) -> Expr:
     """x moved towards 0 by lambd."""
     small = m.where(m.lt(input, -lambd), input + lambd, m.where(m.isnan(input), input, 0))
     return m.where(m.gt(input, lambd), input - lambd, small)
@@ -179,7 +179,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 @pointwise(where=_BOTH, out=False)
-def selu(input) -> Expr:
+def selu(input: Expr) -> Expr:
     """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
     below = m.expm1(input) * (_SELU_ALPHA * _SELU_SCALE)
     return m.where(m.gt(input, 0), input * _SELU_SCALE, below)

@@ -16,27 +16,27 @@ from rushlight._engine.ops.table import ROWS, composite, opaque, pointwise
 
 
 @pointwise(dtypes="int")
-def square(input) -> Expr:
+def square(input: Expr) -> Expr:
     """input squared."""
     return input * input
 
 
 @pointwise
-def frac(input) -> Expr:
+def frac(input: Expr) -> Expr:
     """input - trunc(input)."""
     return input - m.trunc(input)
 
 
 @pointwise
-def addcmul(input, tensor1, tensor2, *, value: Number = 1) -> Expr:
+def addcmul(input: Expr, tensor1: Expr, tensor2: Expr, *, value: Number = 1) -> Expr:
     """input + value * tensor1 * tensor2."""
     return m.fma(value * tensor1, tensor2, input)
 
 
 @pointwise
-def addcdiv(input, tensor1, tensor2, *, value: Number = 1) -> Expr:
+def addcdiv(input: Expr, tensor1: Expr, tensor2: Expr, *, value: Number = 1) -> Expr:
     """input + value * tensor1 / tensor2."""
-    return input + value * tensor1 / tensor2
+    return input + m.mul(value, tensor1) / tensor2
 
 
 @composite
@@ -52,7 +52,7 @@ def _where_method(input, condition, other: Tensor | Number):
 
 
 @pointwise(not_promoting=("weight",))
-def lerp(input, end, weight: Tensor | Number) -> Expr:
+def lerp(input: Expr, end: Expr, weight: Tensor | Number) -> Expr:
     """input + weight * (end - input), exact at both ends."""
     return m.fma(
         m.where(m.lt(m.abs(weight), 0.5), weight, weight - 1),
@@ -92,7 +92,7 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Expr:
 
 
 @pointwise(refuse=not_for("fmod_cpu", "bool", "complex"))
-def fmod(input, other: Tensor | Number) -> Expr:
+def fmod(input: Expr, other: Tensor | Number) -> Expr:
     """The remainder with the sign of the dividend, as C's fmod."""
     return m.fmod(input, other)
 
@@ -104,13 +104,13 @@ def fmod(input, other: Tensor | Number) -> Expr:
         "a mask, use the `~` or `logical_not()` operator instead."
     },
 )
-def neg(input) -> Expr:
+def neg(input: Expr) -> Expr:
     """-input."""
     return m.neg(input)
 
 
 @pointwise(dtypes="float")
-def reciprocal(input) -> Expr:
+def reciprocal(input: Expr) -> Expr:
     """1 / input."""
     return m.reciprocal(input)
 
@@ -122,7 +122,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Expr:
 
 
 @pointwise(aliases=("absolute",), result="real", refuse=not_for("abs_cpu", "bool"))
-def abs_(input) -> Expr:
+def abs_(input: Expr) -> Expr:
     """The absolute value (of a complex number, its modulus)."""
     return m.abs(input)
 
@@ -133,25 +133,25 @@ def abs_(input) -> Expr:
         "Please use torch.sgn instead."
     }
 )
-def sign(input) -> Expr:
+def sign(input: Expr) -> Expr:
     """-1, 0 or 1."""
     return m.sgn(input)
 
 
 @pointwise
-def sgn(input) -> Expr:
+def sgn(input: Expr) -> Expr:
     """The sign; of a complex number, input / |input|."""
     return m.sgn(input)
 
 
 @pointwise(refuse={"complex": "floor is not supported for complex inputs"} | not_for("floor_vml_cpu", "bool"))
-def floor(input) -> Expr:
+def floor(input: Expr) -> Expr:
     """The greatest integer not above."""
     return m.floor(input)
 
 
 @pointwise(refuse={"complex": "ceil is not supported for complex inputs"} | not_for("ceil_vml_cpu", "bool"))
-def ceil(input) -> Expr:
+def ceil(input: Expr) -> Expr:
     """The least integer not below."""
     return m.ceil(input)
 
@@ -160,79 +160,79 @@ def ceil(input) -> Expr:
     aliases=("fix",),
     refuse={"complex": "trunc is not supported for complex inputs"} | not_for("trunc_vml_cpu", "bool"),
 )
-def trunc(input) -> Expr:
+def trunc(input: Expr) -> Expr:
     """The integer part."""
     return m.trunc(input)
 
 
 @pointwise(refuse={"complex": "maximum not implemented for complex tensors."})
-def maximum(input, other) -> Expr:
+def maximum(input: Expr, other: Expr) -> Expr:
     """The larger of two; nan if either is."""
     return m.maximum(input, other)
 
 
 @pointwise(refuse={"complex": "minimum not implemented for complex tensors."})
-def minimum(input, other) -> Expr:
+def minimum(input: Expr, other: Expr) -> Expr:
     """The smaller of two; nan if either is."""
     return m.minimum(input, other)
 
 
 @pointwise(inplace=False, refuse={"complex": "fmax not implemented for complex tensors."})
-def fmax(input, other) -> Expr:
+def fmax(input: Expr, other: Expr) -> Expr:
     """The larger of two; a nan gives way to a number."""
     return m.fmax(input, other)
 
 
 @pointwise(inplace=False, refuse={"complex": "fmin not implemented for complex tensors."})
-def fmin(input, other) -> Expr:
+def fmin(input: Expr, other: Expr) -> Expr:
     """The smaller of two; a nan gives way to a number."""
     return m.fmin(input, other)
 
 
 @pointwise(refuse={"complex": "clamp is not supported for complex types"})
-def clamp_min(input, min: Tensor | Number) -> Expr:
+def clamp_min(input: Expr, min: Tensor | Number) -> Expr:
     """input, at least min."""
     return m.clamp_min(input, min)
 
 
 @pointwise(refuse={"complex": "clamp is not supported for complex types"})
-def clamp_max(input, max: Tensor | Number) -> Expr:
+def clamp_max(input: Expr, max: Tensor | Number) -> Expr:
     """input, at most max."""
     return m.clamp_max(input, max)
 
 
 @pointwise(where=("aten",), inplace=False, node="where", not_promoting=("condition",))
-def _where(condition, input: Tensor | Number, other: Tensor | Number) -> Expr:
+def _where(condition: Expr, input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input where condition, else other."""
     return m.where(condition, input, other)
 
 
 @pointwise(dtypes="float", refuse=not_for("copysign_cpu", "complex"))
-def copysign(input, other: Tensor | Number) -> Expr:
+def copysign(input: Expr, other: Tensor | Number) -> Expr:
     """The size of input with the sign of other."""
     return m.copysign(input, other)
 
 
 @pointwise(refuse=not_for("hypot_cpu", "bool", "int", "complex"))
-def hypot(input, other) -> Expr:
+def hypot(input: Expr, other: Expr) -> Expr:
     """sqrt(input ** 2 + other ** 2) without overflow."""
     return m.hypot(input, other)
 
 
 @pointwise(refuse=not_for("nextafter_cpu", "bool", "int", "complex"))
-def nextafter(input, other) -> Expr:
+def nextafter(input: Expr, other: Expr) -> Expr:
     """The next floating-point number from input towards other."""
     return m.nextafter(input, other, arg="stored")
 
 
 @pointwise(refuse=not_for("gcd_cpu", "bool", "float", "complex"))
-def gcd(input, other) -> Expr:
+def gcd(input: Expr, other: Expr) -> Expr:
     """The greatest common divisor."""
     return m.gcd(input, other)
 
 
 @pointwise(refuse=not_for("lcm_cpu", "bool", "float", "complex"))
-def lcm(input, other) -> Expr:
+def lcm(input: Expr, other: Expr) -> Expr:
     """The least common multiple."""
     return m.lcm(input, other)
 
@@ -310,7 +310,7 @@ def _check_decimals(bound: dict[str, Any]) -> None:
 
 
 @pointwise(aliases=("special.round",), verify=_check_decimals)
-def round(input, *, decimals: int | None = None) -> Expr:
+def round(input: Expr, *, decimals: int | None = None) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if not decimals:
         return m.round(input)
@@ -319,7 +319,7 @@ def round(input, *, decimals: int | None = None) -> Expr:
 
 
 @pointwise(aliases=("clip",))
-def clamp(input, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Expr:
+def clamp(input: Expr, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Expr:
     """input between min and max, numbers or tensors that broadcast; where min > max, max. RuntimeError for
     neither.
     """
@@ -362,7 +362,7 @@ def _check_step(bound: dict[str, Any]) -> None:
 
 
 @pointwise(verify=_check_step)
-def heaviside(input, values) -> Expr:
+def heaviside(input: Expr, values: Expr) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
     return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
 

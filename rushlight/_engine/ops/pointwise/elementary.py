@@ -9,13 +9,13 @@ from rushlight._engine.ops.table import composite, pointwise
 
 
 @pointwise(dtypes="float")
-def deg2rad(input) -> Expr:
+def deg2rad(input: Expr) -> Expr:
     """Degrees as radians."""
     return input * 0.017453292519943295
 
 
 @pointwise(dtypes="float")
-def rad2deg(input) -> Expr:
+def rad2deg(input: Expr) -> Expr:
     """Radians as degrees."""
     return input * 57.29577951308232
 
@@ -27,187 +27,187 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Expr:
 
 
 @pointwise(dtypes="float")
-def exp(input) -> Expr:
+def exp(input: Expr) -> Expr:
     """e to the power of input."""
     return m.exp(input)
 
 
 @pointwise(dtypes="float", aliases=("special.exp2",))
-def exp2(input) -> Expr:
+def exp2(input: Expr) -> Expr:
     """2 to the power of input."""
     return m.exp2(input)
 
 
 @pointwise(dtypes="float", aliases=("special.expm1",))
-def expm1(input) -> Expr:
+def expm1(input: Expr) -> Expr:
     """exp(input) - 1, exact near 0."""
     return m.expm1(input)
 
 
 @pointwise(dtypes="float")
-def log(input) -> Expr:
+def log(input: Expr) -> Expr:
     """The natural logarithm."""
     return m.log(input)
 
 
 @pointwise(dtypes="float")
-def log2(input) -> Expr:
+def log2(input: Expr) -> Expr:
     """The logarithm to base 2."""
     return m.log2(input)
 
 
 @pointwise(dtypes="float")
-def log10(input) -> Expr:
+def log10(input: Expr) -> Expr:
     """The logarithm to base 10."""
     return m.log10(input)
 
 
 @pointwise(dtypes="float", aliases=("special.log1p",))
-def log1p(input) -> Expr:
+def log1p(input: Expr) -> Expr:
     """log(1 + input), exact near 0."""
     return m.log1p(input)
 
 
 @pointwise(dtypes="float")
-def sqrt(input) -> Expr:
+def sqrt(input: Expr) -> Expr:
     """The square root."""
     return m.sqrt(input)
 
 
 @pointwise(dtypes="float")
-def rsqrt(input) -> Expr:
+def rsqrt(input: Expr) -> Expr:
     """1 / sqrt(input)."""
     return m.rsqrt(input)
 
 
 @pointwise(dtypes="float")
-def sin(input) -> Expr:
+def sin(input: Expr) -> Expr:
     """The sine of radians."""
     return m.sin(input)
 
 
 @pointwise(dtypes="float")
-def cos(input) -> Expr:
+def cos(input: Expr) -> Expr:
     """The cosine of radians."""
     return m.cos(input)
 
 
 @pointwise(dtypes="float")
-def tan(input) -> Expr:
+def tan(input: Expr) -> Expr:
     """The tangent of radians."""
     return m.tan(input)
 
 
 @pointwise(dtypes="float", aliases=("arcsin",))
-def asin(input) -> Expr:
+def asin(input: Expr) -> Expr:
     """The arc sine."""
     return m.asin(input)
 
 
 @pointwise(dtypes="float", aliases=("arccos",))
-def acos(input) -> Expr:
+def acos(input: Expr) -> Expr:
     """The arc cosine."""
     return m.acos(input)
 
 
 @pointwise(dtypes="float", aliases=("arctan",))
-def atan(input) -> Expr:
+def atan(input: Expr) -> Expr:
     """The arc tangent."""
     return m.atan(input)
 
 
 @pointwise(dtypes="float")
-def sinh(input) -> Expr:
+def sinh(input: Expr) -> Expr:
     """The hyperbolic sine."""
     return m.sinh(input)
 
 
 @pointwise(dtypes="float")
-def cosh(input) -> Expr:
+def cosh(input: Expr) -> Expr:
     """The hyperbolic cosine."""
     return m.cosh(input)
 
 
 @pointwise(dtypes="float")
-def tanh(input) -> Expr:
+def tanh(input: Expr) -> Expr:
     """The hyperbolic tangent."""
     return m.tanh(input)
 
 
 @pointwise(dtypes="float", aliases=("arcsinh",))
-def asinh(input) -> Expr:
+def asinh(input: Expr) -> Expr:
     """The inverse hyperbolic sine."""
     return m.asinh(input)
 
 
 @pointwise(dtypes="float", aliases=("arccosh",))
-def acosh(input) -> Expr:
+def acosh(input: Expr) -> Expr:
     """The inverse hyperbolic cosine."""
     return m.acosh(input)
 
 
 @pointwise(dtypes="float", aliases=("arctanh",))
-def atanh(input) -> Expr:
+def atanh(input: Expr) -> Expr:
     """The inverse hyperbolic tangent."""
     return m.atanh(input)
 
 
 @pointwise(dtypes="float", aliases=("special.erf",), refuse=not_for("erf_vml_cpu", "complex"))
-def erf(input) -> Expr:
+def erf(input: Expr) -> Expr:
     """The error function."""
     return m.erf(input)
 
 
 @pointwise(dtypes="float", aliases=("special.erfc",), refuse=not_for("erfc_vml_cpu", "complex"))
-def erfc(input) -> Expr:
+def erfc(input: Expr) -> Expr:
     """1 - erf(input)."""
     return m.erfc(input)
 
 
 @pointwise(dtypes="float", aliases=("special.erfinv",), refuse=not_for("erfinv_vml_cpu", "complex"))
-def erfinv(input) -> Expr:
+def erfinv(input: Expr) -> Expr:
     """The inverse of the error function."""
     return m.erfinv(input)
 
 
 @pointwise(dtypes="float", aliases=("special.i0",), refuse=not_for("i0_vml_cpu", "complex"))
-def i0(input) -> Expr:
+def i0(input: Expr) -> Expr:
     """The modified Bessel function of order 0."""
     return m.i0(input)
 
 
 @pointwise(dtypes="float", where=("special",), inplace=False, node="special_i1")
-def i1(input) -> Expr:
+def i1(input: Expr) -> Expr:
     """The modified Bessel function of order 1."""
     return m.i1(input)
 
 
 @pointwise(dtypes="float", aliases=("special.gammaln",), refuse=not_for("lgamma_vml_cpu", "complex"))
-def lgamma(input) -> Expr:
+def lgamma(input: Expr) -> Expr:
     """The logarithm of |gamma(input)|."""
     return m.lgamma(input)
 
 
 @pointwise(dtypes="float", aliases=("special.digamma", "special.psi"), refuse=not_for("digamma", "complex"))
-def digamma(input) -> Expr:
+def digamma(input: Expr) -> Expr:
     """The derivative of lgamma."""
     return m.digamma(input)
 
 
 @pointwise(dtypes="float", aliases=("special.expit",))
-def sigmoid(input) -> Expr:
+def sigmoid(input: Expr) -> Expr:
     """1 / (1 + exp(-input))."""
     return m.sigmoid(input)
 
 
 @pointwise(dtypes="float", aliases=("arctan2",), refuse=not_for("atan2_cpu", "complex"))
-def atan2(input, other) -> Expr:
+def atan2(input: Expr, other: Expr) -> Expr:
     """The angle of the point (other, input)."""
     return m.atan2(input, other)
 
 
 @pointwise(dtypes="float", aliases=("special.logit",))
-def logit(input, eps: float | None = None) -> Expr:
+def logit(input: Expr, eps: float | None = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
     if eps is not None:
@@ -217,7 +217,7 @@ def logit(input, eps: float | None = None) -> Expr:
 
 
 @pointwise(dtypes="float", inplace=False)
-def logaddexp(input, other) -> Expr:
+def logaddexp(input: Expr, other: Expr) -> Expr:
     """log(exp(input) + exp(other)) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
     high = m.maximum(input, other)
@@ -226,7 +226,7 @@ def logaddexp(input, other) -> Expr:
 
 
 @pointwise(dtypes="float", inplace=False)
-def logaddexp2(input, other) -> Expr:
+def logaddexp2(input: Expr, other: Expr) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
     high = m.maximum(input, other)
@@ -234,7 +234,7 @@ def logaddexp2(input, other) -> Expr:
 
 
 @pointwise(dtypes="float", aliases=("special.sinc",))
-def sinc(input) -> Expr:
+def sinc(input: Expr) -> Expr:
     """sin(pi x) / (pi x), 1 at 0."""
     x = input * 3.141592653589793
     zero = m.eq(input, 0)
@@ -253,7 +253,7 @@ def nan_to_num(input, nan: float | None = None, posinf: float | None = None, neg
 
 @pointwise(name="_nan_to_num", where=("aten",), node="nan_to_num")
 def _nan_to_num(
-    input, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    input: Expr, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Expr:
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     high = m.largest(input) if posinf is None else const(posinf)

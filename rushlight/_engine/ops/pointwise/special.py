@@ -12,7 +12,7 @@ from rushlight._engine.ops.table import Row, pointwise
 
 
 @pointwise(where=("special",), inplace=False, dtypes="float")
-def ndtr(input) -> Expr:
+def ndtr(input: Expr) -> Expr:
     """The normal distribution function."""
     return m.erfc(input * -math.sqrt(0.5)) * 0.5
 
@@ -43,25 +43,25 @@ def _of_wide_floats(body: Callable[..., Expr], **more: Any) -> Row:
 
 
 @_special
-def erfcx(input) -> Expr:
+def erfcx(input: Expr) -> Expr:
     """exp(input ** 2) erfc(input)."""
     return m.erfcx(input)
 
 
 @_special
-def ndtri(input) -> Expr:
+def ndtri(input: Expr) -> Expr:
     """The quantile of the normal distribution."""
     return m.ndtri(input)
 
 
 @_special
-def log_ndtr(input) -> Expr:
+def log_ndtr(input: Expr) -> Expr:
     """The logarithm of the normal distribution function."""
     return m.log_ndtr(input)
 
 
 @pointwise(**_SPECIAL, node="special_entr", refuse=not_for("entr_cpu", "complex"))
-def entr(input) -> Expr:
+def entr(input: Expr) -> Expr:
     """-input log(input); 0 at 0, -inf below."""
     return m.entr(input)
 
@@ -79,7 +79,7 @@ def zeta(input: Tensor | Number, other: Tensor | Number) -> Expr:
     aliases=("special.gammainc",),
     refuse=not_for("igamma_cpu", "complex", "int", "bool"),
 )
-def igamma(input, other) -> Expr:
+def igamma(input: Expr, other: Expr) -> Expr:
     """The lower regularised incomplete gamma function P(input, other)."""
     return m.gammainc(input, other)
 
@@ -91,91 +91,91 @@ def igamma(input, other) -> Expr:
     aliases=("special.gammaincc",),
     refuse=not_for("igammac_cpu", "complex", "int", "bool"),
 )
-def igammac(input, other) -> Expr:
+def igammac(input: Expr, other: Expr) -> Expr:
     """The upper regularised incomplete gamma function Q(input, other)."""
     return m.gammaincc(input, other)
 
 
 @pointwise(**_SPECIAL, node="special_i0e", refuse=not_for("i0e_cpu", "complex"))
-def i0e(input) -> Expr:
+def i0e(input: Expr) -> Expr:
     """exp(-|input|) times the modified Bessel function of order 0."""
     return m.i0e(input)
 
 
 @pointwise(**_SPECIAL, node="special_i1e", refuse=not_for("i1e_cpu", "complex"))
-def i1e(input) -> Expr:
+def i1e(input: Expr) -> Expr:
     """exp(-|input|) times the modified Bessel function of order 1."""
     return m.i1e(input)
 
 
 @_special
-def airy_ai(input) -> Expr:
+def airy_ai(input: Expr) -> Expr:
     """Airy's function Ai."""
     return m.airy_ai(input)
 
 
 @_special
-def bessel_j0(input) -> Expr:
+def bessel_j0(input: Expr) -> Expr:
     """The Bessel function of the first kind, order 0."""
     return m.bessel_j0(input)
 
 
 @_special
-def bessel_j1(input) -> Expr:
+def bessel_j1(input: Expr) -> Expr:
     """The Bessel function of the first kind, order 1."""
     return m.bessel_j1(input)
 
 
 @_special
-def bessel_y0(input) -> Expr:
+def bessel_y0(input: Expr) -> Expr:
     """The Bessel function of the second kind, order 0."""
     return m.bessel_y0(input)
 
 
 @_special
-def bessel_y1(input) -> Expr:
+def bessel_y1(input: Expr) -> Expr:
     """The Bessel function of the second kind, order 1."""
     return m.bessel_y1(input)
 
 
 @_special
-def modified_bessel_i0(input) -> Expr:
+def modified_bessel_i0(input: Expr) -> Expr:
     """The modified Bessel function of the first kind, order 0."""
     return m.bessel_i0(input)
 
 
 @_special
-def modified_bessel_k0(input) -> Expr:
+def modified_bessel_k0(input: Expr) -> Expr:
     """The modified Bessel function of the second kind, order 0."""
     return m.bessel_k0(input)
 
 
 @_special
-def scaled_modified_bessel_k0(input) -> Expr:
+def scaled_modified_bessel_k0(input: Expr) -> Expr:
     """exp(input) times modified_bessel_k0."""
     return m.bessel_k0e(input)
 
 
 @_special
-def modified_bessel_i1(input) -> Expr:
+def modified_bessel_i1(input: Expr) -> Expr:
     """The modified Bessel function of the first kind, order 1."""
     return m.bessel_i1(input)
 
 
 @_special
-def modified_bessel_k1(input) -> Expr:
+def modified_bessel_k1(input: Expr) -> Expr:
     """The modified Bessel function of the second kind, order 1."""
     return m.bessel_k1(input)
 
 
 @_special
-def scaled_modified_bessel_k1(input) -> Expr:
+def scaled_modified_bessel_k1(input: Expr) -> Expr:
     """exp(input) times modified_bessel_k1."""
     return m.bessel_k1e(input)
 
 
 @_special
-def spherical_bessel_j0(input) -> Expr:
+def spherical_bessel_j0(input: Expr) -> Expr:
     """sin(input) / input; 1 at 0."""
     return m.spherical_bessel_j0(input)
 
@@ -271,7 +271,7 @@ def _check_order(bound: dict[str, Any]) -> None:
 @pointwise(
     dtypes="float", aliases=("special.polygamma",), where=("torch",), check=_check_order, inplace=False
 )
-def polygamma(n: int, input) -> Expr:
+def polygamma(n: int, input: Expr) -> Expr:
     """The n-th derivative of digamma."""
     return _derivative(n, input)
 
@@ -283,7 +283,7 @@ def polygamma(n: int, input) -> Expr:
     check=_check_order,
     node="polygamma",
 )
-def _polygamma(input, n: int) -> Expr:
+def _polygamma(input: Expr, n: int) -> Expr:
     """The n-th derivative of digamma."""
     return _derivative(n, input)
 
@@ -296,9 +296,9 @@ def _check_dimension(bound: dict[str, Any]) -> None:
 
 
 @pointwise(dtypes="float", aliases=("special.multigammaln",), check=_check_dimension)
-def mvlgamma(input, p: int) -> Expr:
+def mvlgamma(input: Expr, p: int) -> Expr:
     """The logarithm of the multivariate gamma function of dimension p."""
-    total: Any = const(p * (p - 1) * math.log(math.pi) / 4)
+    total = const(p * (p - 1) * math.log(math.pi) / 4)
     for j in range(p):
         total = m.lgamma(input - j / 2) + total
     return total

@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
@@ -110,6 +111,7 @@ def cumprod_gradient(s: Any, grad: Any) -> Any:
     x = s.input if s.input.dtype is grad.dtype else s.input.to(grad.dtype)
     if not x.ndim:
         return grad
+    decides("cumprod's gradient")
     if x._geometry.size and not x._array.all():
         return _cumprod_with_zeros(grad, x, wrap_dim(s.dim, x.ndim))
     result = s.result

@@ -70,7 +70,7 @@ abs_ = ROWS["abs"]
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
         raise TypeError(
-            f"unbiased and correction do not go together; {forms.told('var', ROWS['var'].params)}"
+            f"unbiased and correction do not go together; {forms.how_called('var', ROWS['var'].params)}"
         )
     if correction is None:
         return 0 if unbiased is False else 1

@@ -10,6 +10,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, tiled
+from rushlight._engine.core.recording import decides
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
@@ -256,6 +257,7 @@ def _repeat_each_gradient(s: Any, grad: Any) -> Any:
 
 def _positions(repeats: Any, output_size: int | None) -> Any:
     """0 .. n - 1, each repeated as often as `repeats` says."""
+    decides("repeat_interleave")
     counts = host(repeats._array)
     if counts.dtype not in (np.int64, np.int32):
         raise NotImplementedError(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import dtype as dt
+from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.size import Size
 from rushlight._engine.tensors.construction.from_data import infer, is_sequence
@@ -78,19 +78,37 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
 
 
 class _LegacyType(type):
-    """torch.FloatTensor and its relatives: isinstance tests by dtype."""
+    """torch.FloatTensor and its relatives, torch.cuda.FloatTensor: isinstance tests by dtype and device."""
 
     dtype: dt.dtype
+    is_cuda = False
 
     def __instancecheck__(cls, instance: Any) -> bool:
         dense = isinstance(instance, Tensor) and not getattr(instance, "is_sparse", False)
-        return dense and instance._kind.dtype is cls.dtype
+        return dense and instance._kind.dtype is cls.dtype and instance.is_cuda == cls.is_cuda
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return _make(cls.dtype, args, kwargs)
 
 
+class _CudaType(_LegacyType):
+    """The same of a CUDA device. TypeError for a call where there is none."""
+
+    is_cuda = True
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        if accelerator.platform() is None:
+            raise TypeError(
+                f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled."
+            )
+        where = kwargs.pop("device", None)
+        return _make(cls.dtype, args, kwargs).cuda(where)
+
+
+# By their names, as torch and torch.cuda have them.
+CUDA_TYPES: dict[str, _CudaType] = {}
 for _d in dt.ALL:
     if _d.legacy[0].isupper() and not _d.name.startswith(("float8", "complex", "uint16", "uint32", "uint64")):
         _name = f"{_d.legacy}Tensor"
-        globals()[_name] = _LegacyType(_name, (), {"dtype": _d})
+        globals()[_name] = _LegacyType(_name, (), {"dtype": _d, "__module__": "torch"})
+        CUDA_TYPES[_name] = _CudaType(_name, (), {"dtype": _d, "__module__": "torch.cuda"})

@@ -28,11 +28,6 @@ def refuse_placement(where: device | None, layout: Any = None, pin_memory: bool 
         )
 
 
-def backend_of(where: device) -> Any:
-    """The CUDA device that a torch.device names."""
-    return accelerator.platform().backend(available(where))
-
-
 def track(t: Tensor) -> Tensor:
     """A fresh tensor as a leaf that requires grad."""
     if t._kind.dtype.category < dt.FLOATING:

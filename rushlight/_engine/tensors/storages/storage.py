@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rushlight._engine.core import memory_pages
 from rushlight._engine.core.accelerator import is_away
+from rushlight._engine.tensors.storages import memory_pages
 
 memory_pages.keep()
 Array = np.ndarray[Any, Any]

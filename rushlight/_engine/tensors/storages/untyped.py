@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import accelerator
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.device import CPU, META, device as as_device
 from rushlight._engine.core.dtype import bool_, uint8
-from rushlight._engine.tensors.kind import available, kind
+from rushlight._engine.tensors.kind import available, backend_of, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage
@@ -215,7 +214,7 @@ class UntypedStorage:
         where = available(as_device("cuda" if device is None else device))
         if where == self.device:
             return self
-        flat = accelerator.platform().backend(where).empty((self.nbytes(),), np.dtype(np.uint8))
+        flat = backend_of(where).empty((self.nbytes(),), np.dtype(np.uint8))
         flat[:] = self.cpu()._bytes()
         return UntypedStorage._over(flat)
 

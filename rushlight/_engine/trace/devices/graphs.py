@@ -25,8 +25,8 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
 from rushlight._engine.trace.purity import unguarded, watched
-from rushlight._engine.trace.recorder import place_of, recording
-from rushlight._engine.trace.regions import CompiledBackward, Handed, leaves_of
+from rushlight._engine.trace.recorder import place_of, recording, roots
+from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of
 
 # What ops on a device tell of themselves, which is no escape here.
 _OURS = "on a CUDA device"
@@ -110,6 +110,7 @@ class DeviceProgram:
     begins: list[Tensor | None]
     ends: list[Tensor | None]
     written: list[Storage]
+    writes: set[int]  # the arrays that this memory is, by identity: an argument there is read as it is then
     graph: CUDAGraph
     output: Any
     tail: list[Callable[[], Any]]
@@ -146,7 +147,8 @@ class DeviceProgram:
         self.call = mapped((args, kwargs), lambda t: self.inputs[place[id(t)]])
         self.leaves = [p for p in known if p._grad_node is not None and p.is_leaf]
         self.begins = [getattr(p, "_grad", None) for p in self.leaves]
-        self.written = [storage(t) for t in known if t._kind.backend is not None]
+        state = [t for t in known if t._kind.backend is not None]
+        self.written = [storage(t) for t in state]
         versions = [s.version for s in self.written]
         self.graph, self.backward = CUDAGraph(), None
         tape = Tape(True)
@@ -162,7 +164,9 @@ class DeviceProgram:
             for p, begin in zip(self.leaves, self.begins, strict=True):
                 p._grad = begin
         self.ends, self.tail = ends, tape.tail
-        self.written = [s for s, v in zip(self.written, versions, strict=True) if s.version != v]
+        changed = [s.version != v for s, v in zip(self.written, versions, strict=True)]
+        self.writes = roots([t for t, new in zip(state, changed, strict=True) if new])
+        self.written = [s for s, new in zip(self.written, changed, strict=True) if new]
         return why
 
     def _backward(self) -> str:
@@ -284,7 +288,7 @@ class DeviceProgram:
 def _copied(t: Tensor) -> Tensor:
     made: Tensor = wrap(t._array.copy("K"), t._kind)
     if t._grad_node is not None:
-        made._grad_node, made._output_nr = Handed(t, made), 0
+        made._grad_node, made._output_nr = BoundaryNode(t, made), 0
     return made
 
 

@@ -43,7 +43,7 @@ class Plan:
         return top
 
 
-class Moved:
+class Relocation:
     """Memory that lies elsewhere now: call it with a tree of arrays to get those of them there.
 
     places: of memory, by its id, the array of bytes that it is part of and from which byte on.
@@ -65,7 +65,7 @@ class Moved:
         return [self(v) for v in tree] if isinstance(tree, list) else tree
 
 
-class Arena(Moved):
+class Arena(Relocation):
     """The arena, with what the plan lays there."""
 
     def __init__(self, plan: Plan) -> None:

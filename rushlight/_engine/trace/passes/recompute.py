@@ -17,7 +17,7 @@ import numpy as np
 from rushlight._engine.ops.expressions import toposort
 from rushlight._engine.trace.gradients import is_about_leaves
 from rushlight._engine.trace.passes.kernel_nodes import Kernel
-from rushlight._engine.trace.passes.memory import Moved, pinned
+from rushlight._engine.trace.passes.memory import Relocation, pinned
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 
 
@@ -73,7 +73,7 @@ def _again(e: Entry, entries: list[Entry], mark: int, made: dict[int, Array]) ->
         for o in between
     ):
         return False
-    again = Moved({key: (np.empty(made[key].nbytes, np.uint8), 0) for key in wanted})
+    again = Relocation({key: (np.empty(made[key].nbytes, np.uint8), 0) for key in wanted})
     copy = Entry("run", e.function, e.operands, again(e.outs), e.where)
     entries[first:] = [
         copy,

@@ -10,7 +10,7 @@ import numpy as np
 
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
-from rushlight._engine.trace.passes.memory import Moved, pinned
+from rushlight._engine.trace.passes.memory import Relocation, pinned
 from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
 
 
@@ -23,7 +23,7 @@ def fold(
     """
     entries = [e for part in parts for e in part]
     written = Counter(key for e in entries for key in (roots(e.outs) if e.kind == "run" else e.reads()))
-    made, live, moved = roots([e.outs for e in entries]), roots(output) | pinned(entries), Moved({})
+    made, live, moved = roots([e.outs for e in entries]), roots(output) | pinned(entries), Relocation({})
 
     def constant(e: Entry) -> bool:
         outs = roots(e.outs)
@@ -50,7 +50,7 @@ def once(entries: Sequence[Entry], output: Any) -> list[Entry]:
     """
     fixed = roots(output).union(pinned(entries), *[e.reads() for e in entries if e.kind != "run"])
     known: dict[Any, tuple[Entry, set[int]]] = {}
-    moved = Moved({})
+    moved = Relocation({})
     kept = []
     for e in entries:
         e = _with(e, moved)
@@ -82,7 +82,7 @@ def _meaning(e: Entry) -> Any:
     )
 
 
-def _with(e: Entry, moved: Moved) -> Entry:
+def _with(e: Entry, moved: Relocation) -> Entry:
     return Entry(e.kind, e.function, moved(e.operands), e.outs, e.where) if moved.places else e
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from rushlight.utils.data.dataset import Dataset, IterableDataset
@@ -88,6 +88,25 @@ class _Chained:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *type(self).functions]
+
+
+class DataChunk(list[Any]):
+    """Items of a batch that stay together: a list that also says what it is made of."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self.items: list[Any] = list(items)
+        super().__init__(self.items)
+
+    def as_str(self, indent: str = "") -> str:
+        """The items between brackets, after `indent`."""
+        return indent + "[" + ", ".join(str(item) for item in iter(self)) + "]"
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from super().__iter__()
+
+    def raw_iterator(self) -> Iterator[Any]:
+        """The items as they were given."""
+        yield from self.items
 
 
 class IterDataPipe(_Chained, IterableDataset[T_co]):

@@ -109,11 +109,11 @@ def _places(driver: int) -> list[str]:
 @cache
 def _installed(driver: int) -> Any:
     """cuBLASLt for a driver of this version."""
-    library, told = nvidia_libraries.loaded(_places(driver), _FUNCTIONS)
+    library, reason = nvidia_libraries.loaded(_places(driver), _FUNCTIONS)
     if library is None:
         raise RuntimeError(
             "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
-            f"'rushlight[cuda]' brings it ({told})"
+            f"'rushlight[cuda]' brings it ({reason})"
         )
     return library
 
@@ -183,8 +183,8 @@ class Products:
             self.device.driver.relieve()
             code = getattr(self.library, name)(*args)
         if code:
-            told = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {told} when calling `{name}`")
+            status = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"CUDA error: {status} when calling `{name}`")
 
     def _made(self, name: str, *args: Any) -> int:
         found = _PTR()
@@ -339,8 +339,8 @@ class Products:
         if code == _NOT_SUPPORTED or not (code or count.value):
             raise NoAlgorithm(f"cuBLAS has no algorithm for {left} @ {right} of {of}")
         if code:
-            told = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {told} when calling `cublasLtMatmulAlgoGetHeuristic`")
+            status = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"CUDA error: {status} when calling `cublasLtMatmulAlgoGetHeuristic`")
         alpha, beta = _SCALARS[scale](), _SCALARS[scale]()
         if scale >= 4:
             alpha[0] = 1

@@ -122,15 +122,15 @@ class NoDriver(RuntimeError):
 def find() -> Any:
     """libcuda; NoDriver where it cannot be loaded."""
     names = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
-    told = ""
+    reason = ""
     for name in names:
         try:
             return ctypes.CDLL(name)
         except OSError as error:
-            told = told or str(error)
+            reason = reason or str(error)
     raise NoDriver(
         "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a "
-        f"driver from http://www.nvidia.com/Download/index.aspx ({told}). RUSHLIGHT_CUDA=simulated gives a "
+        f"driver from http://www.nvidia.com/Download/index.aspx ({reason}). RUSHLIGHT_CUDA=simulated gives a "
         "device without one"
     )
 
@@ -153,7 +153,7 @@ class Driver:
                 f"(CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')!r})"
             )
         if code:
-            raise NoDriver(f"Unexpected error from cuInit: {self.told(code)}")
+            raise NoDriver(f"Unexpected error from cuInit: {self.error_text(code)}")
         version = ctypes.c_int()
         self("cuDriverGetVersion", ctypes.byref(version))
         self.version = version.value
@@ -217,14 +217,14 @@ class Driver:
             f"\nThe context of the device is lost, {self.dead}; start the process anew" if self.dead else ""
         )
         error = DriverError(
-            f"CUDA error: {self.told(code)} (error {code} of {name})\nCUDA kernel errors might be "
+            f"CUDA error: {self.error_text(code)} (error {code} of {name})\nCUDA kernel errors might be "
             "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\n"
             f"For debugging consider passing CUDA_LAUNCH_BLOCKING=1{more}"
         )
         error.code = code
         raise error
 
-    def told(self, code: int) -> str:
+    def error_text(self, code: int) -> str:
         """An error number in the driver's words."""
         text = _TEXT()
         if self.raw("cuGetErrorString")(code, ctypes.byref(text)) or text.value is None:

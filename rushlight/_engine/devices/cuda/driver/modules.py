@@ -115,7 +115,7 @@ class Modules:
             self.driver("cuLinkComplete", state, ctypes.byref(code), ctypes.byref(size))
             return ctypes.string_at(code, size.value)
         except DriverError as error:
-            told = log.value.decode(errors="replace")
-            raise RuntimeError(f"the driver does not take a kernel: {told or error}") from error
+            log_text = log.value.decode(errors="replace")
+            raise RuntimeError(f"the driver does not take a kernel: {log_text or error}") from error
         finally:
             self.driver("cuLinkDestroy", state)

@@ -31,16 +31,16 @@ def fitting(versions: Sequence[str], driver: int, first: int = 12000) -> Sequenc
 
 
 def loaded(where: Sequence[str], functions: Mapping[str, tuple[Any, ...]]) -> tuple[Any, str]:
-    """(the first library that loads, its functions giving an int; None where none does, what was told)."""
-    told = ""
+    """(the first library that loads, its functions giving an int; None where none does, why)."""
+    reason = ""
     for place in where:
         try:
             library = ctypes.CDLL(place)
         except OSError as error:
-            told = told or str(error)
+            reason = reason or str(error)
             continue
         for name, types in functions.items():
             function = getattr(library, name)
             function.argtypes, function.restype = types, ctypes.c_int
-        return library, told
-    return None, told
+        return library, reason
+    return None, reason

@@ -54,8 +54,8 @@ def cards() -> tuple[Card, ...]:
 def attributes(index: int) -> dict[str, Any]:
     """What the driver tells of a device, by the names that get_device_properties has."""
     driver = the_driver()
-    told = ("processors", "l2")  # which a Card has under other names
-    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in told}
+    renamed = ("processors", "l2")  # which a Card has under other names
+    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in renamed}
     return {**found, "uuid": driver.uuid(index)}
 
 

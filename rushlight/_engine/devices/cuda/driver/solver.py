@@ -81,11 +81,11 @@ def _installed(driver: int) -> Any:
     functions = {f"cusolverDn{stem}": types for stem, types in known.items()}
     for stem, versions in _NEEDS:  # the loader finds those that are loaded, wherever they lie
         nvidia_libraries.loaded(nvidia_libraries.places(stem, nvidia_libraries.fitting(versions, driver)), {})
-    library, told = nvidia_libraries.loaded(_places(driver), functions)
+    library, reason = nvidia_libraries.loaded(_places(driver), functions)
     if library is None:
         raise RuntimeError(
             "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
-            f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({told})"
+            f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({reason})"
         )
     return library
 
@@ -104,8 +104,8 @@ class Solver:
     def _checked(self, name: str, *args: Any) -> None:
         code = getattr(self.library, f"cusolverDn{name}")(*args)
         if code:
-            told = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"cusolver error: CUSOLVER_STATUS_{told}, when calling `cusolverDn{name}`")
+            status = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"cusolver error: CUSOLVER_STATUS_{status}, when calling `cusolverDn{name}`")
 
     def call(self, stem: str, of: Any, *args: Any) -> None:
         """A function that works in no memory, on the current stream; of: NumPy's dtype."""

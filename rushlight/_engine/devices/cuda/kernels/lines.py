@@ -12,7 +12,7 @@ from functools import lru_cache
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.kernels.reducing import wins
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, Thread
-from rushlight._engine.devices.cuda.kernels.writing import decomposed, offset_of, strided, told
+from rushlight._engine.devices.cuda.kernels.writing import decomposed, note_outside, offset_of, strided
 from rushlight._engine.kernels.emit import vector_math as vm
 from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
@@ -55,7 +55,7 @@ def writes(how: str, of: str, index: str, rank: int, target: str) -> tuple[str, 
         end = f.i64("add", begin, "%span")
         with strided(f, "0", "1", "%n") as j:
             given = convert(load(f, f.at(bases[0], f.i64("mul", j, "%si")), index), index, "int64")
-            wrong = told(f, given, f.splat("i64", "%low"), f.splat("i64", "%high"))
+            wrong = note_outside(f, given, f.splat("i64", "%low"), f.splat("i64", "%high"))
             position = f.op(f"extractelement {given!r}, i64 0")
             negative = f.i64("icmp slt", position, 0)
             position = f.op(f"select i1 {negative}, i64 {f.i64('add', position, '%high')}, i64 {position}")

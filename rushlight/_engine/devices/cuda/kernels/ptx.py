@@ -102,8 +102,8 @@ def version() -> str:
     path = assembler()
     if path is None:
         return ""
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60).stdout
-    found = re.search(r"V([\d.]+)", told)
+    shown = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60).stdout
+    found = re.search(r"V([\d.]+)", shown)
     return found[1] if found else ""
 
 

@@ -6,6 +6,7 @@ between its loads and stores (scalar bodies, conversions, reductions' steps) is 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ EXCHANGED = 32
 WARP = 32
 
 
-class Thread(Function):
+class Thread(Function, ABC):
     """A kernel being written, as one thread runs it: `pointers` first, then `numbers`; `width` lanes."""
 
     def __init__(
@@ -27,31 +28,32 @@ class Thread(Function):
         self.pointers, self.barriers = pointers, 0
         super().__init__(module, self.head(name, pointers, numbers), width)
 
+    @abstractmethod
     def head(self, name: str, pointers: Sequence[str], numbers: Sequence[str]) -> str:
         """The line that defines the function."""
-        raise NotImplementedError
 
     def begin(self) -> None:
         """What comes first in the function."""
 
+    @abstractmethod
     def special(self, register: str) -> str:
         """One of "tid", "ntid", "ctaid", "nctaid": the thread in its block, threads of a block, the block,
         blocks, as an i64.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def barrier(self) -> None:
         """Wait until all threads of the block are here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shared(self, kind: str, count: int) -> str:
         """A pointer to memory of the block."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shuffle(self, kind: str, value: str, distance: int) -> str:
         """The value of the thread of this warp whose number differs in the bits of `distance`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mma(self, dtype: str, left: Sequence[str], right: Sequence[str], totals: Sequence[str]) -> list[str]:
         """A warp's product of 16x16 by 16x8 matrices of float16 or bfloat16, added to floats.
 
@@ -59,7 +61,6 @@ class Thread(Function):
         rows g and g + 8 at columns 2t, then these rows at columns 2t + 8; of the right one column g at rows
         2t, and at 2t + 8; of the totals row g at columns 2t and 2t + 1, then row g + 8 there.
         """
-        raise NotImplementedError
 
     def place(self) -> tuple[str, str]:
         """The thread's number in the grid, and how many there are."""

@@ -161,7 +161,7 @@ class _Pointwise:
                 self._give(name, _vector_load(f, pointer, d))
         for name, low, high in self.checked:
             index = convert(body.values[nodes[name]], self.types[nodes[name]], "int64")
-            told(f, index, *[body.values[nodes[n]] for n in (low, high)])
+            note_outside(f, index, *[body.values[nodes[n]] for n in (low, high)])
         body.compute(meaning.outputs)
         if self.placed:
             value, address = meaning.outputs
@@ -193,7 +193,7 @@ class ThreadBody(Body):
         return widen(f.splat(kind, f.load(kind, place)), storage)
 
 
-def told(f: Thread, index: Lane, low: Lane, high: Lane) -> str:
+def note_outside(f: Thread, index: Lane, low: Lane, high: Lane) -> str:
     """Note at %failed that an index lies outside [low, high); an i1: whether it does."""
     wrong = (index < low) | (index >= high)
     found = f.op(f"extractelement {wrong!r}, i64 0")

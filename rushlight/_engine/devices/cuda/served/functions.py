@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -84,6 +84,10 @@ def where(backend: Device, condition: Any, a: Any, b: Any) -> Any:
     return launches.pointwise(backend, choice(_name(of)), (condition, *given), None, of, "where")
 
 
+@overload
+def as_dtype(backend: Device, a: DeviceArray, of: Any) -> DeviceArray: ...
+@overload
+def as_dtype(backend: Device, a: Any, of: Any) -> Any: ...
 def as_dtype(backend: Device, a: Any, of: Any) -> Any:
     """An operand in a dtype."""
     if a.__class__ is not DeviceArray:

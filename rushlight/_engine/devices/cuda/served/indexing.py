@@ -345,7 +345,7 @@ def _nll(backend: Device, a: DeviceArray, target: DeviceArray, weight: Any, igno
     return tuple([x.reshape(target.shape) for x in made])
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Callable[..., DeviceArray]] = {
     "gather": _gather,
     "index_select": _index_select,
     "embedding": _embedding,

@@ -96,8 +96,8 @@ def _cholesky(backend: Any, a: DeviceArray, upper: bool) -> Columns:
     made, info = _columns(backend, a), _infos(backend, lead)
     side = solver.UPPER if upper else solver.LOWER
     room, size = library.room("potrf", a.dtype, side, n, made.address, n)
-    for matrix, told in _each(lead, (made, 2), (info, 0)):
-        library.call("potrf", a.dtype, side, n, matrix, n, room.address, size, told)
+    for matrix, status in _each(lead, (made, 2), (info, 0)):
+        library.call("potrf", a.dtype, side, n, matrix, n, room.address, size, status)
     return _triangle(backend, made, upper), info
 
 
@@ -107,8 +107,8 @@ def _factored(backend: Any, library: Any, a: DeviceArray) -> tuple[DeviceArray, 
     made, info = _columns(backend, a), _infos(backend, lead)
     pivots = _numbers(backend, lead, min(rows, columns), _INFO)
     room, _ = library.room("getrf", a.dtype, rows, columns, made.address, rows)
-    for matrix, swaps, told in _each(lead, (made, 2), (pivots, 1), (info, 0)):
-        library.call("getrf", a.dtype, rows, columns, matrix, rows, room.address, swaps, told)
+    for matrix, swaps, status in _each(lead, (made, 2), (pivots, 1), (info, 0)):
+        library.call("getrf", a.dtype, rows, columns, matrix, rows, room.address, swaps, status)
     return made, pivots, info
 
 
@@ -120,7 +120,7 @@ def _substituted(
     backend: Any, library: Any, lu: DeviceArray, pivots: DeviceArray, made: DeviceArray, how: int
 ) -> None:
     """Solve in place, for as many factors as right sides, or for one's."""
-    n, wide, told = lu.shape[-1], made.shape[-1], _infos(backend, ())
+    n, wide, status = lu.shape[-1], made.shape[-1], _infos(backend, ())
     lead = made.shape[:-2]
     steps = (0,) * (len(lead) - lu.ndim + 2)
     own = [0 if size == 1 else s for size, s in zip(lu.shape[:-2], lu.strides[:-2], strict=True)]
@@ -128,7 +128,7 @@ def _substituted(
     factors = lu.relaid((*lead, n, n), (*steps, *own, *lu.strides[-2:]))
     order = pivots.relaid((*lead, n), (*steps, *swaps, pivots.strides[-1]))
     for matrix, by, right in _each(lead, (factors, 2), (order, 1), (made, 2)):
-        library.call("getrs", made.dtype, how, n, wide, matrix, n, by, right, n, told.address)
+        library.call("getrs", made.dtype, how, n, wide, matrix, n, by, right, n, status.address)
 
 
 def _spoiled(backend: Any, x: DeviceArray, info: DeviceArray) -> None:
@@ -183,29 +183,30 @@ def _qr(backend: Any, a: DeviceArray, mode: str) -> Columns:
     library, lead, (rows, columns) = _solver(backend, a), a.shape[:-2], a.shape[-2:]
     small = min(rows, columns)
     wide = rows if mode == "complete" else small
-    packed, scales, told = _columns(backend, a), _numbers(backend, lead, small, a.dtype), _infos(backend, ())
+    packed, scales = _columns(backend, a), _numbers(backend, lead, small, a.dtype)
+    status = _infos(backend, ()).address
     room, size = library.room("geqrf", a.dtype, rows, columns, packed.address, rows)
     for matrix, tau in _each(lead, (packed, 2), (scales, 1)):
-        library.call("geqrf", a.dtype, rows, columns, matrix, rows, tau, room.address, size, told.address)
+        library.call("geqrf", a.dtype, rows, columns, matrix, rows, tau, room.address, size, status)
     q: DeviceArray = backend.empty(
         (*lead, rows, wide), a.dtype, _steps(lead, rows, wide, a.itemsize), poison=False
     )
     launches.convert(backend, q[..., :small], packed[..., :small])
     room, size = library.room("orgqr", a.dtype, rows, wide, small, q.address, rows, scales.address)
     for matrix, tau in _each(lead, (q, 2), (scales, 1)):
-        library.call("orgqr", a.dtype, rows, wide, small, matrix, rows, tau, room.address, size, told.address)
+        library.call("orgqr", a.dtype, rows, wide, small, matrix, rows, tau, room.address, size, status)
     return q, _triangle(backend, _columns(backend, packed[..., :wide, :]), True)
 
 
 def _settled(backend: Any, op: str, info: DeviceArray, what: str) -> None:
     """LinAlgError where an algorithm did not converge, which the host waits for."""
-    told = backend.read(info).reshape(-1)
-    wrong = np.flatnonzero(told)
+    status = backend.read(info).reshape(-1)
+    wrong = np.flatnonzero(status)
     if wrong.size:
         where = f"(Batch element {int(wrong[0])}): " if info.ndim else ""
         raise LinAlgError(
             f"{op}: {where}The algorithm failed to converge because the input matrix is "
-            f"ill-conditioned or has too many repeated {what} (error code: {int(told[wrong[0]])})."
+            f"ill-conditioned or has too many repeated {what} (error code: {int(status[wrong[0]])})."
         )
 
 
@@ -214,8 +215,8 @@ def _spectrum(backend: Any, a: DeviceArray, uplo: str, vectors: bool) -> Columns
     made, values, info = _columns(backend, a), _numbers(backend, lead, n, a.dtype), _infos(backend, lead)
     how = (int(vectors), solver.LOWER if uplo in "Ll" else solver.UPPER, n)
     room, size = library.room("syevd", a.dtype, *how, made.address, n, values.address)
-    for matrix, found, told in _each(lead, (made, 2), (values, 1), (info, 0)):
-        library.call("syevd", a.dtype, *how, matrix, n, found, room.address, size, told)
+    for matrix, found, status in _each(lead, (made, 2), (values, 1), (info, 0)):
+        library.call("syevd", a.dtype, *how, matrix, n, found, room.address, size, status)
     _settled(backend, "linalg.eigh", info, "eigenvalues")
     return values, made
 
@@ -244,10 +245,10 @@ def _singular(backend: Any, a: DeviceArray, job: str) -> tuple[DeviceArray, Devi
     room, size = library.room("gesvd", a.dtype, rows, columns)
     jobs = ord(job), ord("N" if job == "N" else "A")
     parts = ((made, 2), (values, 1), (left, 2), (right, 2), (info, 0))
-    for matrix, found, u, v, told in _each(lead, *parts):
+    for matrix, found, u, v, status in _each(lead, *parts):
         library.call(
             "gesvd", a.dtype, *jobs, rows, columns, matrix, rows, found, u, rows, v, columns, room.address,
-            size, 0, told,
+            size, 0, status,
         )  # fmt: skip
     _settled(backend, "linalg.svd", info, "singular values")
     return left, values, right

@@ -28,9 +28,9 @@ def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., A
             file = os.environ.get("TORCHELASTIC_ERROR_FILE")
             if file:
                 extra = {"py_callstack": traceback.format_exc(), "timestamp": str(int(time.time()))}
-                told = {"message": f"{type(error).__name__}: {error}", "extraInfo": extra}
+                message = {"message": f"{type(error).__name__}: {error}", "extraInfo": extra}
                 with open(file, "w", encoding="utf-8") as stream:
-                    json.dump({"message": told}, stream)
+                    json.dump({"message": message}, stream)
             raise
 
     return wrapped

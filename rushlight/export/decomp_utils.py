@@ -1,0 +1,47 @@
+"""torch.export.default_decompositions: which ops are taken apart, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight._engine.ops.table import ROWS
+from rushlight.export.overloads import Overload, aten_name, composites, overloads, own
+
+
+class CustomDecompTable(dict[Any, Callable[..., Any]]):
+    """Overloads (torch.ops.aten.NAME.OVERLOAD) and the functions that take them apart: at first all composite
+    ops, by the ops that they consist of (those that are one op here stay whole, as linear does). Delete one
+    to keep it whole; a function of your own is recorded in the op's place.
+    """
+
+    has_materialized = True
+
+    def __init__(self, table: Any = None) -> None:
+        super().__init__(_composites() if table is None else table)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        """Take an op out, which is then kept whole; of an op of your own, which is whole anyway, the op."""
+        if key not in self and not default and not isinstance(key, Overload):
+            return key
+        return super().pop(key, *default)
+
+    def copy(self) -> CustomDecompTable:
+        """Another table with the same entries."""
+        return CustomDecompTable(self)
+
+    def materialize(self) -> dict[Any, Callable[..., Any]]:
+        """The entries as a plain dict."""
+        return dict(self)
+
+
+def _composites() -> dict[Overload, Callable[..., Any]]:
+    found: dict[Overload, Callable[..., Any]] = {}
+    for name in tuple(ROWS):
+        row = ROWS[name]
+        if row.kind == "composite":
+            several = overloads(aten_name(row)) or {"": own(row)}
+            found.update((o, o.decompose) for o in several.values() if not o._schema.writes)
+    for name in composites():
+        found.update((o, o.decompose) for o in overloads(name).values() if o.is_composite)
+    return found

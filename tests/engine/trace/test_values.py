@@ -1,0 +1,128 @@
+"""Compiled calls whose ops look at values to know what to compute: other values give what eager gives."""
+
+import pytest
+
+import rushlight as torch
+from rushlight.nn import functional as F
+
+INF = float("inf")
+T = torch.tensor
+
+
+def gradients(function):
+    """The function's gradients, as a function."""
+
+    def call(*args):
+        own = [t.detach().clone().requires_grad_(t.is_floating_point()) for t in args]
+        function(*own).sum().backward()
+        return [t.grad for t in own if t.grad is not None]
+
+    return call
+
+
+def _bag(indices, offsets):
+    return F.embedding_bag(indices, torch.arange(15.0).view(5, 3), offsets) * 1
+
+
+def _best_of_bag(indices, offsets, weight):
+    return F.embedding_bag(indices, weight, offsets, mode="max") * 1
+
+
+def _renormed(indices, weight):
+    return F.embedding(indices, weight.clone(), max_norm=0.1) * 1
+
+
+MATRIX = torch.arange(16.0).view(4, 4).sin()
+WEIGHT = torch.arange(15.0).view(5, 3).cos()
+# name: (function, arguments that it is recorded with, others of the same shapes).
+CASES = {
+    "nonzero": (lambda x: torch.nonzero(x) * 2, [T([1.0, 1.0])], [T([0.0, 1.0])]),
+    "where": (lambda x: torch.where(x > 0)[0] * 2, [T([1.0, 1.0])], [T([0.0, 1.0])]),
+    "argwhere": (lambda x: torch.argwhere(x) * 2, [T([1.0, 1.0])], [T([0.0, 1.0])]),
+    "to_sparse": (lambda x: x.to_sparse().to_dense() * 2, [T([1.0, 0.0])], [T([0.0, 1.0])]),
+    "one_hot": (lambda n: F.one_hot(n) * 2, [T([1, 2])], [T([3, 1])]),
+    "repeat_interleave": (
+        lambda x, n: torch.repeat_interleave(x, n) * 2,
+        [T([1.0, 2.0]), T([1, 2])],
+        [T([1.0, 2.0]), T([2, 1])],
+    ),
+    "positions": (lambda n: torch.repeat_interleave(n) * 2, [T([1, 2])], [T([2, 1])]),
+    "index": (lambda x, i: x[i] * 1, [WEIGHT, T(1)], [WEIGHT, T(2)]),
+    "column": (lambda x, i: x[:, i] * 1, [WEIGHT, T(1)], [WEIGHT, T(2)]),
+    "slice": (lambda x, i: x[i:] * 1, [WEIGHT, T(1)], [WEIGHT, T(2)]),
+    "set": (
+        lambda x, i: x.clone().index_put((i,), T(0.0)) + x.clone()[i],
+        [WEIGHT, T(1)],
+        [WEIGHT, T(2)],
+    ),
+    "matrix_exp": (torch.matrix_exp, [MATRIX * 0.01], [MATRIX * 5]),
+    "histogram": (lambda x: torch.histogram(x, 3)[0], [T([1.0, 2.0, 3.0])], [T([0.0, 0.0, 10.0])]),
+    "embedding_bag": (_bag, [T([0, 1, 2, 3]), T([0, 2])], [T([0, 1, 2, 3]), T([0, 1])]),
+    "renorm": (_renormed, [T([0]), WEIGHT * 0.01], [T([3]), WEIGHT]),
+    "tensor_split": (
+        lambda x, cuts: torch.tensor_split(x, cuts)[0] * 1,
+        [T([1.0, 2.0, 3.0]), T([1])],
+        [T([1.0, 2.0, 3.0]), T([2])],
+    ),
+    "cumprod'": (gradients(lambda x: x.cumprod(0)), [T([1.0, 2.0, 3.0])], [T([1.0, 0.0, 3.0])]),
+    "prod'": (gradients(lambda x: x.prod()), [T([1.0, 2.0, 3.0])], [T([1.0, 0.0, 3.0])]),
+    "prod of a dim'": (gradients(lambda x: x.prod(0)), [T([1.0, 2.0, 3.0])], [T([1.0, 0.0, 3.0])]),
+    "det'": (gradients(torch.linalg.det), [torch.eye(3) * 2], [torch.zeros(3, 3)]),
+    "embedding_bag's maximum'": (
+        gradients(_best_of_bag),
+        [T([0, 1, 2, 3]), T([0, 2]), WEIGHT],
+        [T([0, 4, 2, 3]), T([0, 1]), WEIGHT],
+    ),
+    "attention": (
+        gradients(lambda mask: F.scaled_dot_product_attention(MATRIX, MATRIX, MATRIX, attn_mask=mask)),
+        [torch.zeros(4, 4)],
+        [torch.full((4, 4), -INF)],
+    ),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"mode": "reduce-overhead"}], ids=["default", "reduce-overhead"])
+@pytest.mark.parametrize("name", CASES)
+def test_other_values_give_what_eager_gives(name, how):
+    function, first, then = CASES[name]
+    compiled = torch.compile(function, **how)
+    for args in [first] * 5 + [then] * 3 + [first]:
+        torch.testing.assert_close(compiled(*args), function(*args), equal_nan=True)
+
+
+def test_matched_segments_of_a_backend_follow_values():
+    function, first, then = CASES["tensor_split"]
+    compiled = torch.compile(function, backend=lambda module, inputs: module.forward)
+    for args in [first] * 4 + [then] * 2:
+        assert torch.equal(compiled(*args), function(*args))
+
+
+class Cut(torch.nn.Module):
+    def forward(self, x, i):
+        return x[i] * 1, x[1:, i] + 1, x[..., i] * 2, x[i, i] - 1
+
+
+def test_an_exported_program_takes_other_places():
+    program = torch.export.export(Cut(), (MATRIX, T(1)))
+    for place in (0, 1, 3):
+        torch.testing.assert_close(program.module()(MATRIX, T(place)), Cut()(MATRIX, T(place)))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, i: x * i.item(),
+        lambda x, i: x if i > 0 else -x,
+        lambda x, i: x[i],
+        lambda x, i: x[int(i + 1) :],
+    ],
+)
+def test_make_fx_holds_no_number_of_an_argument(function):
+    from rushlight.fx.experimental.proxy_tensor import make_fx
+
+    with pytest.raises(RuntimeError, match="trying to get value out of a tracing tensor"):
+        make_fx(function)(WEIGHT, T(1))
+    graph = make_fx(function, _error_on_data_dependent_ops=False)(WEIGHT, T(1))
+    assert torch.equal(graph(WEIGHT, T(1)), function(WEIGHT, T(1)))
+    known = make_fx(lambda x: x * torch.tensor(3).item())(WEIGHT)
+    assert torch.equal(known(WEIGHT), WEIGHT * 3)

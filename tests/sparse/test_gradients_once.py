@@ -1,0 +1,50 @@
+"""Gradients of COO tensors whose values add up in a place: the place has its gradient once."""
+
+import pytest
+
+import rushlight as torch
+
+
+def uncoalesced():
+    indices = torch.tensor([[0, 0, 1], [2, 2, 2]])
+    return torch.sparse_coo_tensor(indices, torch.tensor([3.0, 4.0, 5.0]), (2, 3)).requires_grad_()
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: (x * 3).to_dense().sum(), [3.0, 3.0]),
+        (lambda x: (x.to_dense() ** 2).sum(), [14.0, 10.0]),
+        (lambda x: (x * x).to_dense().sum(), [14.0, 10.0]),
+        (lambda x: torch.sparse.sum(x), [1.0, 1.0]),
+        (lambda x: torch.sparse.mm(x, torch.ones(3, 2)).sum(), [2.0, 2.0]),
+        (lambda x: x.coalesce().values().sum(), [1.0, 1.0]),
+    ],
+)
+def test_values_of_one_place_have_one_gradient(function, expected):
+    x = uncoalesced()
+    function(x).backward()
+    assert x.grad.is_coalesced() and x.grad.indices().tolist() == [[0, 1], [2, 2]]
+    assert x.grad.values().tolist() == expected
+    function(x).backward()
+    assert x.grad.values().tolist() == [2 * value for value in expected]
+    (found,) = torch.autograd.grad(function(x), x)
+    assert found.values().tolist() == expected
+
+
+def test_sparse_gradients_are_added_in_pytorchs_order():
+    class Given(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, grad):
+            ctx.save_for_backward(grad)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return ctx.saved_tensors[0], None
+
+    one = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (3,))
+    two = torch.sparse_coo_tensor([[1, 2]], [3.0, 4.0], (3,))
+    x = torch.ones(3, requires_grad=True)
+    (Given.apply(x, one) + Given.apply(x, two)).sum().backward()
+    assert x.grad._indices().tolist() == [[0, 2, 1, 2]] and x.grad.to_dense().tolist() == [1.0, 3.0, 6.0]
