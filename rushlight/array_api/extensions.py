@@ -45,6 +45,36 @@ def _handing_out(**named: Callable[..., Any]) -> SimpleNamespace:
     return SimpleNamespace(**{name: handing_out(f) for name, f in named.items()})
 
 
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """The norm of matrices: Frobenius' by default."""
+    return torch.linalg.matrix_norm(x, ord, keepdim=keepdims)
+
+
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+    """How many singular values are greater than rtol times the greatest."""
+    return torch.linalg.matrix_rank(x, rtol=rtol)
+
+
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+    """The pseudo-inverse, without singular values up to rtol times the greatest."""
+    return torch.linalg.pinv(x, rtol=rtol)
+
+
+def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sum of the diagonal `offset` of matrices."""
+    return functions.PUBLIC["sum"](torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def fftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
+    """Spectra with the zero frequency moved to the middle of the axes."""
+    return torch.fft.fftshift(x, axes)
+
+
+def ifftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
+    """The inverse of fftshift."""
+    return torch.fft.ifftshift(x, axes)
+
+
 linalg = _handing_out(
     **{
         **{
@@ -58,21 +88,17 @@ linalg = _handing_out(
         "solve": solve,
         "vector_norm": vector_norm,
         "outer": of_pairs(torch.outer),
-        "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": torch.linalg.matrix_norm(
-            x, ord, keepdim=keepdims
-        ),
-        "matrix_rank": lambda x, /, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),
-        "pinv": lambda x, /, *, rtol=None: torch.linalg.pinv(x, rtol=rtol),
-        "trace": lambda x, /, *, offset=0, dtype=None: functions.PUBLIC["sum"](
-            torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype
-        ),
+        "matrix_norm": matrix_norm,
+        "matrix_rank": matrix_rank,
+        "pinv": pinv,
+        "trace": trace,
     }
 )
 fft = _handing_out(
     **{name: _over_axis(getattr(torch.fft, name)) for name in "fft ifft rfft irfft hfft ihfft".split()},
     **{name: _over_axes(getattr(torch.fft, name)) for name in "fftn ifftn rfftn irfftn".split()},
-    fftshift=lambda x, /, *, axes=None: torch.fft.fftshift(x, axes),
-    ifftshift=lambda x, /, *, axes=None: torch.fft.ifftshift(x, axes),
+    fftshift=fftshift,
+    ifftshift=ifftshift,
     fftfreq=torch.fft.fftfreq,
     rfftfreq=torch.fft.rfftfreq,
 )

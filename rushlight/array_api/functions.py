@@ -1,4 +1,4 @@
-"""The standard's functions that PyTorch lacks or means otherwise: short ones are lines of PUBLIC."""
+"""The standard's functions that PyTorch lacks, means otherwise, or calls another way; PUBLIC lists them."""
 
 from __future__ import annotations
 
@@ -188,24 +188,24 @@ def _only(x: Tensor, axis: int | None) -> int:
 class UniqueAll(NamedTuple):
     """The distinct values, where each first stands, which of them each element is, and how often."""
 
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
 
 
 class UniqueCounts(NamedTuple):
     """The distinct values and how often each stands."""
 
-    values: Any
-    counts: Any
+    values: Tensor
+    counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
     """The distinct values, and which of them each element is."""
 
-    values: Any
-    inverse_indices: Any
+    values: Tensor
+    inverse_indices: Tensor
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
@@ -287,6 +287,157 @@ def nonzero(x: Tensor, /) -> Any:
     return torch.nonzero(x, as_tuple=True)
 
 
+# --- the same as PyTorch's, called another way ---------------------------------------------------
+
+
+def can_cast(from_: Any, to: Any, /) -> bool:
+    """Whether a dtype's values may be converted to `to` by promotion."""
+    return result_type(from_, to) is to
+
+
+def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Tensor:
+    """x in another dtype; a copy unless copy=False and nothing changes."""
+    return x.to(device=device, dtype=dtype, copy=copy)
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Tensor:
+    """obj as an array; copy: None shares memory where it can, False demands it."""
+    return torch.asarray(
+        obj, dtype=dtype, device=device, copy=copy, requires_grad=getattr(obj, "requires_grad", False)
+    )
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """An array of one value; its dtype is the value's where none is given."""
+    return torch.asarray(fill_value, dtype=dtype, device=device).expand(_shape(shape)).clone()
+
+
+def meshgrid(*arrays: Any, indexing: Any = "xy") -> list[Tensor]:
+    """Coordinate arrays of one dim as arrays over the grid that they span."""
+    return list(torch.meshgrid(*arrays, indexing=indexing))
+
+
+def tril(x: Tensor, /, *, k: Any = 0) -> Tensor:
+    """The lower triangles of matrices, up to the k-th diagonal."""
+    return torch.tril(x, k)
+
+
+def triu(x: Tensor, /, *, k: Any = 0) -> Tensor:
+    """The upper triangles of matrices, from the k-th diagonal on."""
+    return torch.triu(x, k)
+
+
+def sort(x: Tensor, /, *, axis: Any = -1, descending: Any = False, stable: Any = True) -> Tensor:
+    """x sorted along an axis; equal elements keep their order if stable."""
+    return torch.sort(x, dim=axis, descending=descending, stable=stable).values
+
+
+def argsort(x: Tensor, /, *, axis: Any = -1, descending: Any = False, stable: Any = True) -> Tensor:
+    """The places of the sorted elements along an axis."""
+    return torch.argsort(x, dim=axis, descending=descending, stable=stable)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
+    """Elements of x1 where the condition holds, of x2 elsewhere."""
+    return torch.where(condition, *common(x1, x2))
+
+
+def unique_counts(x: Tensor, /) -> UniqueCounts:
+    """The distinct values and how often each stands."""
+    return UniqueCounts(*unique_all(x)[::3])
+
+
+def unique_inverse(x: Tensor, /) -> UniqueInverse:
+    """The distinct values, and which of them each element is."""
+    return UniqueInverse(*unique_all(x)[::2])
+
+
+def unique_values(x: Tensor, /) -> Tensor:
+    """The distinct values."""
+    return unique_all(x).values
+
+
+def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+    """Views of the arrays in the shape that they broadcast to."""
+    return list(torch.broadcast_tensors(*arrays))
+
+
+def broadcast_to(x: Tensor, /, shape: Any) -> Tensor:
+    """A view of x in a shape that it broadcasts to."""
+    return torch.broadcast_to(x, shape)
+
+
+def expand_dims(x: Tensor, /, axis: Any = 0) -> Tensor:
+    """A view with a dim of size 1 before `axis`."""
+    return x.unsqueeze(axis)
+
+
+def permute_dims(x: Tensor, /, axes: Any) -> Tensor:
+    """A view with the dims in another order."""
+    return torch.permute(x, axes)
+
+
+def stack(arrays: Any, /, *, axis: Any = 0) -> Tensor:
+    """Arrays of one shape along a new axis."""
+    return torch.stack(common(*arrays), axis)
+
+
+def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:
+    """The elements in reverse order along axes, all by default."""
+    return x.flip(_axes(axis, x.ndim))
+
+
+def sign(x: Tensor, /) -> Tensor:
+    """-1, 0 or 1 (x / |x| of complex numbers); nan of nan."""
+    return (
+        torch.where(x == x, torch.sgn(x), x * torch.nan)
+        if isdtype(x.dtype, ("real floating", "complex floating"))
+        else torch.sgn(x)
+    )
+
+
+def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
+    """The elements moved by `shift` places along an axis, round its end."""
+    return torch.roll(x, shift, axis)
+
+
+def round(x: Tensor, /) -> Tensor:
+    """To the nearest whole numbers, to even ones from the middle."""
+    return torch.complex(x.real.round(), x.imag.round()) if x.is_complex() else torch.round(x)
+
+
+def repeat(x: Tensor, repeats: Any, /, *, axis: Any = None) -> Tensor:
+    """Each element several times, along an axis."""
+    return torch.repeat_interleave(
+        x, repeats.to(torch.int64) if isinstance(repeats, Tensor) else repeats, axis
+    )
+
+
+def unstack(x: Tensor, /, *, axis: Any = 0) -> tuple[Tensor, ...]:
+    """The arrays along an axis."""
+    return tuple(torch.unbind(x, axis))
+
+
+def take(x: Tensor, indices: Any, /, *, axis: Any = None) -> Tensor:
+    """Elements at places along an axis; negative places count from the end."""
+    return torch.index_select(x, _only(x, axis), indices % max(x.shape[_only(x, axis)], 1))
+
+
+def take_along_axis(x: Tensor, indices: Any, /, *, axis: Any = -1) -> Tensor:
+    """Elements at places along an axis, places for each row of their own."""
+    return torch.take_along_dim(x, indices.to(torch.int64) % max(x.shape[axis], 1), dim=axis)
+
+
+def diff(x: Tensor, /, *, axis: Any = -1, n: Any = 1, prepend: Any = None, append: Any = None) -> Tensor:
+    """The n-th differences of neighbours along an axis."""
+    return torch.diff(x, n, axis, prepend, append)
+
+
+def matrix_transpose(x: Tensor, /) -> Tensor:
+    """Matrices with rows and columns exchanged."""
+    return x.mT
+
+
 # The standard's names and what they call.
 PUBLIC: dict[str, Callable[..., Any]] = {
     **{
@@ -304,23 +455,40 @@ PUBLIC: dict[str, Callable[..., Any]] = {
             clip,
             vecdot,
             nonzero,
+            can_cast,
+            astype,
+            asarray,
+            full,
+            meshgrid,
+            tril,
+            triu,
+            sort,
+            argsort,
+            where,
+            unique_counts,
+            unique_inverse,
+            unique_values,
+            broadcast_arrays,
+            broadcast_to,
+            expand_dims,
+            permute_dims,
+            stack,
+            flip,
+            sign,
+            roll,
+            round,
+            repeat,
+            unstack,
+            take,
+            take_along_axis,
+            diff,
+            matrix_transpose,
         )
     },
     **{f.__name__: of_pairs(f) for f in (floor_divide, remainder)},
     "finfo": _limits(torch.finfo, "bits", "eps", "max", "min", "smallest_normal"),
     "iinfo": _limits(torch.iinfo, "bits", "max", "min"),
-    "can_cast": lambda from_, to, /: result_type(from_, to) is to,
-    "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(device=device, dtype=dtype, copy=copy),
-    "asarray": lambda obj, /, *, dtype=None, device=None, copy=None: torch.asarray(
-        obj, dtype=dtype, device=device, copy=copy, requires_grad=getattr(obj, "requires_grad", False)
-    ),
     **{f.__name__: _made(f) for f in (torch.empty, torch.ones, torch.zeros)},
-    "full": lambda shape, fill_value, *, dtype=None, device=None: (
-        torch.asarray(fill_value, dtype=dtype, device=device).expand(_shape(shape)).clone()
-    ),
-    "meshgrid": lambda *arrays, indexing="xy": list(torch.meshgrid(*arrays, indexing=indexing)),
-    "tril": lambda x, /, *, k=0: torch.tril(x, k),
-    "triu": lambda x, /, *, k=0: torch.triu(x, k),
     "max": _reduction(torch.amax),
     "min": _reduction(torch.amin),
     "mean": _reduction(torch.mean),
@@ -335,41 +503,6 @@ PUBLIC: dict[str, Callable[..., Any]] = {
     "count_nonzero": _reduction(lambda x, axes, keepdims: torch.sum(x != 0, axes, keepdims)),
     "cumulative_sum": _cumulative(torch.cumsum, 0),
     "cumulative_prod": _cumulative(torch.cumprod, 1),
-    "sort": lambda x, /, *, axis=-1, descending=False, stable=True: (
-        torch.sort(x, dim=axis, descending=descending, stable=stable).values
-    ),
-    "argsort": lambda x, /, *, axis=-1, descending=False, stable=True: torch.argsort(
-        x, dim=axis, descending=descending, stable=stable
-    ),
-    "where": lambda condition, x1, x2, /: torch.where(condition, *common(x1, x2)),
-    "unique_counts": lambda x, /: UniqueCounts(*unique_all(x)[::3]),
-    "unique_inverse": lambda x, /: UniqueInverse(*unique_all(x)[::2]),
-    "unique_values": lambda x, /: unique_all(x).values,
-    "broadcast_arrays": lambda *arrays: list(torch.broadcast_tensors(*arrays)),
-    "broadcast_to": lambda x, /, shape: torch.broadcast_to(x, shape),
-    "expand_dims": lambda x, /, axis=0: x.unsqueeze(axis),
-    "permute_dims": lambda x, /, axes: torch.permute(x, axes),
-    "stack": lambda arrays, /, *, axis=0: torch.stack(common(*arrays), axis),
-    "flip": lambda x, /, *, axis=None: x.flip(_axes(axis, x.ndim)),
-    "sign": lambda x, /: (
-        torch.where(x == x, torch.sgn(x), x * torch.nan)
-        if isdtype(x.dtype, ("real floating", "complex floating"))
-        else torch.sgn(x)
-    ),
-    "roll": lambda x, /, shift, *, axis=None: torch.roll(x, shift, axis),
-    "round": lambda x, /: torch.complex(x.real.round(), x.imag.round()) if x.is_complex() else torch.round(x),
-    "repeat": lambda x, repeats, /, *, axis=None: torch.repeat_interleave(
-        x, repeats.to(torch.int64) if isinstance(repeats, Tensor) else repeats, axis
-    ),
-    "unstack": lambda x, /, *, axis=0: tuple(torch.unbind(x, axis)),
-    "take": lambda x, indices, /, *, axis=None: torch.index_select(
-        x, _only(x, axis), indices % max(x.shape[_only(x, axis)], 1)
-    ),
-    "take_along_axis": lambda x, indices, /, *, axis=-1: torch.take_along_dim(
-        x, indices.to(torch.int64) % max(x.shape[axis], 1), dim=axis
-    ),
-    "diff": lambda x, /, *, axis=-1, n=1, prepend=None, append=None: torch.diff(x, n, axis, prepend, append),
     "matmul": of_pairs(torch.matmul),
-    "matrix_transpose": lambda x, /: x.mT,
     "tensordot": _tensordot,
 }

@@ -431,3 +431,14 @@ def test_what_a_functions_vmap_may_give():
         Wrong.found = found
         with pytest.raises(RuntimeError, match=words):
             torch.vmap(Wrong.apply)(torch.ones(2, 3))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [torch.floor, torch.sign, torch.round, torch.trunc, torch.bernoulli, torch.poisson]
+    + [lambda x: torch.normal(x, 1.0), lambda x: torch.normal(0.0, x)],
+)
+def test_what_does_not_move_has_zeros_as_its_tangent(function):
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.rand(3), torch.ones(3))
+        assert forward_ad.unpack_dual(function(x)).tangent.tolist() == [0.0, 0.0, 0.0]

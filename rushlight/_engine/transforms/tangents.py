@@ -62,6 +62,10 @@ _FLAT = frozenset("zeros_like ones_like full_like empty_like new_zeros new_ones 
 _DECLARED = frozenset("_softmax _log_softmax _logsumexp _p_norm _euclid _length _normalize_rows".split())
 
 
+# Draws whose gradient by their parameters is zero.
+_STEPS = frozenset(("bernoulli", "poisson", "normal"))
+
+
 class Forward(Level):
     """One running derivative in forward mode."""
 
@@ -75,6 +79,9 @@ class Forward(Level):
 
     def rule(self, row: Any, bound: dict[str, Any]) -> Any:
         """A row that is not pointwise, on arguments by name."""
+        if row.name in _STEPS:
+            out = row(**self._primals(bound))
+            return self.join(out, ROWS["zeros_like"](out))
         if row.name in _FLAT or row.name in policies.RANDOM:
             return row(**self._primals(bound))
         if row.name == "fill":
@@ -124,9 +131,9 @@ class Forward(Level):
         return self._with(out, [part for part in parts if part is not None])
 
     def _with(self, out: Any, parts: list[Any]) -> Any:
-        """A result whose tangent is a sum, which may have to be broadcast."""
+        """A result whose tangent is a sum, which may have to be broadcast; zeros, if no part moves it."""
         if not parts:
-            return out
+            return self.join(out, ROWS["zeros_like"](out))
         tangent = reduce(add, parts)
         if tangent._geometry.shape != out._geometry.shape:
             tangent = ROWS["expand"](tangent, out._geometry.shape)

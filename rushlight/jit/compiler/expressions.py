@@ -477,7 +477,7 @@ class Expressions:
                 args.append(self.expr(part.value))
         return self.emit(node, "aten::format", [self.constant(node, text), *args], STR).output
 
-    # Told in calls.py and statements.py.
+    # Defined in calls.py and statements.py.
 
     def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of an op of the table."""
