@@ -12,6 +12,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.lazy import is_ours
+from rushlight.jit._state import _enabled
 from rushlight.jit.compiler.names import class_type, script_function
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
@@ -28,7 +29,7 @@ def script(
     A function gives a ScriptFunction, a module a ScriptModule that shares its parameters, a class itself.
     Raises RuntimeError, torch.jit.frontend.NotSupportedError and TypeError where it is no TorchScript.
     """
-    if isinstance(obj, (ScriptFunction, ScriptModule)):
+    if not _enabled or isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
     obj = prepared(obj, {})
     if isinstance(obj, Module):
@@ -82,7 +83,8 @@ def prepared(obj: Any, known: dict[int, Any]) -> Any:
 
 def script_method(fn: Any) -> Any:
     """The decorator of those methods of a ScriptModule's subclass that are compiled when it is made."""
-    fn._torchscript_modifier = "export"
+    if _enabled:
+        fn._torchscript_modifier = "export"
     return fn
 
 

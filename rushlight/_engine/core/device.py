@@ -7,7 +7,11 @@ from typing import Any
 from rushlight._engine.core.recording import switched
 from rushlight._engine.lazy import package
 
-_TYPES = ("cpu", "cuda", "meta", "mps", "xpu", "xla", "mkldnn", "hpu", "mtia")
+# As PyTorch lists them.
+_TYPES = (
+    "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia "
+    "privateuseone"
+).split()
 
 
 class device:

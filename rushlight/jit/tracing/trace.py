@@ -9,6 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
+from rushlight.jit._state import _enabled
 from rushlight.jit.compiler.names import compile_method, unique
 from rushlight.jit.compiler.values import Items
 from rushlight.jit.modules import (
@@ -53,7 +54,7 @@ def trace(
     check_inputs: more tuples of inputs for which the program is compared with `func`, within check_tolerance.
     strict=False allows lists and dicts as results. Raises RuntimeError for what a program cannot hold.
     """
-    if isinstance(func, (ScriptModule, ScriptFunction)):
+    if not _enabled or isinstance(func, (ScriptModule, ScriptFunction)):
         return func
     if isinstance(func, Module):
         return trace_module(
@@ -103,6 +104,8 @@ def trace_module(
     **more: Any,
 ) -> Any:
     """Record methods of a module: inputs is {"forward": example inputs, ...}."""
+    if not _enabled:
+        return mod
     for child in mod.modules():
         if child._backward_hooks:
             raise ValueError(f"Modules that have backward hooks assigned can't be compiled: {child}")
