@@ -96,7 +96,9 @@ class StorageType:
     """
 
     def __init__(self, name: str) -> None:
-        self._dtype: Any = getattr(rushlight, name).dtype if hasattr(rushlight, name) else _unknown(name)
+        if not hasattr(rushlight, name):
+            raise KeyError(f'pickle storage type "{name}" is not recognized')
+        self._dtype: Any = getattr(rushlight, name).dtype
 
     @property
     def dtype(self) -> Any:
@@ -105,10 +107,6 @@ class StorageType:
 
     def __str__(self) -> str:
         return f"StorageType(dtype={self.dtype})"
-
-
-def _unknown(name: str) -> None:
-    raise KeyError(f'pickle storage type "{name}" is not recognized')
 
 
 def normalize_storage_type(storage_type: Any) -> Any:
