@@ -8,6 +8,8 @@ from rushlight._engine.core.results import TYPES
 
 
 def __getattr__(name: str) -> Any:
+    if name == "all_return_types":  # a list of the classes, in PyTorch as here
+        return list(TYPES.values())
     if name in TYPES:
         return TYPES[name]
     raise AttributeError(

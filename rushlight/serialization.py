@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import rushlight
 from rushlight._engine.core.callers import warn
@@ -96,7 +96,9 @@ class StorageType:
     """
 
     def __init__(self, name: str) -> None:
-        self._dtype: Any = getattr(rushlight, name).dtype if hasattr(rushlight, name) else _unknown(name)
+        if not hasattr(rushlight, name):
+            raise KeyError(f'pickle storage type "{name}" is not recognized')
+        self._dtype: Any = getattr(rushlight, name).dtype
 
     @property
     def dtype(self) -> Any:
@@ -105,10 +107,6 @@ class StorageType:
 
     def __str__(self) -> str:
         return f"StorageType(dtype={self.dtype})"
-
-
-def _unknown(name: str) -> NoReturn:
-    raise KeyError(f'pickle storage type "{name}" is not recognized')
 
 
 def normalize_storage_type(storage_type: Any) -> Any:

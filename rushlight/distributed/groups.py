@@ -7,7 +7,7 @@ import threading
 import zlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NewType
 
 from rushlight._engine.core.callers import warn
 from rushlight.distributed.backends import Backend, checked_backend
@@ -18,6 +18,7 @@ from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import PrefixStore, Store
 
+GroupName = NewType("GroupName", str)
 LINGER = 3.0  # seconds for which a rank that ends waits for the others to read what it has sent
 
 

@@ -287,8 +287,9 @@ class _Tape:
             return
         trace = self.to.place().get("stack_trace", "").strip()
         if self.to.failures is not None:
-            told = {"expr": what, "user_stack": trace}
-            self.to.failures.append(FailureReport(FailureType.DATA_DEPENDENT_ERROR, told))
+            told = FailureReport(FailureType.DATA_DEPENDENT_ERROR, {"expr": what, "user_stack": trace})
+            if told not in self.to.failures:
+                self.to.failures.append(told)
             return
         raise GuardOnDataDependentSymNode(
             f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "

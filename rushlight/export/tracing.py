@@ -61,10 +61,10 @@ def export(
     """The program that `mod(*args, **kwargs)` is, as a graph of aten ops with its state.
 
     dynamic_shapes: for each argument (by name, or in order) a dict or sequence of the dimensions that may
-    have other sizes: a Dim, Dim.AUTO or Dim.DYNAMIC. ValueError if `mod` is no module. UserError for
-    arguments or dimensions that cannot be, and where the program does something else at other sizes;
-    GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict: taken for PyTorch's sake; both
-    ways are recorded alike.
+    have other sizes: a Dim, Dim.AUTO or Dim.DYNAMIC; or a ShapesCollection or AdditionalInputs. ValueError if
+    `mod` is no module. UserError for arguments or dimensions that cannot be, and where the program does
+    something else at other sizes; GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict:
+    taken for PyTorch's sake; both ways are recorded alike.
     """
     return _exported(mod, args, kwargs or {}, dynamic_shapes, None)
 

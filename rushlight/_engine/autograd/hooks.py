@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -180,7 +181,8 @@ def own(grad: Any, leaf: Any) -> Any:
         return grad._kind.backend.owned(
             grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._grad_node is None
         )
-    alone = a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
+    whole = a.base is None or LENT.get(id(a.base)) is a.base
+    alone = whole and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
     buffer = None if (like := leaf._array).flags.c_contiguous else np.empty_like(like)
     if buffer is not None and any(
         n > 1 and s != t for n, s, t in zip(like.shape, buffer.strides, like.strides, strict=True)
@@ -195,6 +197,10 @@ def own(grad: Any, leaf: Any) -> Any:
     if grad.is_sparse or grad.__class__ in BELOW:
         return grad.detach()
     return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._kind)
+
+
+# Memory of compiled programs, each handed out whole and to one holder at a time, by the ids of its arrays.
+LENT: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def _calibrate() -> int:

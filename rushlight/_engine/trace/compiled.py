@@ -7,6 +7,7 @@ was computed by something that the recorder does not see, and the callable stays
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -30,9 +31,10 @@ from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
-from rushlight._engine.trace.guards import SIMPLE, Guards, key_of, overlapping
+from rushlight._engine.trace.contents import SIMPLE
+from rushlight._engine.trace.guards import Guards, key_of, overlapping
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
-from rushlight._engine.trace.purity import unguarded, watched
+from rushlight._engine.trace.purity import watched
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
 from rushlight._engine.trace.regions import BoundaryNode, Traced
 
@@ -115,6 +117,9 @@ class Compiled:
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
+            if plan.replays == 1:  # by now nobody holds what the recorded calls have made
+                gc.collect(1)
+                memory_pages.give_back()
             return spanned(self.label, program.run, tensors)
         finally:
             program.busy.release()
@@ -206,7 +211,7 @@ class Compiled:
         given = [inputs[id(t)] for t in tensors]
         plan.broken = recorder.broken
         tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
-        unseen = watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0]))
+        unseen = watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0]))
         first = plan.calls == 1  # only looked at: it may still make what later calls find
         why = (
             recorder.refusal

@@ -12,17 +12,19 @@ of each op (`Region._describe`) decides, and an op with another key is a branch 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from types import FunctionType, MethodType
+from itertools import chain, repeat
+from operator import attrgetter, is_
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
-
-SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
@@ -103,6 +105,9 @@ class Guards:
         self.modes = _modes()
         self._seen: set[int] = set()
         self.functions: set[FunctionType] = set()
+        self.contents = Contents(self._look)
+        self._quick: _Quick | None = None
+        self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
             self._look(value)
 
@@ -110,25 +115,63 @@ class Guards:
         """Which fact no longer holds; empty if all do."""
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter, a default or the switch of determinism has changed"
+        quick = self._quick
+        if quick is None or quick.of != (len(self.tensors), len(self.facts), len(self.counts)):
+            quick = self._quick = _Quick(self)
+        if not quick.tensors():
+            return self._tensor()
+        for get, names, values in quick.facts:
+            if not all(map(is_, map(get, names, _NOTHING), values)):
+                for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
+                    if not alike(held, value):
+                        return f"{name!r} is no longer {value!r:.60}"
+        for cell, value in self.cells:
+            held = cell.cell_contents
+            if not alike(held, value):
+                return "a variable of an enclosing function has changed"
+        if [*map(len, quick.plain)] != quick.counts or any(_count(c) != n for c, n in quick.others):
+            return "a module, a list of hooks or a container has got other entries"
+        return self.contents.failure()
+
+    def _tensor(self) -> str:
+        """Which tensor is no longer as it was; empty if all are."""
         for t, memory, requires_grad in self.tensors:
             if t._memory is not memory:
                 return f"a tensor of shape {tuple(t._memory.shape)} has got other memory"
             if (t._grad_node is not None) is not requires_grad:
                 return f"requires_grad of a tensor of shape {tuple(t._memory.shape)} has changed"
-        for owner, name, value in self.facts:
-            held = owner.get(name, self)
-            if held is not value and not (
-                isinstance(value, SIMPLE) and type(held) is type(value) and held == value
-            ):
-                return f"{name!r} is no longer {value!r:.60}"
-        for cell, value in self.cells:
-            held = cell.cell_contents
-            if held is not value and not (isinstance(value, SIMPLE) and held == value):
-                return "a variable of an enclosing function has changed"
-        for container, count in self.counts:
-            if _count(container) != count:
-                return "a module, a list of hooks or a container has got other entries"
         return ""
+
+    def unguarded(self, args: Any) -> str:
+        """What the call may read that cannot be guarded; empty if there is nothing."""
+        # What is looked into may bring more.
+        given = [("an argument", value) for value in args]
+        for name, value in chain(iter(self.seen), given):
+            if not self.contents.hold(value):
+                kind = type(value).__name__
+                return f"{name!r} is a {kind}, which may change unseen: pass what is needed of it"
+        return ""
+
+    def use(self, variables: dict[str, Any], name: str, attributes: tuple[str, ...]) -> None:
+        """Guard a global that is read, and what is read of it if it is a module."""
+        key = id(variables), name, attributes
+        if name not in variables or key in self._used:
+            return
+        value = variables[name]
+        self._used.add(key)
+        self.facts.append((variables, name, value))
+        if isinstance(value, ModuleType) and attributes and attributes[0] in vars(value):
+            self.use(vars(value), attributes[0], attributes[1:])
+            return
+        self.seen.append((name, value))
+        if is_module(value):
+            self._look(value)
+
+    def enclosed(self, name: str, cell: Any) -> None:
+        """Guard a variable of an enclosing function."""
+        if all(cell is not known for known, _ in self.cells):
+            self.cells.append((cell, cell.cell_contents))
+            self.seen.append((name, cell.cell_contents))
 
     def known(self) -> list[Tensor]:
         """The tensors whose memory the program may use."""
@@ -171,6 +214,7 @@ class Guards:
 
     def _module(self, module: Any) -> None:
         own = module.__dict__
+        self.seen += self.contents.of_class(type(module))
         for name, value in own.items():
             if (isinstance(value, SIMPLE) and name != "_version") or name[0] != "_":
                 self.facts.append((own, name, value))
@@ -215,6 +259,36 @@ class Guards:
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
+class _Quick:
+    """The facts in the form in which many are compared at once; of: how many there were."""
+
+    def __init__(self, guards: Guards) -> None:
+        self.of = len(guards.tensors), len(guards.facts), len(guards.counts)
+        self._tensors = [t for t, _, _ in guards.tensors]
+        self._memories = [memory for _, memory, _ in guards.tensors]
+        self._tracked = [tracked for _, _, tracked in guards.tensors]
+        owners: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        for owner, name, value in guards.facts:
+            owners.setdefault(id(owner), (owner, {}))[1][name] = value
+        self.facts = [(owner.get, (*of,), (*of.values(),)) for owner, of in owners.values()]
+        # What has no meaning of its own of len().
+        plain = {id(c): (c, n) for c, n in guards.counts if type(c) in (list, tuple, dict, OrderedDict)}
+        self.plain, self.counts = [c for c, _ in plain.values()], [n for _, n in plain.values()]
+        self.others = [(c, n) for c, n in guards.counts if id(c) not in plain]
+
+    def tensors(self) -> bool:
+        """Whether they have the memory that they had, and require a gradient as they did."""
+        return (
+            all(map(is_, map(_MEMORY, self._tensors), self._memories))
+            and [g is not None for g in map(_NODE, self._tensors)] == self._tracked
+        )
+
+
+_MEMORY, _NODE = attrgetter("_memory"), attrgetter("_grad_node")
+# What stands for the value of a name that is gone.
+_NOTHING = repeat(_Quick)
+
+
 class VisibleTensors(Guards):
     """Only the tensors that a function can see."""
 
@@ -227,10 +301,6 @@ def _modes() -> tuple[Any, ...]:
     # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
     modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
     return LOCAL.enabled, LOCAL.inference, modes, switches()
-
-
-def is_module(value: Any) -> bool:
-    return hasattr(type(value), "named_modules") and isinstance(getattr(value, "_modules", None), dict)
 
 
 def _names(code: Any) -> set[str]:

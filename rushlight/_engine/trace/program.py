@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from rushlight._engine.autograd.hooks import LENT
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
+from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
 from rushlight._engine.trace.graph import whole
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Arena, Plan
+from rushlight._engine.trace.passes.memory import Arena, Plan, pinned
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, root, roots
 from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes
+
+_LINE = 64
+# Addresses for what stages work in; what is used of them takes memory.
+_SCRATCH = 1 << 30
+# Results of so many bytes are handed out where they are made, unless they were held so often at the next run.
+_MUCH, _OFTEN = 1 << 13, 2
 
 
 class Part:
@@ -43,6 +57,33 @@ class Part:
                 step()
         finally:
             restore(token)
+
+
+class Lent:
+    """Memory of a result that is handed out as it is, each time that nobody holds it; often: how often it was
+    held still.
+    """
+
+    def __init__(self, like: Array) -> None:
+        self.shape, self.dtype, self.often = like.shape, like.dtype, 0
+        arena = np.empty(like.nbytes + _LINE, np.uint8)
+        start = -pointer(arena) % _LINE
+        self._memory = arena[start : start + like.nbytes]
+        # An array of its own, which nobody can look past: views of what is handed out hold it.
+        own: Any = self._memory
+        self.flat = np.frombuffer(memoryview(own), np.uint8)
+        self._given = np.frombuffer(memoryview(own), np.uint8)
+        LENT[id(self._given)] = self._given
+        self._idle = sys.getrefcount(self._given)
+
+    @property
+    def busy(self) -> bool:
+        """Whether what was handed out is still held."""
+        return sys.getrefcount(self._given) > self._idle
+
+    def array(self) -> Array:
+        """The memory, for one holder."""
+        return np.ndarray(self.shape, self.dtype, self._given)
 
 
 class Program:
@@ -86,6 +127,8 @@ class Program:
         self.constants: list[Array] = []
         self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
         self.fused = self._improved(Fusing(self.known, until))
+        # What is handed out where it is made, by its memory.
+        self.lent: dict[int, Lent] = {}
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.writes: set[int] = set()  # the memory that these lie in
@@ -136,9 +179,12 @@ class Program:
         self.guarded = [t for t in known if id(root(t._memory)) in read]
         listed = whole(self.parts)
         before = sources(listed) if settings.verify else []
-        self.plan = Plan(listed)
+        lent = self._lent()
+        self.plan = Plan(listed, lent)
         arena = Arena(self.plan)
+        arena.places.update({key: (one.flat, 0) for key, one in lent.items()})
         numbers = {}
+        scratch = Scratch(memory_pages.Range(_SCRATCH).at(0))
         for part in self.parts:
             for e in part.entries:
                 e.operands, e.outs = arena(e.operands), arena(e.outs)
@@ -154,12 +200,13 @@ class Program:
                 return made
 
             part.output = mapped(part.output, moved)
-            part.steps = stage_planning.steps(part.entries)
+            part.steps = stage_planning.steps(part.entries, scratch)
             part.replay = stage_planning.together(part.steps)
         if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
         self.numbers, self.known = numbers, {}
-        own = {id(arena.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
+        self.lent = {id(root(one.flat)): one for one in lent.values()}
+        own = {id(arena.array), *self.lent} | {id(root(a)) for part in self.parts for a in part.inputs}
         self.written = [
             a for e in self.entries if e.kind == "write" for a in arrays(e.operands) if id(root(a)) not in own
         ]
@@ -168,6 +215,23 @@ class Program:
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
             roots(arena.array), arena.array
         )
+
+    def _lent(self) -> dict[int, Lent]:
+        """Large gradients of one leaf each, which the caller gets where they are made, by their memory."""
+        if self.backward is None:
+            return {}
+        made = {id(root(o)) for e in self.backward.entries if e.kind == "run" for o in e.outs}
+        given = [t._array for t in self.backward.output if t is not None]
+        times = Counter(id(root(a)) for a in given)
+        return {
+            id(root(a)): Lent(a)
+            for a in given
+            if isinstance(root(a), np.ndarray)
+            and a.nbytes >= _MUCH
+            and times[id(root(a))] == 1
+            and id(root(a)) in made - roots(self.forward.output) - pinned(self.entries)
+            and (a.flags.c_contiguous and a.nbytes == root(a).nbytes)
+        }
 
     # --- replays --------------------------------------------------------------------------------------
 
@@ -194,8 +258,22 @@ class Program:
         """The leaves' gradients, for those of the tracked results."""
         part: Any = self.backward
         given = *grads, *[None] * (len(part.inputs) - len(grads))
+        # What the last run's gradients hold still stays as it is.
+        held = [(one, one.flat.copy()) for one in self.lent.values() if one.busy]
         part.run([None if g is None else g._array for g in given])
-        return [None if t is None else wrap(t._array.copy("K"), t._kind) for t in part.output]
+        busy = {id(root(one.flat)) for one, _ in held}
+
+        def handed(t: Tensor) -> Tensor:
+            memory = id(root(t._array))
+            one = self.lent.get(memory)
+            copied = one is None or memory in busy or one.often > _OFTEN
+            return wrap(t._array.copy("K") if copied else one.array(), t._kind)  # type: ignore[union-attr]
+
+        found = [None if t is None else handed(t) for t in part.output]
+        for one, values in held:
+            one.flat[...] = values
+            one.often += 1
+        return found
 
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
         """The output's tree with tensors of its own: a later run does not change them."""

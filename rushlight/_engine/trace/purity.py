@@ -14,17 +14,17 @@ import gc
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.trace.guards import SIMPLE, Guards, is_module
+from rushlight._engine.trace.guards import Guards
+from rushlight._engine.trace.instructions import OPTIONS, Noted, can_follow, noted, own_dicts
 
 _PACKAGE = __file__.rpartition("_engine")[0]
 # "<string>" is where named tuples are made.
@@ -62,18 +62,20 @@ _CHANGES = ("set_", "register_", "manual_seed", "seed")
 _CHANGING = frozenset(
     "requires_grad_ add_param_group load_state_dict share_memory_ retain_grad grad get_last_lr".split()
 )
-# What optimizers and schedulers hold, which no guard looks at.
-_OPTIONS = ("param_groups", "last_epoch", "state")
+_COMPREHENSIONS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
 
 
 class Watch:
-    """What a call did: `found` is the first thing that a replay would leave out, "" if there is none."""
+    """What a call did: `found` is the first thing that a replay would leave out, "" if there is none.
 
-    def __init__(self, guards: Guards) -> None:
+    follows: each instruction is looked at as it runs; else the code of each function is, whole.
+    """
+
+    def __init__(self, guards: Guards, follows: bool) -> None:
         self.found = ""
-        self.guards = guards
+        self.guards, self.follows = guards, follows
         self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
-        for code in list(self._scanned):
+        for code in () if follows else list(self._scanned):
             self._scan(code)
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
@@ -84,12 +86,15 @@ class Watch:
             if event == "call" and frame.f_back is not None and not _ours(frame.f_back.f_code.co_filename):
                 self._asked(code, frame.f_back)
         elif event == "c_call":
-            if not self._harmless(arg):
+            if not (self._harmless(arg) or _is_own_dict(frame, getattr(arg, "__self__", None))):
                 self._note(f"{getattr(arg, '__qualname__', arg)}() is called", code, frame.f_lineno)
         elif code not in self._scanned:
             self._scanned.add(code)
-            self.guards.globals_of(code, frame.f_globals)
-            self._scan(code)
+            if self.follows:
+                self._enclosing(frame)
+            else:
+                self.guards.globals_of(code, frame.f_globals)
+                self._scan(code)
 
     def _asked(self, code: CodeType, caller: Any) -> None:
         name, module = code.co_name, code.co_filename.endswith("nn/modules/module.py")
@@ -107,10 +112,65 @@ class Watch:
         holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
         if isinstance(holder, (ModuleType, type)):
             return holder is math or holder is tuple
-        if isinstance(holder, list):
-            # One that was there before may be seen by others; only new ones are young.
-            return any(o is holder for o in gc.get_objects(0))
-        return isinstance(holder, _VALUES) or (isinstance(holder, (dict, set)) and name in _READING)
+        if isinstance(holder, _VALUES) or (isinstance(holder, (dict, set)) and name in _READING):
+            return True
+        return type(holder) in (list, dict, set) and _is_young(holder)
+
+    # --- following -------------------------------------------------------------------------------------
+
+    def follow(self, frame: Any, event: str, arg: Any) -> Callable[..., Any] | None:
+        """A tracer of functions, which gives that of their instructions."""
+        if self.found or _ours(frame.f_code.co_filename) or _for_us(frame):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        steps = noted(frame.f_code)
+
+        def each(frame: Any, event: str, arg: Any) -> Callable[..., Any]:
+            step = steps.get(frame.f_lasti) if event == "opcode" and not self.found else None
+            if step is not None:
+                self._runs(frame, step)
+            return each
+
+        return each
+
+    def _runs(self, frame: Any, step: Noted) -> None:
+        """An instruction is about to run."""
+        if step.kind == "global":
+            self.guards.use(frame.f_globals, step.variable, step.attributes)
+            return
+        held = frame.f_locals.get(step.variable) if step.kind != "refuse" and step.variable else _Unknown
+        if held is not _Unknown:
+            recorded = isinstance(held, Tensor) and step.what != "an attribute is stored"
+            fixed = step.kind == "update" and isinstance(held, _VALUES)
+            if recorded or fixed or _is_own_dict(frame, held) or _is_young(held):
+                return
+        self._note(step.what, frame.f_code, step.line)
+
+    def _enclosing(self, frame: Any) -> None:
+        """Guard the variables of enclosing functions that a function has, unless it was made in this call."""
+        code = frame.f_code
+        names = set(code.co_freevars) - {"__class__"}
+        made = code.co_name in _COMPREHENSIONS and any(code in outer.co_consts for outer in self._scanned)
+        if not names or made or any(f.__code__ is code for f in self.guards.functions):
+            return
+        values, found = dict(frame.f_locals), False
+        for f in gc.get_referrers(code):
+            if type(f) is not FunctionType or f.__code__ is not code:
+                continue
+            cells = dict(zip(code.co_freevars, f.__closure__ or (), strict=True))
+            try:
+                if any(cells[n].cell_contents is not values.get(n, _Unknown) for n in names):
+                    continue
+            except ValueError:  # one that has no value
+                continue
+            found = True
+            if not _is_young(f):
+                for name in names:
+                    self.guards.enclosed(name, cells[name])
+        if not found:
+            self._note("a variable of an enclosing function is read", code, code.co_firstlineno)
+
+    # --- or looking at whole functions -----------------------------------------------------------------
 
     def _scan(self, code: CodeType) -> None:
         line: int | None = code.co_firstlineno
@@ -118,7 +178,7 @@ class Watch:
             self._note("a variable of an enclosing function is read", code, line)
         for step in dis.get_instructions(code):
             line = step.starts_line or line
-            if step.argval in _OPTIONS:
+            if step.argval in OPTIONS:
                 self._note(f"{step.argval} is read", code, line)
             what = _STORES.get(step.opname)
             if step.opname == "STORE_DEREF" and step.argval not in code.co_cellvars:
@@ -135,6 +195,20 @@ class Watch:
 
     def _note(self, what: str, code: CodeType, line: int | None) -> None:
         self.found = self.found or f"{what}, at {code.co_filename}:{line}: a replay would leave that out"
+
+
+class _Unknown:
+    """Stands for an object that nobody knows."""
+
+
+def _is_young(held: Any) -> bool:
+    """Whether an object was made in this call: what was there before may be seen by others."""
+    return any(o is held for o in reversed(gc.get_objects(0)))
+
+
+def _is_own_dict(frame: Any, held: Any) -> bool:
+    """Whether it is a dict that the function has made: Python's collector does not list all dicts."""
+    return type(held) is dict and any(frame.f_locals.get(n) is held for n in own_dicts(frame.f_code))
 
 
 def _ours(filename: str) -> bool:
@@ -156,32 +230,19 @@ def watched(guards: Guards) -> Iterator[Watch]:
 
     Nor is garbage collected: what is called then, callbacks and finalizers, is none of the function's doing.
     """
-    watch, before, collecting = Watch(guards), sys.getprofile(), gc.isenabled()
+    follows = sys.gettrace() is None and can_follow()
+    watch, before, collecting = Watch(guards, follows), sys.getprofile(), gc.isenabled()
     gc.collect(0)  # what was there before is not young any more
     gc.disable()
+    if follows:
+        sys.settrace(watch.follow)
     sys.setprofile(watch)
     try:
         yield watch
     finally:
+        if follows:
+            sys.settrace(None)
         # cProfile's profiler is no function: it installs itself.
         getattr(before, "enable", partial(sys.setprofile, before))()
         if collecting:
             gc.enable()
-
-
-def unguarded(guards: Guards, args: Any) -> str:
-    """What the call may read that no guard looks at; empty if there is nothing."""
-    for name, value in (*guards.seen, *[("an argument", value) for value in args]):
-        if not _is_known(value):
-            return f"{name!r} is a {type(value).__name__}, which may change unseen: pass what is needed of it"
-    return ""
-
-
-def _is_known(value: Any) -> bool:
-    """Whether a value cannot change, or guards see it when it does."""
-    if isinstance(value, ModuleType):
-        return value.__name__.partition(".")[0] in ("rushlight", "torch", "math")
-    if isinstance(value, (tuple, frozenset)):
-        return all(map(_is_known, value))
-    fixed = (*SIMPLE, Tensor, FunctionType, BuiltinFunctionType, MethodType, type, range)
-    return isinstance(value, fixed) or is_module(value) or is_ours(type(value))

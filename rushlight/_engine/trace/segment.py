@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import mmap
 import sys
 import threading
 import weakref
@@ -545,24 +544,5 @@ def _state(drawn: Any) -> bytes | None:
     return None if drawn is None else default_engine().get_state().tobytes()
 
 
-class _Arena:
-    """Memory for what programs make meanwhile, the same for all: a range of addresses, taken when used."""
-
-    def __init__(self) -> None:
-        self.arena: Array | None = None
-
-    def at(self, size: int) -> Array:
-        """The bytes, aligned; what runs left in them is lost."""
-        if self.arena is None or self.arena.size < size:
-            try:
-                flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-                self.arena = np.frombuffer(mmap.mmap(-1, max(_RANGE, size), flags=flags), np.uint8)
-            except (OSError, ValueError, OverflowError):
-                self.arena = np.empty(size + _LINE, np.uint8)
-                start = -pointer(self.arena) % _LINE
-                self.arena = self.arena[start:]
-        return self.arena
-
-
-_RANGE = 1 << 35
-ARENA = _Arena()
+# What programs make meanwhile lies here, the same for all; what runs left in it is lost.
+ARENA = memory_pages.Range()

@@ -71,13 +71,26 @@ def _nested(value: Any) -> bool:
 
 
 def set_element(root: Any, path: tuple[Any, ...], value: Any) -> None:
-    """Put a value at its place in nested dicts and lists."""
-    for key in path[:-1]:
+    """Put a value at its place in nested dicts and lists, which are made where they are missing."""
+    for key, below in zip(path[:-1], path[1:], strict=True):
+        missing: Any = [] if isinstance(below, int) else {}
+        if isinstance(root, dict):
+            root = root.setdefault(key, missing)
+            continue
+        _extend(root, key)
+        if root[key] is None:
+            root[key] = missing
         root = root[key]
     if isinstance(root, list):
+        _extend(root, path[-1])
         root[path[-1]] = value
     else:
         root[next((k for k in root if str(k) == path[-1]), path[-1])] = value
+
+
+def _extend(items: list[Any], index: int) -> None:
+    """Let a list have an item at that index."""
+    items.extend([None] * (index + 1 - len(items)))
 
 
 class DefaultSavePlanner(SavePlanner):

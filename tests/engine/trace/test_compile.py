@@ -1,5 +1,6 @@
 """compile(): replayed calls equal eager ones bit by bit; what cannot be replayed says why."""
 
+import copy
 import gc
 import threading
 
@@ -454,7 +455,25 @@ def test_a_program_keeps_no_memory_of_the_recorded_calls():
     gc.collect()
     program = next(iter(compiled._compiled._runner.plans.values())).program
     kept = {id(a): a for a in map(recorder.root, (o for e in program.entries for o in e.outs))}
-    assert sum(a.nbytes for a in kept.values()) <= program.plan.size + 64
+    gradients = sum(p._array.nbytes for p in big.parameters())
+    assert sum(a.nbytes for a in kept.values()) <= program.plan.size + gradients + 64
+
+
+def test_gradients_that_are_held_stay_as_they_are():
+    model = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 64))
+    other, compiled, held = copy.deepcopy(model), torch.compile(model), []
+    for step in range(24):
+        x = torch.randn(8, 64)
+        if step % 7 not in (2, 3, 4):  # else they are added up
+            for p in (*model.parameters(), *other.parameters()):
+                p.grad = None
+        for m in (compiled, other):
+            m(x).pow(2).sum().backward()
+        held += [(p.grad, p.grad.clone()) for p in model.parameters()] if step in (5, 8, 14) else []
+        assert all(torch.equal(*pair) for pair in held[: 4 * (step > 5 and step % 7 not in (2, 3, 4))])
+        for p, q in zip(model.parameters(), other.parameters()):
+            assert torch.equal(p.grad, q.grad)
+    assert next(iter(compiled._runner.plans.values())).replays > 15
 
 
 class Square(torch.autograd.Function):

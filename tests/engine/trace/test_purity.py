@@ -1,8 +1,10 @@
 """Default mode replays what provably has no effects in Python, and runs the rest at every call."""
 
 import cProfile
+import functools
 import math
 import random
+import sys
 import time
 
 import pytest
@@ -92,18 +94,12 @@ def counting(x):
     return x * COUNT
 
 
-class Holder:
-    factor = 1.0
-
-
-HOLDER = Holder()
 CASES = {
     "a global is stored": counting,
     "append() is called": lambda x: SEEN.append(1) or x * len(SEEN),
     "print() is called": lambda x: print("hello") or x * 2,
     "random() is called": lambda x: x * random.random(),
     "time() is called": lambda x: x * (time.time() % 2),
-    "'HOLDER' is a Holder": lambda x: x * HOLDER.factor,
     "Random.getrandbits() is called": lambda x: x * random.choice([1, 2]),
     "manual_seed is asked for": lambda x: torch.manual_seed(3) and torch.rand(2) * x,
 }
@@ -208,3 +204,151 @@ def test_a_profiler_in_c_goes_on_after_a_recording():
         compiled(x)
     profile.disable()
     assert len(compiled._runner.plans) == 1 and any("compiled" in str(row.code) for row in profile.getstats())
+
+
+class Config:
+    shift = 0.0
+
+    def __init__(self):
+        self.factor, self.sizes, self.names = 2.0, [1, 2], {"a": [1.0]}
+
+
+@functools.lru_cache(maxsize=8)
+def settings_of(name):
+    return Config()
+
+
+def decorated(function):
+    def wrapper(self, *args, **kwargs):
+        kwargs.pop("unused", None)
+        return function(self, *args, **kwargs)
+
+    return wrapper
+
+
+class Configured(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.config, self.stages = Config(), [{"width": 2}, {"width": 3}]
+
+    @decorated
+    def forward(self, x):
+        found = {}
+        for k, stage in enumerate(self.stages):
+            found[k] = x * stage["width"]
+        if self.config.factor < 0:
+            self.config.factor = 0.0
+            SEEN.append(1)
+        total = sum(self.config.sizes) + self.config.names["a"][0] + self.config.shift
+        return found[0] * total + settings_of("a").factor * found[1] * self.config.factor
+
+
+def test_what_containers_and_objects_hold_is_guarded():
+    net, x = Configured(), torch.randn(3)
+    compiled = torch.compile(net)
+    for change in (
+        lambda: None,
+        lambda: net.stages[1].update(width=5),
+        lambda: net.stages.append({"width": 4}),
+        lambda: net.config.sizes.append(7),
+        lambda: setattr(net.config, "factor", -0.0),
+        lambda: net.config.names["a"].insert(0, 9.0),
+        lambda: setattr(Config, "shift", 0.5),
+        lambda: setattr(settings_of("a"), "factor", 3.0),
+    ):
+        change()
+        for _ in range(5):
+            assert torch.equal(compiled(x), net(x))
+    report = str(torch.explain(compiled))
+    assert "replayed" in report and "eager" not in report
+
+
+def test_a_cache_that_is_emptied_is_seen():
+    def f(x):
+        return x * settings_of("b").factor
+
+    compiled, x = torch.compile(f), torch.ones(2)
+    for _ in range(5):
+        compiled(x)
+    assert "replayed" in str(torch.explain(compiled))
+    settings_of.cache_clear()
+    settings_of("b").factor = 5.0
+    for _ in range(5):
+        assert torch.equal(compiled(x), f(x))
+
+
+class Sub(dict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+
+
+MANY, FIRST, SUB = [1.0], [1.0], Sub()
+
+
+def added_in_place(x, held=MANY):
+    held += [1.0]
+    return x * len(held)
+
+
+def first_is_stored(x):
+    held = FIRST
+    held[0] += 1.0
+    return x * held[0]
+
+
+def by_a_class_of_its_own(x):
+    fresh = Sub()
+    fresh["a"] = 2.0
+    SUB["a"] = len(SUB)
+    return x * fresh["a"]
+
+
+def of_a_fresh_object_that_holds_an_old_one(x):
+    config = Config()
+    config.sizes = MANY
+    config.sizes.append(1.0)
+    return x * len(MANY)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        added_in_place,
+        first_is_stored,
+        by_a_class_of_its_own,
+        of_a_fresh_object_that_holds_an_old_one,
+    ],
+)
+def test_what_is_older_than_the_call_is_not_written_to_unseen(function):
+    assert "replayed" not in report(function, torch.ones(2))
+
+
+def test_what_a_call_makes_for_itself_may_be_written_to():
+    def f(x, **options):
+        options.setdefault("scale", 2.0)
+        config, parts = Config(), [0, 0]
+        config.factor, parts[1] = options["scale"], x
+        parts += [x * config.factor]
+        return torch.cat([p for p in parts if p is not parts[0]]) * config.sizes[0]
+
+    assert "replayed 3 times" in report(f, torch.randn(3))
+
+
+def test_a_debugger_sees_all(monkeypatch):
+    lines = []
+
+    def trace(frame, event, arg):
+        lines.append(frame.f_lineno)
+        return trace
+
+    def f(x):
+        return x * 2
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        found = report(f, torch.ones(2))
+        assert sys.gettrace() is trace
+    finally:
+        sys.settrace(before)
+    assert lines and "replayed" in found

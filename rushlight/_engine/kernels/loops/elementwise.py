@@ -95,8 +95,10 @@ def plan(kernel: Pointwise, arrays: Sequence[Any], out: Sequence[Any] | None) ->
 
 
 def apart(arrays: Sequence[Array], results: Sequence[Array]) -> bool:
-    """Whether no result shares memory with an operand other than elementwise."""
+    """Whether no result shares memory with an operand other than elementwise, and all may be written to."""
     for r in results:
+        if not r.flags.writeable:
+            return False
         start = team.pointer(r)
         for a in arrays:
             at = team.pointer(a)

@@ -94,7 +94,7 @@ class Pointwise(Tiered):
         """The elements shared out over threads."""
         threads, shape = parallel.get_num_threads(), ()
         for a in arrays:
-            if threads > 1 and a.size >= PARALLEL:
+            if a.size >= PARALLEL and (threads > 1 or not a.flags.c_contiguous):
                 break
             if a.shape and a.shape != shape:
                 if shape:
@@ -114,6 +114,8 @@ class Pointwise(Tiered):
                 self._plans.clear()
             found = self._plans[key] = plan(self, arrays, results)
         if found is None or (results is not None and not apart(arrays, results)):
+            if out is None and len(self.out) == 1:
+                out = result_memory(arrays, self.out[0])
             return parallel.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
         made = found(arrays, results)
         return made[0] if len(self.out) == 1 else tuple(made)

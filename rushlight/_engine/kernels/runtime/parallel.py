@@ -92,7 +92,7 @@ def split(
         threads < 2
         or not shape
         or prod(shape) < least
-        or (out is not None and _overlapping(np, arrays, results))
+        or (out is not None and not _writable(np, arrays, results))
     ):
         token = straight()
         try:
@@ -168,14 +168,16 @@ def _piece(a: Any, core: bool, axes: int, axis: int, low: int, high: int) -> Any
     return a[(slice(None),) * own + (slice(low, high),)]
 
 
-def _overlapping(np: Any, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-    """Whether a result shares memory with an operand other than elementwise."""
+def _writable(np: Any, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Whether results may be written to, and share no memory with an operand other than elementwise."""
     for r in results:
+        if not r.flags.writeable:
+            return False
         for a in arrays:
             if a.__array_interface__["data"] == r.__array_interface__["data"] and (
                 a.shape == r.shape and a.strides == r.strides and a.dtype == r.dtype
             ):
                 continue
             if np.may_share_memory(a, r):
-                return True
-    return False
+                return False
+    return True

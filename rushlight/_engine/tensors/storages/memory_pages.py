@@ -8,9 +8,12 @@ the heap's end (mallopt(3)), unless the environment sets how it allocates. Other
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import sys
 from typing import Any
+
+import numpy as np
 
 # mallopt's numbers of its parameters; how large blocks are kept (with their heads), and before glibc 2.35.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST, _MOST_BEFORE = -1, -3, (64 << 20) + 4096, 32 << 20
@@ -32,3 +35,26 @@ def keep(size: int = 256 << 20) -> None:
 def give_back() -> None:
     """Give all that is free back to the system, between blocks in use too."""
     _libc("malloc_trim", 0)
+
+
+class Range:
+    """A range of addresses that holds bytes where it is written to: as much as is needed, never moved."""
+
+    def __init__(self, most: int = 1 << 35) -> None:
+        self.most = most
+        self._bytes: Any = None
+
+    def at(self, size: int) -> np.ndarray[Any, Any]:
+        """The bytes, from a whole cache line on: `size` at least."""
+        if self._bytes is None or self._bytes.size < size:
+            try:
+                flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+                self._bytes = np.frombuffer(mmap.mmap(-1, max(self.most, size), flags=flags), np.uint8)
+            except (OSError, ValueError, OverflowError, AttributeError):  # Windows has no flags
+                made = np.empty(size + _LINE, np.uint8)
+                self._bytes = made[-made.ctypes.data % _LINE :]
+        found: np.ndarray[Any, Any] = self._bytes
+        return found
+
+
+_LINE = 64

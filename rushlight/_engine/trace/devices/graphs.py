@@ -24,7 +24,7 @@ from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
-from rushlight._engine.trace.purity import unguarded, watched
+from rushlight._engine.trace.purity import watched
 from rushlight._engine.trace.recorder import place_of, recording, roots
 from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of
 
@@ -332,7 +332,7 @@ def _looked(
     versions = [storage(t).version for t in tensors]
     with recording(cast(Any, tape)), watched(guards) if compiled.careful else nullcontext() as watch:
         found = compiled.function(*args, **kwargs)
-    why = tape.why or (watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0])))
+    why = tape.why or (watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0])))
     if not why and any(storage(t).version != v for t, v in zip(tensors, versions, strict=True)):
         why = "an argument is written to"
     if not why and any(t._kind.backend is None for t in tensors):

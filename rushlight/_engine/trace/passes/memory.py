@@ -7,7 +7,7 @@ arrays of the entries are then moved there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,13 @@ _LINE = 64
 
 
 class Plan:
-    """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it."""
+    """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it.
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        lives = _lives(entries)
+    without: memory that lies elsewhere, by its ids.
+    """
+
+    def __init__(self, entries: Sequence[Entry], without: Container[int] = ()) -> None:
+        lives = {key: life for key, life in _lives(entries).items() if key not in without}
         self.places: dict[int, int] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
         self.size = self._place(lives)

@@ -1,0 +1,194 @@
+"""Guards on what lists, dicts and objects of plain classes hold: a snapshot, and whether it is like that yet.
+
+What a program reads of them it takes for granted when it is replayed. An object can be looked into if its
+classes are written in Python and it keeps all in its `__dict__`: then its methods are Python functions, which
+purity.py sees run, and nothing else of it can change.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import OrderedDict
+from collections.abc import Callable
+from enum import Enum
+from functools import lru_cache, partial
+from math import copysign
+from operator import is_
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, TypeVar
+
+from rushlight._engine.lazy import is_ours
+from rushlight._engine.tensors.tensor import Tensor
+
+SIMPLE = (bool, int, float, str, bytes, complex, type(None))
+_FIXED = (*SIMPLE, FunctionType, BuiltinFunctionType, type, range, Enum, TypeVar)
+# What a class has for all its objects that is no value.
+_OF_CLASSES = (
+    FunctionType,
+    BuiltinFunctionType,
+    classmethod,
+    staticmethod,
+    property,
+    type,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+)
+# And what Python itself notes there.
+_OWN = frozenset(
+    "__module__ __doc__ __dict__ __weakref__ __annotations__ __parameters__ __orig_bases__ __slots__ "
+    "__abstractmethods__ __dataclass_fields__ __dataclass_params__ __match_args__ __hash__ __firstlineno__ "
+    "__static_attributes__ __annotate_func__ __annotations_cache__ _abc_impl".split()
+)
+_MADE_IN_PYTHON = 1 << 9
+_CACHED: type = type(lru_cache(is_))
+# More than so many containers and objects are compared too slowly.
+_MOST, _MOST_RESULTS = 2000, 256
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is a layer."""
+    return hasattr(type(value), "named_modules") and isinstance(getattr(value, "_modules", None), dict)
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether they are one object, or equal numbers or strings; zeros of two signs are not."""
+    if a is b or a.__class__ is not b.__class__ or not issubclass(a.__class__, SIMPLE) or a != b:
+        return a is b
+    return a.__class__ is not float or bool(a) or copysign(1.0, a) == copysign(1.0, b)
+
+
+class Contents:
+    """What containers and objects held when it was asked of them; look: guards a tensor or a layer."""
+
+    def __init__(self, look: Callable[[Any], None]) -> None:
+        self._look = look
+        self._held: dict[int, Any] = {}
+        # A container or an object, its class, keys if it has any, and items.
+        self._snapshots: list[tuple[Any, type, tuple[Any, ...] | None, Any]] = []
+        self._classes: set[type] = set()
+
+    def hold(self, value: Any) -> bool:
+        """Whether the value cannot change, or what it holds is guarded from now on."""
+        if isinstance(value, _FIXED):
+            return True
+        if id(value) in self._held:
+            return True
+        self._held[id(value)] = value
+        if len(self._held) > _MOST:
+            return False
+        cls = type(value)
+        if isinstance(value, ModuleType):
+            return value.__name__.partition(".")[0] in ("rushlight", "torch", "math")
+        if isinstance(value, Tensor) or is_module(value):
+            self._look(value)
+            return True
+        if isinstance(value, MethodType):
+            return self.hold(value.__self__)
+        if cls is partial:
+            return all(map(self.hold, (value.func, value.args, value.keywords)))
+        if cls is _CACHED:
+            return self._cache(value)
+        if isinstance(value, (tuple, frozenset)):
+            return all(map(self.hold, value))
+        return self._container(value, cls)
+
+    def _container(self, value: Any, cls: type) -> bool:
+        if cls is list:
+            self._snapshots.append((value, cls, None, (*value,)))
+            return all(map(self.hold, value))
+        if cls is set:
+            self._snapshots.append((value, cls, None, frozenset(value)))
+            return all([isinstance(item, SIMPLE) for item in value])
+        if cls in (dict, OrderedDict):
+            return self._named(value, cls, value)
+        if is_ours(cls):
+            return True
+        return (
+            _is_plain(cls)
+            and self._named(value, cls, getattr(value, "__dict__", {}))
+            and all([self.hold(v) for _, v in self.of_class(cls)])
+        )
+
+    def _named(self, value: Any, cls: type, items: dict[Any, Any]) -> bool:
+        self._snapshots.append((value, cls, (*items,), (*items.values(),)))
+        return all([isinstance(k, (*SIMPLE, type, Enum)) for k in items]) and all(
+            map(self.hold, [*items.values()])
+        )
+
+    def _cache(self, function: Any) -> bool:
+        """What functools.lru_cache knows of a function: its results are there already."""
+        found = [d for d in gc.get_referents(function) if type(d) is dict and d is not vars(function)]
+        if len(found) != 1 or len(found[0]) > _MOST_RESULTS:
+            return False
+        (known,) = found
+        self._snapshots.append((known, _Results, (*known,), (*known.values(),)))
+        if not all(type(v).__name__ == "_lru_list_elem" for v in known.values()):
+            return all(map(self.hold, known.values()))
+        # Python does not say what is in an element of the list that such a cache has, but the function does.
+        if function.cache_parameters()["typed"] or any(not self.hold(key) for key in known):
+            return False
+        before = function.cache_info().misses
+        results = [function(*key) if type(key) is tuple else function(key) for key in [*known]]
+        return function.cache_info().misses == before and all(map(self.hold, results))
+
+    def of_class(self, cls: type) -> list[tuple[str, Any]]:
+        """Guard which attributes a class and those that it is made from have for all objects; these."""
+        found: list[tuple[str, Any]] = []
+        for c in cls.__mro__:
+            if c is object or c in self._classes or is_ours(c):
+                continue
+            self._classes.add(c)
+            own = {name: v for name, v in vars(c).items() if not (name in _OWN or isinstance(v, _OF_CLASSES))}
+            self._snapshots.append((c, _Attributes, (*own,), (*own.values(),)))
+            found += own.items()
+        return found
+
+    def failure(self) -> str:
+        """What is no longer as it was; empty if all is."""
+        for value, cls, keys, items in self._snapshots:
+            if not _still(value, cls, keys, items):
+                name = value.__name__ if cls is _Attributes else cls.__name__
+                return f"a {name} that the function may read holds something else"
+        return ""
+
+
+class _Attributes:
+    """Stands for the class of a snapshot of a class's own attributes."""
+
+
+class _Results:
+    """Stands for the class of a snapshot of a cache."""
+
+
+def _is_plain(cls: type) -> bool:
+    """Whether what an object holds is in its __dict__, and all its methods are Python's."""
+    return all(
+        c is object or (c.__flags__ & _MADE_IN_PYTHON and not vars(c).get("__slots__")) for c in cls.__mro__
+    )
+
+
+def _still(value: Any, cls: Any, keys: Any, items: Any) -> bool:
+    if cls is _Attributes:
+        own = vars(value)
+        return all(alike(own.get(k, items), v) for k, v in zip(keys, items, strict=True))
+    if cls is _Results:
+        return all(map(is_, map(value.get, keys), items))
+    if value.__class__ is not cls:
+        return False
+    if cls is set:
+        return {(type(v), v) for v in value} == {(type(v), v) for v in items}
+    if keys is None:
+        return len(value) == len(items) and (all(map(is_, value, items)) or all(map(alike, value, items)))
+    now: dict[Any, Any] = value if cls is dict or cls is OrderedDict else getattr(value, "__dict__", {})
+    if len(now) != len(keys):
+        return False
+    if all(map(is_, now, keys)) and all(map(is_, now.values(), items)):
+        return True
+    return all(map(alike, now, keys)) and all(map(alike, now.values(), items))

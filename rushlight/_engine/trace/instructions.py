@@ -1,0 +1,172 @@
+"""What the instructions of a Python function do beside computing: which of them store, and into what.
+
+`noted(code)` reads the code once. The holder of what is stored (the object of an attribute, a container) is
+told by the local variable that it comes from, so that whoever follows the call can look at the object itself.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import CodeType
+from typing import Any, NamedTuple
+
+# What is stored, and how far below the top of the stack its holder lies then.
+_HELD = {
+    "STORE_ATTR": ("an attribute is stored", 1),
+    "DELETE_ATTR": ("an attribute is stored", 1),
+    "STORE_SUBSCR": ("an item is stored", 2),
+    "DELETE_SUBSCR": ("an item is stored", 2),
+    "STORE_SLICE": ("an item is stored", 3),
+}
+_DISPLAYS = ("BUILD_MAP", "BUILD_CONST_KEY_MAP")
+# What a function stores for itself alone.
+_LOCAL = ("STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF")
+# Attributes by which something is stored in another way than by an instruction.
+_STORING = frozenset(
+    "__setattr__ __delattr__ __setitem__ __delitem__ __setstate__ __init_subclass__ __iadd__ __ior__".split()
+)
+# What optimizers and schedulers hold, which no guard looks at.
+OPTIONS = ("param_groups", "last_epoch", "state")
+
+
+class Noted(NamedTuple):
+    """An instruction that does more than compute.
+
+    kind: "store" into what the local `variable` holds ("" where nobody knows), "update" of it in place,
+    "global" whose name is `variable`, and the `attributes` that are read of it at once; "refuse" otherwise.
+    """
+
+    kind: str
+    what: str
+    variable: str
+    line: int
+    attributes: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=4096)
+def noted(code: CodeType) -> dict[int, Noted]:
+    """The instructions of a function to look at when they run, by their offsets."""
+    steps, found, line = [*dis.get_instructions(code)], dict[int, Noted](), code.co_firstlineno
+    for i, step in enumerate(steps):
+        line = _line(step) or line
+        told = _told(code, steps, i, line)
+        if told is not None:
+            found[step.offset] = told
+    return found
+
+
+@lru_cache(maxsize=4096)
+def own_dicts(code: CodeType) -> frozenset[str]:
+    """Local variables that hold only dicts which the call itself has made: displays, and **keywords."""
+    made, others = set[str](), set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    if code.co_flags & CO_VARKEYWORDS:
+        made.add(code.co_varnames[len(others) + bool(code.co_flags & CO_VARARGS)])
+    before = ""
+    for step in dis.get_instructions(code):
+        if step.opname.startswith(("STORE_FAST", "DELETE_FAST")):
+            names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+            (made if before in _DISPLAYS and len(names) == 1 else others).update(map(str, names))
+        before = step.opname
+    return frozenset(made - others)
+
+
+def _line(step: Any) -> int | None:
+    # Before Python 3.13 the attribute is the line itself.
+    starts = step.starts_line
+    return step.line_number if starts is True else starts if starts is not False else None
+
+
+def _told(code: CodeType, steps: Sequence[Any], i: int, line: int) -> Noted | None:
+    step, name = steps[i], steps[i].opname
+    if name in _HELD:
+        what, depth = _HELD[name]
+        return Noted("store", what, _variable(steps, i, depth), line)
+    if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+        return Noted("global", "", step.argval, line, _attributes(steps, i))
+    if name == "BINARY_OP" and step.argrepr.endswith("="):
+        what = next((_stored(code, later) for later in steps[i + 1 : i + 6] if _stored(code, later)), "")
+        return Noted("update", what or "a variable is updated in place", _variable(steps, i, 2), line)
+    if name.startswith("IMPORT_"):
+        known = name == "IMPORT_FROM" or str(step.argval).partition(".")[0] in ("torch", "rushlight", "math")
+        return None if known else Noted("refuse", f"{step.argval} is imported", "", line)
+    what = _stored(code, step)
+    if what:
+        return Noted("refuse", what, "", line)
+    attribute = str(step.argval) if name.startswith("LOAD_") else ""
+    if attribute in _STORING or attribute in OPTIONS:
+        return Noted("refuse", f"{attribute} is {'read' if attribute in OPTIONS else 'asked for'}", "", line)
+    return None
+
+
+def _stored(code: CodeType, step: Any) -> str:
+    """What an instruction stores that is no local variable; "" if nothing."""
+    name = step.opname
+    if name in _HELD:
+        return _HELD[name][0]
+    if name in ("STORE_DEREF", "DELETE_DEREF") and step.argval not in code.co_cellvars:
+        return "a variable of an enclosing function is stored"
+    other = name.startswith(("STORE_", "DELETE_")) and not name.startswith(_LOCAL)
+    return "a global is stored" if other else ""
+
+
+def _attributes(steps: Sequence[Any], i: int) -> tuple[str, ...]:
+    """The attributes that are read one after another of what the instruction gives."""
+    found = []
+    for step in steps[i + 1 :]:
+        if step.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+            break
+        found.append(str(step.argval))
+    return tuple(found)
+
+
+def _variable(steps: Sequence[Any], i: int, depth: int) -> str:
+    """The local variable that lies `depth` from the top of the stack at an instruction; "" if unknown."""
+    after = 0  # how high the stack is after an instruction, from what it is when `i` runs
+    for k in range(i - 1, -1, -1):
+        step = steps[k]
+        jumps = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs or steps[k + 1].is_jump_target
+        if jumps or step.opname.startswith("STORE_"):
+            return ""
+        before = after - dis.stack_effect(step.opcode, step.arg, jump=False)
+        if after == 1 - depth or before <= -depth:  # it has put that there
+            names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+            place = len(names) - after - depth
+            known = step.opname.startswith("LOAD_FAST") and "CLEAR" not in step.opname
+            if step.opname == "LOAD_DEREF":  # what is called meanwhile may assign to it
+                known = not any("CALL" in later.opname for later in steps[k:i])
+            return str(names[place]) if known and 0 <= place < len(names) else ""
+        after = before
+    return ""
+
+
+@cache
+def can_follow() -> bool:
+    """Whether this Python tells a tracer of every instruction."""
+    seen: list[int] = []
+
+    def stores() -> None:
+        held = {}
+        held[0] = 1
+
+    def trace(frame: Any, event: str, arg: Any) -> Callable[..., Any] | None:
+        if frame.f_code is not stores.__code__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            seen.append(frame.f_lasti)
+        return trace
+
+    before = sys.gettrace()
+    if before is not None:
+        return False
+    sys.settrace(trace)
+    try:
+        stores()
+    finally:
+        sys.settrace(before)
+    wanted = [at for at, told in noted(stores.__code__).items() if told.kind == "store"]
+    return bool(wanted) and set(wanted) <= set(seen)
