@@ -7,7 +7,11 @@ from typing import Any, Self
 
 import rushlight as torch
 from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.tensor import TensorMeta
+
+# Where programs know these from: libraries tell frameworks apart by the module of a value's type.
+_MODULE = f"{package()}.nn.parameter"
 
 
 class _Marked(TensorMeta):
@@ -26,6 +30,7 @@ class Parameter(torch.Tensor, metaclass=_Marked):
     class and still counts as a Parameter.
     """
 
+    __module__ = _MODULE
     _detached = torch.Tensor
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
@@ -89,6 +94,8 @@ class Buffer(torch.Tensor, metaclass=_Marked):
 
     `persistent=False` keeps it out of `state_dict()`. The result is a plain tensor with a mark.
     """
+
+    __module__ = _MODULE
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         """The tensor's data as a buffer; not `persistent`: left out of state_dict(). It requires grad if the
@@ -190,6 +197,7 @@ def is_lazy(param: Any) -> bool:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have a repr
     """A Parameter whose shape a lazy module finds at its first forward."""
 
+    __module__ = _MODULE
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
@@ -207,6 +215,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # both have a repr
     """A buffer whose shape a lazy module finds at its first forward."""
 
+    __module__ = _MODULE
     cls_to_become = torch.Tensor
 
     def __new__(
