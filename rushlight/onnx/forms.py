@@ -414,13 +414,21 @@ class Forms:
         return found if dim is None else [found, self.arg(f"Arg{op}", v, dim, keepdim)]
 
     def variance(self, v: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> Ref:
-        """The mean square of what is apart from the mean, of all but `correction` many."""
+        """The mean square of what is apart from the mean, of all but `correction` many.
+
+        A bool as `dim` is `unbiased`, of all elements.
+        """
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
         less = correction if correction is not None else 0 if unbiased is False else 1
         axes = self.axes(dim) or list(range(len(v.shape)))
         count = int(np.prod(known([v.shape[d] for d in axes])))
         apart = self.onnx.Sub(v, self.onnx.ReduceMean(v, axes))
         mean = self.onnx.ReduceMean(self.onnx.Mul(apart, apart), axes, keepdims=int(keepdim))
-        return mean if not less else self.onnx.Mul(mean, count / (count - less))
+        if not less and count:
+            return mean
+        # of too few values there is none
+        return self.onnx.Mul(mean, count / (count - less) if count > less else float("nan"))
 
     def norm(self, v: Ref, p: Any, ord: Any, dim: Any, keepdim: bool) -> Ref:
         """Vector norms of the orders that ONNX has."""

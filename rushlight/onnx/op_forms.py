@@ -444,6 +444,19 @@ def std(form: Forms, self: Ref, dim: Any, keepdim: bool, correction: Any, unbias
     return form.onnx.Sqrt(form.variance(self, dim, keepdim, correction, unbiased))
 
 
+@form_of("var_mean")
+def var_mean(form: Forms, self: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> list[Ref]:
+    axes = [] if isinstance(dim, bool) else form.axes(dim)
+    mean = form.onnx.ReduceMean(self, axes or list(range(len(self.shape))), keepdims=int(keepdim))
+    return [form.variance(self, dim, keepdim, correction, unbiased), mean]
+
+
+@form_of("std_mean")
+def std_mean(form: Forms, self: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> list[Ref]:
+    variance, mean = var_mean(form, self, dim, keepdim, correction, unbiased)
+    return [form.onnx.Sqrt(variance), mean]
+
+
 @form_of("norm", "linalg_vector_norm")
 def norm(form: Forms, self: Ref, p: Any, ord: Any, dim: Any, keepdim: bool) -> Ref:
     return form.norm(self, p, ord, dim, keepdim)

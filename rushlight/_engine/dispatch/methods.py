@@ -447,6 +447,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
     a = self._memory
     if a.shape == size:
         return self
+    escape("resize_() gives a tensor another shape in its place")
     flat = storage(self).bytes(a)
     need = int(np.prod(size, dtype=np.int64)) * a.itemsize
     offset = self.storage_offset()
@@ -480,6 +481,7 @@ def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Make this tensor see another tensor's (or a storage's) memory."""
+    escape("set_() gives a tensor other memory in its place")
     if source is None:
         empty = np.empty if self._kind.backend is None else self._kind.backend.empty
         place(self, empty((0,), self._kind.np), self._kind.plain)
