@@ -623,7 +623,7 @@ _FILE = "<rushlight's imitation of a driver>"
 
 
 def _renamed(code: CodeType) -> CodeType:
-    """Code that is the package's to who looks at what a program does (trace/purity.py), as libcuda's is none
+    """Code that is the package's to who looks at what a program does (trace/effects/purity.py), as libcuda's is none
     of Python's.
     """
     inner = tuple(_renamed(c) if isinstance(c, CodeType) else c for c in code.co_consts)

@@ -31,10 +31,10 @@ from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
-from rushlight._engine.trace.contents import SIMPLE
+from rushlight._engine.trace.effects.contents import SIMPLE
+from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards, key_of, overlapping
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
-from rushlight._engine.trace.purity import watched
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
 from rushlight._engine.trace.regions import BoundaryNode, Traced
 
@@ -70,7 +70,7 @@ class Plan:
 class Compiled:
     """A function that is replayed without Python where that is safe.
 
-    careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
+    careful: where nothing that Python did would be missing, too (see effects/purity.py). verify: a kernel that
     differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
     background: no call waits for the compiler. share: gives how much of a forward's results to keep.
     search: try out how to cut products.

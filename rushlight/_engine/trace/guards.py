@@ -23,7 +23,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.trace.contents import SIMPLE, Contents, alike, is_module
+from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
 
 

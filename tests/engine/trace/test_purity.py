@@ -352,3 +352,35 @@ def test_a_debugger_sees_all(monkeypatch):
     finally:
         sys.settrace(before)
     assert lines and "replayed" in found
+
+
+def test_stores_are_seen_by_a_function_that_has_run_before():
+    """Python 3.12's and 3.13's tracers may not hear of the instructions of code that was not traced before."""
+    held = []
+
+    def keeps(x):
+        held[len(held) :] = [1]
+        return x * 2
+
+    for _ in range(20):
+        keeps(torch.ones(1))
+    held.clear()
+    compiled = torch.compile(keeps)
+    for _ in range(6):
+        compiled(torch.ones(1))
+    assert len(held) == 6
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the tracer is used")
+def test_whole_functions_are_looked_at_where_others_follow_calls():
+    monitoring = sys.monitoring
+    for tool in (3, 4):
+        monitoring.use_tool_id(tool, "another")
+    try:
+        compiled = torch.compile(counting)
+        first = COUNT
+        assert [compiled(torch.ones(1)).item() - first for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    finally:
+        for tool in (3, 4):
+            monitoring.free_tool_id(tool)
+    assert torch.compile(lambda x: x + 1)(torch.ones(1)).item() == 2

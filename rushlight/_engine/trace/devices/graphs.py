@@ -22,9 +22,9 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.devices.cuda.graphs import CUDAGraph, graph
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
-from rushlight._engine.trace.purity import watched
 from rushlight._engine.trace.recorder import place_of, recording, roots
 from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of
 

@@ -14,7 +14,7 @@ import gc
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.effects.following import following
+from rushlight._engine.trace.effects.instructions import OPTIONS, Noted, own_dicts
 from rushlight._engine.trace.guards import Guards
-from rushlight._engine.trace.instructions import OPTIONS, Noted, can_follow, noted, own_dicts
 
 _PACKAGE = __file__.rpartition("_engine")[0]
 # "<string>" is where named tuples are made.
@@ -71,12 +72,10 @@ class Watch:
     follows: each instruction is looked at as it runs; else the code of each function is, whole.
     """
 
-    def __init__(self, guards: Guards, follows: bool) -> None:
-        self.found = ""
-        self.guards, self.follows = guards, follows
+    def __init__(self, guards: Guards) -> None:
+        self.found, self.follows = "", True
+        self.guards = guards
         self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
-        for code in () if follows else list(self._scanned):
-            self._scan(code)
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
         code = frame.f_code
@@ -118,22 +117,11 @@ class Watch:
 
     # --- following -------------------------------------------------------------------------------------
 
-    def follow(self, frame: Any, event: str, arg: Any) -> Callable[..., Any] | None:
-        """A tracer of functions, which gives that of their instructions."""
-        if self.found or _ours(frame.f_code.co_filename) or _for_us(frame):
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        steps = noted(frame.f_code)
+    def wants(self, frame: Any) -> bool:
+        """Whether a frame's instructions are looked at."""
+        return not (self.found or _ours(frame.f_code.co_filename) or _for_us(frame))
 
-        def each(frame: Any, event: str, arg: Any) -> Callable[..., Any]:
-            step = steps.get(frame.f_lasti) if event == "opcode" and not self.found else None
-            if step is not None:
-                self._runs(frame, step)
-            return each
-
-        return each
-
-    def _runs(self, frame: Any, step: Noted) -> None:
+    def runs(self, frame: Any, step: Noted) -> None:
         """An instruction is about to run."""
         if step.kind == "global":
             self.guards.use(frame.f_globals, step.variable, step.attributes)
@@ -171,6 +159,11 @@ class Watch:
             self._note("a variable of an enclosing function is read", code, code.co_firstlineno)
 
     # --- or looking at whole functions -----------------------------------------------------------------
+
+    def scan_known(self) -> None:
+        """Look at the functions that the guards know: what is called by them is looked at as it is called."""
+        for code in list(self._scanned):
+            self._scan(code)
 
     def _scan(self, code: CodeType) -> None:
         line: int | None = code.co_firstlineno
@@ -230,18 +223,16 @@ def watched(guards: Guards) -> Iterator[Watch]:
 
     Nor is garbage collected: what is called then, callbacks and finalizers, is none of the function's doing.
     """
-    follows = sys.gettrace() is None and can_follow()
-    watch, before, collecting = Watch(guards, follows), sys.getprofile(), gc.isenabled()
+    watch, before, collecting = Watch(guards), sys.getprofile(), gc.isenabled()
     gc.collect(0)  # what was there before is not young any more
     gc.disable()
-    if follows:
-        sys.settrace(watch.follow)
-    sys.setprofile(watch)
     try:
-        yield watch
+        with following(watch.wants, watch.runs) as watch.follows:
+            if not watch.follows:
+                watch.scan_known()
+            sys.setprofile(watch)
+            yield watch
     finally:
-        if follows:
-            sys.settrace(None)
         # cProfile's profiler is no function: it installs itself.
         getattr(before, "enable", partial(sys.setprofile, before))()
         if collecting:

@@ -7,9 +7,8 @@ told by the local variable that it comes from, so that whoever follows the call 
 from __future__ import annotations
 
 import dis
-import sys
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any, NamedTuple
@@ -141,32 +140,3 @@ def _variable(steps: Sequence[Any], i: int, depth: int) -> str:
             return str(names[place]) if known and 0 <= place < len(names) else ""
         after = before
     return ""
-
-
-@cache
-def can_follow() -> bool:
-    """Whether this Python tells a tracer of every instruction."""
-    seen: list[int] = []
-
-    def stores() -> None:
-        held = {}
-        held[0] = 1
-
-    def trace(frame: Any, event: str, arg: Any) -> Callable[..., Any] | None:
-        if frame.f_code is not stores.__code__:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            seen.append(frame.f_lasti)
-        return trace
-
-    before = sys.gettrace()
-    if before is not None:
-        return False
-    sys.settrace(trace)
-    try:
-        stores()
-    finally:
-        sys.settrace(before)
-    wanted = [at for at, told in noted(stores.__code__).items() if told.kind == "store"]
-    return bool(wanted) and set(wanted) <= set(seen)

@@ -1,0 +1,5 @@
+"""What Python does while a call is recorded, beside calling ops: whether a replay would leave something out.
+
+Begin with purity.py, which looks at a call; following.py tells it of instructions, instructions.py says what
+these store, contents.py what lies in the objects that they read. This folder knows no program and no kernel.
+"""
