@@ -70,7 +70,7 @@ class Plan:
 class Compiled:
     """A function that is replayed without Python where that is safe.
 
-    careful: where nothing that Python did would be missing, too (see effects/purity.py). verify: a kernel that
+    careful: where nothing that Python did would be missing, too (effects/purity.py). verify: a kernel that
     differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
     background: no call waits for the compiler. share: gives how much of a forward's results to keep.
     search: try out how to cut products.
