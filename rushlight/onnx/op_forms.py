@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from rushlight.onnx import moment_forms as moment_forms  # its forms
 from rushlight.onnx.builder import Ref
 from rushlight.onnx.forms import FORMS, Forms, form_of, written
 
@@ -432,29 +433,6 @@ def all_(form: Forms, self: Ref, dim: Any, keepdim: bool) -> Ref:
 @form_of("logsumexp")
 def logsumexp(form: Forms, self: Ref, dim: Any, keepdim: bool) -> Ref:
     return form.onnx.ReduceLogSumExp(self, form.axes(dim), keepdims=int(keepdim))
-
-
-@form_of("var")
-def var(form: Forms, self: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> Ref:
-    return form.variance(self, dim, keepdim, correction, unbiased)
-
-
-@form_of("std")
-def std(form: Forms, self: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> Ref:
-    return form.onnx.Sqrt(form.variance(self, dim, keepdim, correction, unbiased))
-
-
-@form_of("var_mean")
-def var_mean(form: Forms, self: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> list[Ref]:
-    axes = [] if isinstance(dim, bool) else form.axes(dim)
-    mean = form.onnx.ReduceMean(self, axes or list(range(len(self.shape))), keepdims=int(keepdim))
-    return [form.variance(self, dim, keepdim, correction, unbiased), mean]
-
-
-@form_of("std_mean")
-def std_mean(form: Forms, self: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> list[Ref]:
-    variance, mean = var_mean(form, self, dim, keepdim, correction, unbiased)
-    return [form.onnx.Sqrt(variance), mean]
 
 
 @form_of("norm", "linalg_vector_norm")

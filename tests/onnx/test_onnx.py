@@ -407,3 +407,28 @@ def test_arguments_that_change_the_numbers(function):
     session = onnxruntime.InferenceSession(file.getvalue(), providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
     assert torch.allclose(torch.from_numpy(found), function(x), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        lambda x: x.var(True),
+        lambda x: x.std(False),
+        lambda x: torch.var_mean(x, 1, keepdim=True),
+        lambda x: torch.std_mean(x, False),
+        lambda x: torch.var_mean(x, (0, 1), correction=0),
+        lambda x: x[:1].var(0),
+        lambda x: x[:0].var(True),
+    ],
+)
+def test_moments_of_all_elements_and_of_too_few(moment) -> None:
+    x = torch.randn(3, 4)
+    found = torch.onnx.export(Of(moment).eval(), (x,), verbose=False)(x)
+    wanted = moment(x)
+    for a, b in zip(found, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
+        assert a.shape == b.shape and torch.allclose(a, b, atol=1e-6, equal_nan=True)
+
+
+def test_a_shape_given_in_place_is_refused() -> None:
+    with pytest.raises(Exception, match=r"resize_\(\)"):
+        torch.onnx.export(Of(lambda x: x.clone().resize_(4, 3)).eval(), (torch.randn(3, 4),), verbose=False)
