@@ -156,7 +156,7 @@ def table() -> str:
         "refused by name on a real device",
         BLAS: "cuBLASLt on a real device (convolutions: cuDNN where it is installed, seen over an imitation "
         "of it alone), the host's BLAS on a simulated one",
-        SOLVER: "cuSOLVER on a real device where it is installed (real matrices; seen over an imitation of "
+        SOLVER: "cuSOLVER on a real device where it is installed (real matrices; seen over an imitation "
         "of it alone), the host's LAPACK on a simulated one",
         LIBRARY: "only simulated, by the host's NumPy, BLAS and compiled loops over the device's memory; a "
         "real device refuses them by name, but for composites, which run by their rows there",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from rushlight._engine.core import accelerator
+from rushlight._engine.core.callers import warn
 
 
 class Backend(str):
@@ -49,10 +49,9 @@ class Backend(str):
         if known not in cls.backend_list:
             cls.backend_list.append(known)
         if devices is None:
-            warnings.warn(
+            warn(
                 f"Device capability of {name} unspecified, assuming `cpu` and `cuda`. "
-                "Please specify it via the `devices` argument of `register_backend`.",
-                stacklevel=2,
+                "Please specify it via the `devices` argument of `register_backend`."
             )
         listed = ["cpu", "cuda"] if devices is None else [devices] if isinstance(devices, str) else devices
         for device in listed if devices is not None else ():

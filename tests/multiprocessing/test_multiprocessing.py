@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -140,10 +141,11 @@ def test_pools_and_pipes() -> None:
 
 
 def test_no_descriptor_stays_open() -> None:
+    gc.collect()  # what other tests have left would close its own meanwhile
     count = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         torch.ones(10).share_memory_()
-    assert len(os.listdir("/proc/self/fd")) == count
+    assert len(os.listdir("/proc/self/fd")) <= count
 
 
 def test_strategies() -> None:
