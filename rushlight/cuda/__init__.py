@@ -58,9 +58,11 @@ class cudaStatus:
 
 
 class CudaError(RuntimeError):
-    """A call of CUDA's runtime has failed; `code` is its answer."""
+    """A call of CUDA's runtime has failed; `code` is its answer. AttributeError where there is no device."""
 
     def __init__(self, code: int) -> None:
+        if accelerator.platform() is None:
+            raise AttributeError("Torch not compiled with CUDA enabled: there is no runtime that could fail")
         super().__init__(f"CUDA error {code}")
 
 
