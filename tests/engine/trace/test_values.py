@@ -126,3 +126,10 @@ def test_make_fx_holds_no_number_of_an_argument(function):
     assert torch.equal(graph(WEIGHT, T(1)), function(WEIGHT, T(1)))
     known = make_fx(lambda x: x * torch.tensor(3).item())(WEIGHT)
     assert torch.equal(known(WEIGHT), WEIGHT * 3)
+
+
+def test_the_gradient_of_prod_has_eagers_bits() -> None:
+    compiled = torch.compile(lambda x, g: torch.autograd.grad(x.prod(0, keepdim=True), x, g)[0])
+    for _ in range(40):
+        x, g = torch.randn(3, 4, dtype=torch.float64, requires_grad=True), torch.randn(1, 4).double()
+        assert torch.equal(compiled(x, g), torch.autograd.grad(x.prod(0, keepdim=True), x, g)[0])

@@ -14,7 +14,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, spread
 from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.recording import TAPE, decides, escape
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
@@ -342,8 +342,10 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if not (LOCAL.enabled or WRAPPED or TAPE) and bool((x._array != 0).all()):
-        return g * conjugate(result) / conjugate(x)
+    if not (LOCAL.enabled or WRAPPED):
+        decides("prod's gradient")
+        if bool((x._array != 0).all()):
+            return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._geometry.ndim) if i not in axes]
     order = (*kept, *axes)
