@@ -92,7 +92,7 @@ from rushlight._engine.devices.cuda.api import utilization as utilization
 from rushlight._engine.names.absent_devices import AcceleratorError as AcceleratorError
 from rushlight._engine.names.absent_devices import OutOfMemoryError as OutOfMemoryError
 class CudaError(RuntimeError):
-    """A call of CUDA's runtime has failed; `code` is its answer."""
+    """A call of CUDA's runtime has failed; `code` is its answer. AttributeError where there is no device."""
 
     def __init__(self, code: int) -> None: ...
 class DeferredCudaCallError(Exception):
