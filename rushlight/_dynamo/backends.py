@@ -39,8 +39,9 @@ class CompiledByBackend:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.plans[key_of(args, kwargs)[1]] = None
         found = choice.call(self.trace, self.function, args, kwargs)
-        for why, where in [(why, where) for why, where, breaks in self.trace.ends or () if breaks]:
-            raise Unsupported(f"fullgraph=True, but the graph ends early: {why}, at {where}")
+        refused = next(((why, where) for why, where, breaks in self.trace.ends or () if breaks), None)
+        if refused is not None:
+            raise Unsupported("fullgraph=True, but the graph ends early: {}, at {}".format(*refused))
         return found
 
     def _program(self, node: Node, path: Any, wanted: tuple[int, ...]) -> Segment:

@@ -15,13 +15,11 @@ _CONFIG = "_inductor.config"
 @cache
 def known() -> tuple[str, ...]:
     """The names of PyTorch's options, those of a part with a dot ("triton.cudagraphs")."""
-    found = {
-        name for name in vars(settings) if not name.startswith("_") and name not in ("annotations", "Any")
-    }
+    found = {name for name, value in vars(settings).items() if isinstance(value, bool)}
     found |= {name for name in placeholders.names(_CONFIG) if name[0].islower()}
     for part in placeholders.modules(_CONFIG):
         found |= {f"{part}.{name}" for name in placeholders.names(f"{_CONFIG}.{part}")}
-    return tuple(sorted(found - {"attribute", "patch", "patcher"}))
+    return tuple(sorted(found))
 
 
 def check(options: dict[str, Any]) -> None:

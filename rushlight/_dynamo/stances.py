@@ -18,23 +18,13 @@ StanceStr = Literal[
     "fail_on_recompile",
 ]
 _STANCES = get_args(StanceStr)
+_USUAL = ("default", None)
 
 
 class _Stance:
-    """What compiled functions do, in all threads: `name`, and the backend that stands for theirs, if any."""
+    """What compiled functions do, in all threads: a name, and the backend that stands for theirs, if any."""
 
-    def __init__(self) -> None:
-        self.name = "default"
-        self.backend: Any = None
-
-    @property
-    def now(self) -> tuple[str, Any]:
-        """(name, backend)."""
-        return self.name, self.backend
-
-    @now.setter
-    def now(self, value: tuple[str, Any]) -> None:
-        self.name, self.backend = value
+    now: tuple[str, Any] = _USUAL
 
 
 STANCE = _Stance()
@@ -42,7 +32,7 @@ STANCE = _Stance()
 
 def is_usual() -> bool:
     """Whether calls are made as ever: nothing was set, and nobody hears of compiling."""
-    return STANCE.name == "default" and STANCE.backend is None and not callback.callback_handler.listening
+    return STANCE.now == _USUAL and not callback.callback_handler.listening
 
 
 class set_stance:
@@ -107,14 +97,15 @@ def chosen(
     kwargs: dict[str, Any],
 ) -> Callable[..., Any]:
     """What runs this call of a compiled function: its `runner`, that of another backend, or the function."""
-    if STANCE.name == "force_eager":
+    name, backend = STANCE.now
+    if name == "force_eager":
         return function
-    if STANCE.backend is not None:
-        runner = of_backend(STANCE.backend)
+    if backend is not None:
+        runner = of_backend(backend)
     known = key_of(args, kwargs)[1] in runner.plans
-    if not known and STANCE.name == "eager_on_recompile":
+    if not known and name == "eager_on_recompile":
         return function
-    if not known and STANCE.name == "fail_on_recompile":
+    if not known and name == "fail_on_recompile":
         raise RuntimeError(_refusal(function, bool(runner.plans)))
     return runner if known else functools.partial(_heard, runner)
 

@@ -17,7 +17,7 @@ from rushlight.optim._adafactor import Adafactor
 from rushlight.optim._muon import Muon
 from rushlight.optim.adadelta import Adadelta
 from rushlight.optim.adagrad import Adagrad
-from rushlight.optim.adam import Adam, AdamW
+from rushlight.optim.adam import Adam
 from rushlight.optim.adamax import Adamax
 from rushlight.optim.asgd import ASGD
 from rushlight.optim.nadam import NAdam
@@ -81,6 +81,11 @@ def _step(
     return [optimizer.state[p] for p in stepped]
 
 
+def _named(given: dict[str, Any], names: str, **more: Any) -> dict[str, Any]:
+    """A class's options: those of a function's arguments that have these names, and `more`."""
+    return {**{name: given[name] for name in names.split()}, **more}
+
+
 def sgd(
     params: Tensors,
     d_p_list: Tensors,
@@ -104,16 +109,7 @@ def sgd(
         params,
         d_p_list,
         {"momentum_buffer": momentum_buffer_list},
-        {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "fused": fused,
-        },
+        _named(locals(), "lr momentum dampening weight_decay nesterov maximize foreach fused"),
         (grad_scale, found_inf),
     )
     if momentum:
@@ -155,19 +151,12 @@ def adam(
             "exp_avg_sq": exp_avg_sqs,
             "max_exp_avg_sq": max_exp_avg_sqs if amsgrad else (),
         },
-        {
-            "lr": lr,
-            "betas": (beta1, beta2),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        },
+        _named(
+            locals(),
+            "lr eps weight_decay amsgrad maximize foreach capturable differentiable fused "
+            "decoupled_weight_decay",
+            betas=(beta1, beta2),
+        ),
         (grad_scale, found_inf),
     )
 
@@ -196,29 +185,28 @@ def adamw(
     maximize: bool,
 ) -> None:
     """A step of AdamW: adam() with decoupled weight decay."""
-    _step(
-        AdamW,
+    adam(
         params,
         grads,
-        {
-            "step": state_steps,
-            "exp_avg": exp_avgs,
-            "exp_avg_sq": exp_avg_sqs,
-            "max_exp_avg_sq": max_exp_avg_sqs if amsgrad else (),
-        },
-        {
-            "lr": lr,
-            "betas": (beta1, beta2),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-        },
-        (grad_scale, found_inf),
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        foreach,
+        capturable,
+        differentiable,
+        fused,
+        grad_scale,
+        found_inf,
+        has_complex,
+        decoupled_weight_decay=True,
+        amsgrad=amsgrad,
+        beta1=beta1,
+        beta2=beta2,
+        lr=lr,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=maximize,
     )
 
 
@@ -245,16 +233,7 @@ def adadelta(
         params,
         grads,
         {"step": state_steps, "square_avg": square_avgs, "acc_delta": acc_deltas},
-        {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        },
+        _named(locals(), "lr rho eps weight_decay maximize foreach capturable differentiable"),
     )
 
 
@@ -283,16 +262,7 @@ def adagrad(
         params,
         grads,
         {"step": state_steps, "sum": state_sums},
-        {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "weight_decay": weight_decay,
-            "eps": eps,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        },
+        _named(locals(), "lr lr_decay weight_decay eps maximize foreach differentiable fused"),
         (grad_scale, found_inf),
     )
 
@@ -321,16 +291,9 @@ def adamax(
         params,
         grads,
         {"step": state_steps, "exp_avg": exp_avgs, "exp_inf": exp_infs},
-        {
-            "lr": lr,
-            "betas": (beta1, beta2),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        },
+        _named(
+            locals(), "lr eps weight_decay maximize foreach capturable differentiable", betas=(beta1, beta2)
+        ),
     )
 
 
@@ -359,17 +322,7 @@ def asgd(
         params,
         grads,
         {"step": state_steps, "ax": axs, "mu": mus, "eta": etas},
-        {
-            "lr": lr,
-            "lambd": lambd,
-            "t0": t0,
-            "alpha": alpha,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        },
+        _named(locals(), "lr lambd t0 alpha weight_decay maximize foreach capturable differentiable"),
     )
 
 
@@ -405,18 +358,12 @@ def nadam(
             "exp_avg_sq": exp_avg_sqs,
             "mu_product": mu_products,
         },
-        {
-            "lr": lr,
-            "betas": (beta1, beta2),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        },
+        _named(
+            locals(),
+            "lr eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable "
+            "differentiable",
+            betas=(beta1, beta2),
+        ),
     )
 
 
@@ -445,17 +392,11 @@ def radam(
         params,
         grads,
         {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs},
-        {
-            "lr": lr,
-            "betas": (beta1, beta2),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        },
+        _named(
+            locals(),
+            "lr eps weight_decay decoupled_weight_decay maximize foreach capturable differentiable",
+            betas=(beta1, beta2),
+        ),
     )
 
 
@@ -490,18 +431,9 @@ def rmsprop(
             "grad_avg": grad_avgs if centered else (),
             "momentum_buffer": momentum_buffer_list if momentum else (),
         },
-        {
-            "lr": lr,
-            "alpha": alpha,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "centered": centered,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        },
+        _named(
+            locals(), "lr alpha eps weight_decay momentum centered maximize foreach capturable differentiable"
+        ),
     )
 
 
@@ -528,14 +460,12 @@ def rprop(
         params,
         grads,
         {"step": state_steps, "prev": prevs, "step_size": step_sizes},
-        {
-            "etas": (etaminus, etaplus),
-            "step_sizes": (step_size_min, step_size_max),
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        },
+        _named(
+            locals(),
+            "maximize foreach capturable differentiable",
+            etas=(etaminus, etaplus),
+            step_sizes=(step_size_min, step_size_max),
+        ),
     )
 
 
@@ -563,16 +493,7 @@ def muon(
         params,
         grads,
         {"momentum_buffer": muon_momentum_bufs},
-        {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "ns_steps": ns_steps,
-            "eps": eps,
-            "adjust_lr_fn": adjust_lr_fn,
-        },
+        _named(locals(), "lr weight_decay momentum nesterov ns_coefficients ns_steps eps adjust_lr_fn"),
     )
 
 
@@ -602,15 +523,7 @@ def adafactor(
         params,
         grads,
         {"step": state_steps, "row_var": row_vars, "col_var": col_vars, "variance": variances},
-        {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": (eps1, eps2),
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        },
+        _named(locals(), "lr beta2_decay d weight_decay foreach maximize", eps=(eps1, eps2)),
         (grad_scale, found_inf),
     )
 

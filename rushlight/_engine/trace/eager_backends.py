@@ -19,10 +19,10 @@ class Eager:
         self.plans: dict[Any, str] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        key = key_of(args, kwargs)[1]
-        if not self.fullgraph and not TAPE:
+        key = None if TAPE else key_of(args, kwargs)[1]
+        if key is not None and not self.fullgraph:
             self.plans[key] = ""
-        if not self.fullgraph or TAPE or key is None or key in self.plans:
+        if key is None or key in self.plans:
             return self.function(*args, **kwargs)
         recorder = Recorder((), ())
         with recording(recorder):

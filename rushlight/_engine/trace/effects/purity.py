@@ -24,7 +24,7 @@ import numpy as np
 
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.effects.following import following
-from rushlight._engine.trace.effects.instructions import OPTIONS, Noted, own_dicts
+from rushlight._engine.trace.effects.instructions import Noted, noted, own_dicts
 from rushlight._engine.trace.guards import Guards
 
 _PACKAGE = __file__.rpartition("_engine")[0]
@@ -32,15 +32,6 @@ _PACKAGE = __file__.rpartition("_engine")[0]
 _LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__), "<string>")
 # Of the standard library: functions that store only into what they have just made.
 _QUIET = ("/contextlib.py", "/functools.py", "/typing.py", "/abc.py", "/enum.py", "/_collections_abc.py")
-_STORES = {
-    "STORE_GLOBAL": "a global",
-    "DELETE_GLOBAL": "a global",
-    "STORE_ATTR": "an attribute",
-    "DELETE_ATTR": "an attribute",
-    "STORE_SUBSCR": "an item",
-    "DELETE_SUBSCR": "an item",
-    "STORE_NAME": "a name",
-}
 _BUILTINS = frozenset(
     id(getattr(builtins, name))
     for name in (
@@ -166,18 +157,11 @@ class Watch:
             self._scan(code)
 
     def _scan(self, code: CodeType) -> None:
-        line: int | None = code.co_firstlineno
         if set(code.co_freevars) - {"__class__"} and not self._nested(code):
-            self._note("a variable of an enclosing function is read", code, line)
-        for step in dis.get_instructions(code):
-            line = step.starts_line or line
-            if step.argval in OPTIONS:
-                self._note(f"{step.argval} is read", code, line)
-            what = _STORES.get(step.opname)
-            if step.opname == "STORE_DEREF" and step.argval not in code.co_cellvars:
-                what = "a variable of an enclosing function"
-            if what is not None:
-                self._note(f"{what} is stored", code, line)
+            self._note("a variable of an enclosing function is read", code, code.co_firstlineno)
+        for step in noted(code).values():
+            if step.kind in ("store", "refuse"):
+                self._note(step.what, code, step.line)
                 return
 
     def _nested(self, code: CodeType) -> bool:
@@ -186,7 +170,7 @@ class Watch:
             code in outer.co_consts for outer in self._scanned
         )
 
-    def _note(self, what: str, code: CodeType, line: int | None) -> None:
+    def _note(self, what: str, code: CodeType, line: int) -> None:
         self.found = self.found or f"{what}, at {code.co_filename}:{line}: a replay would leave that out"
 
 
