@@ -163,13 +163,15 @@ class Guards:
             quick = self._quick = _Quick(self)
         if not quick.tensors():
             return self._tensor()
-        if not quick.layers() and not all([layer.still() for layer in self.layers]):
-            return "a layer has got other attributes"
+        if not quick.layers():
+            why = next(filter(None, [layer.change() for layer in self.layers]), "")
+            if why:
+                return why
         for get, names, values in quick.facts:
             if not all(map(is_, map(get, names, _NOTHING), values)):
                 for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
                     if not alike(held, value):
-                        return f"{name!r} is no longer {value!r:.60}"
+                        return _no_longer(name, value)
         if not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
             return "a variable of an enclosing function has changed"
         if [*map(len, quick.plain)] != quick.counts or any(_count(c) != n for c, n in quick.others):
@@ -343,11 +345,13 @@ class _Layer(NamedTuple):
     names: tuple[str, ...]
     values: tuple[Any, ...]
 
-    def still(self) -> bool:
-        """Whether it has that yet."""
+    def change(self) -> str:
+        """What it has no longer; empty if it has all."""
         now = self.layer.__dict__
-        same = self.layer.__class__ is self.cls and (*now,) == self.names
-        return same and all(map(alike, now.values(), self.values))
+        if self.layer.__class__ is not self.cls or (*now,) != self.names:
+            return f"a {self.cls.__name__} has got another class or other attributes"
+        changed = [n for n, v in zip(self.names, self.values, strict=True) if not alike(now[n], v)]
+        return _no_longer(changed[0], self.values[self.names.index(changed[0])]) if changed else ""
 
 
 class _Quick:
@@ -411,6 +415,10 @@ _OF_FUNCTIONS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 # What stands for the value of a name that is gone.
 _NOTHING = repeat(_Quick)
 _NONE: dict[str, Any] = {}
+
+
+def _no_longer(name: str, value: Any) -> str:
+    return f"{name!r} is no longer {value!r:.60}"
 
 
 def _is_table(name: str) -> bool:
