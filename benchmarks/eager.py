@@ -159,7 +159,8 @@ def calls() -> dict[str, str]:
 
 def _workload(title: str, text: str, n: int) -> Workload:
     def prepare(torch: Any) -> Callable[[], Any]:
-        return eval(f"lambda: {text}", operands(torch, n))  # made once for a size
+        found: Callable[[], Any] = eval(f"lambda: {text}", operands(torch, n))  # made once for a size
+        return found
 
     return Workload(title, 3.0, prepare)
 

@@ -78,7 +78,10 @@ class Sweep:
 
     def call(self, backend: Any, target: Any) -> Callable[..., Any]:
         """The operator of one side."""
-        return backend.rebind(target.source or self.harness.resolve(backend.package, target.path))
+        found: Callable[..., Any] = backend.rebind(
+            target.source or self.harness.resolve(backend.package, target.path)
+        )
+        return found
 
     def drawn(self, op: Any, of: torch.dtype, grad: bool = False) -> list[Any]:
         """Samples of the operator."""

@@ -528,7 +528,10 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     grads = _listed(grad_outputs, len(outs))
     if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
-        return import_module("rushlight._engine.transforms.pullback").pull(outs, _tracked(ins), grads)
+        result: tuple[Any, ...] = import_module("rushlight._engine.transforms.pullback").pull(
+            outs, _tracked(ins), grads
+        )
+        return result
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)

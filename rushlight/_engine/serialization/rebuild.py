@@ -116,7 +116,8 @@ def storage_dtype(cls: Any) -> dtype:
     """The dtype of a storage class found in a file; bytes for an untyped one."""
     if cls is UntypedStorage or cls is TypedStorage:
         return dt.uint8
-    return cls.dtype
+    found: dtype = cls.dtype
+    return found
 
 
 def make_cuda_storage(held: UntypedStorage, index: int) -> UntypedStorage:

@@ -215,7 +215,8 @@ class DTensor(Tensor):
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
-    made: Any = alias(local, local._grad_node, local._output_nr, DTensor)
+    shown: Any = alias(local, local._grad_node, local._output_nr, DTensor)
+    made: DTensor = shown
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
     return made
 

@@ -206,7 +206,8 @@ def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     if self.__class__ in WRAPPED:
-        return BASIC(self, basic, ones)
+        found: Tensor = BASIC(self, basic, ones)
+        return found
     if MODES and listening():
         return interpret(None, _basic, (self, basic, ones, None), {})
     return _view(self, view(self._memory, basic, ones), basic, ones, None)

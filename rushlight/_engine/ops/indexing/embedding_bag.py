@@ -236,7 +236,8 @@ def _padding(padding_idx: int | None, weight: Any) -> int:
             f"padding_idx must be within the number of embeddings, -{rows} through "
             f"{rows - 1}, but got {padding_idx}"
         )
-    return padding_idx % rows
+    found: int = padding_idx % rows
+    return found
 
 
 def _bags(

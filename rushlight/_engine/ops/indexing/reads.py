@@ -197,7 +197,8 @@ def masked_select(input, mask) -> Array:
         shape = broadcast_shapes(mask.shape, input.shape)
         input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
     if input.flags.c_contiguous:
-        return input.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+        found: Array = input.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+        return found
     return np.ascontiguousarray(input[mask])
 
 

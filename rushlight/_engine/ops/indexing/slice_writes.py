@@ -30,7 +30,8 @@ def _rows(a: Array, d: int) -> Array:
 
 def _others(a: Array, d: int) -> tuple[int, ...]:
     """The sizes but that of dim d."""
-    return a.shape[:d] + a.shape[d + 1 :]
+    found: tuple[int, ...] = a.shape[:d] + a.shape[d + 1 :]
+    return found
 
 
 def _check_vector(op: str, index: Array) -> None:

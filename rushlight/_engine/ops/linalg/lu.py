@@ -350,7 +350,8 @@ def _slogdet_gradient(s: Any, grad_sign: Any, grad_size: Any) -> Any:
 
 def _logarithm(op: str, A: Any) -> tuple[Any, Any]:
     check_square(op, A._array)
-    return _slogdet(A)
+    found: tuple[Any, Any] = _slogdet(A)
+    return found
 
 
 @composite(where=("linalg.slogdet",), name="linalg_slogdet", out=True)

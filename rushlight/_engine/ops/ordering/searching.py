@@ -341,7 +341,9 @@ def _histogram(points, edges: list[Tensor], weight: Tensor | None, density: bool
     for place, size in zip(places, sizes, strict=True):
         flat = flat * size + place[inside]
     shares = None if weight is None else weight[inside].astype(np.float64)
-    found = np.bincount(flat, shares, minlength=int(np.prod(sizes))).reshape(sizes).astype(points.dtype)
+    found: Array = (
+        np.bincount(flat, shares, minlength=int(np.prod(sizes))).reshape(sizes).astype(points.dtype)
+    )
     if not density:
         return found
     found = found / found.sum()
