@@ -208,9 +208,8 @@ def section(results: dict[str, Result]) -> str:
         "",
         f"`python -m benchmarks.eager --write`: {len(names)} calls of ops of the first "
         "tier, forward, float32, one thread;",
-        "ratios of the processor's time, medians of a few "
-        f"interleaved rounds. Geometric mean {mean(every):.2f} ({by_size}); "
-        f"{sum(ratio > 3 for ratio in every)} of {len(every)} are above 3.",
+        "ratios of the processor's time, medians of a few interleaved rounds. Geometric mean "
+        f"{mean(every):.2f} ({by_size}); {sum(ratio > 3 for ratio in every)} of {len(every)} are above 3.",
         "",
         "| op | " + " | ".join(SIZES) + " |",
         "|---" * 4 + "|",

@@ -91,9 +91,8 @@ def _warn_of_hooks(t: Tensor) -> None:
     for position, hook in t._grad_node.hooks.tensor.values():
         if position == t._output_nr and not hasattr(hook, "__torch_unserializable__"):
             warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
-                "expected, you can decorate the function with @torch.utils.hooks."
-                "unserializable_hook to suppress this warning",
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
                 UserWarning,
             )
 

@@ -66,9 +66,8 @@ class Reducer:
         if asked is not None:
             if rule == "float" and asked.category < dt.FLOATING:
                 raise RuntimeError(
-                    f"{self.row.name}(): could not infer output dtype. Optional dtype "
-                    "must be either a floating point or complex dtype. Got: "
-                    f"{asked.legacy}"
+                    f"{self.row.name}(): could not infer output dtype. Optional dtype must be either a "
+                    f"floating point or complex dtype. Got: {asked.legacy}"
                 )
             return asked, asked
         if rule == "sum":
@@ -78,9 +77,8 @@ class Reducer:
             return given, dt.uint8 if given is dt.uint8 else dt.bool_
         if rule == "float" and given.category < dt.FLOATING:
             raise RuntimeError(
-                f"{self.row.name}(): could not infer output dtype. Input dtype must be "
-                f"either a floating point or complex dtype. Got: {given.legacy}; "
-                "convert with .float() or pass dtype="
+                f"{self.row.name}(): could not infer output dtype. Input dtype must be either a floating "
+                f"point or complex dtype. Got: {given.legacy}; convert with .float() or pass dtype="
             )
         if rule == "default_float":
             given = cast.compute_dtype("float", given)

@@ -140,9 +140,8 @@ def _normalised(equation: str, ndims: list[int]) -> str:
         own = n - len(t.replace("...", ""))
         if own < 0 or ("..." not in t and own):
             raise RuntimeError(
-                "einsum(): the number of subscripts in the equation "
-                f"({len(t.replace('...', ''))}) does not match the number of dimensions "
-                f"({n}) for operand {number} and no ellipsis was given"
+                f"einsum(): the number of subscripts in the equation ({len(t.replace('...', ''))}) does not "
+                f"match the number of dimensions ({n}) for operand {number} and no ellipsis was given"
             )
         filled.append(t.replace("...", dots[len(dots) - own :] if own else ""))
     if arrow:

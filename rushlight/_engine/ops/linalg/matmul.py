@@ -194,9 +194,8 @@ def dot_kernel(a: Array, b: Array) -> ArrayFunction:
         )
     if a.shape != b.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
-            f"[{b.shape[0]}] to have the same number of elements, but got "
-            f"{a.shape[0]} and {b.shape[0]} elements respectively"
+            f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] to have the "
+            f"same number of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
         )
     return product_function(a, b)
 

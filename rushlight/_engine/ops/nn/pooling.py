@@ -444,9 +444,8 @@ def _unpool_row(n: int) -> None:
             raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
         if tuple(indices.shape) != tuple(input.shape):
             raise RuntimeError(
-                "Expected shape of indices to be same as that of the input tensor "
-                f"({list(input.shape)}) but got indices tensor with shape: "
-                f"{list(indices.shape)}"
+                f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
+                f"got indices tensor with shape: {list(indices.shape)}"
             )
         default = [
             (size - 1) * s + k - 2 * p

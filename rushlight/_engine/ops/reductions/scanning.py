@@ -273,7 +273,6 @@ def _check_beside(input: Any, other: Any, d: int) -> None:
     for i, (n, m) in enumerate(zip(input._geometry.shape, other._geometry.shape, strict=True)):
         if i != d and n != m:
             raise RuntimeError(
-                "diff expects the shape of tensor to prepend or append to match that of "
-                "input except along the differencing dimension; input.size("
-                f"{i}) = {n}, but got tensor.size({i}) = {m}"
+                "diff expects the shape of tensor to prepend or append to match that of input except along "
+                f"the differencing dimension; input.size({i}) = {n}, but got tensor.size({i}) = {m}"
             )
