@@ -347,8 +347,7 @@ def wrap_triton(triton_kernel: Any, /) -> Any:
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "No module named 'triton': torch.library.wrap_triton takes a kernel of Triton's, which runs on "
-            "GPUs; "
-            "write the op with torch's functions, or as a custom_op",
+            "GPUs; write the op with torch's functions, or as a custom_op",
             name="triton",
         ) from None
     if not isinstance(triton_kernel, (JITFunction, Autotuner)):
@@ -362,10 +361,8 @@ def get_ctx() -> Any:
     """
     raise RuntimeError(
         "Attempted to call get_ctx() for the meta implementation of an op. You have presumably called "
-        "get_ctx() "
-        "because the operator has a data-dependent output shape; if so, there is no such meta implementation "
-        "and "
-        "this error is the correct behavior."
+        "get_ctx() because the operator has a data-dependent output shape; if so, there is no such meta "
+        "implementation and this error is the correct behavior."
     )
 
 

@@ -460,12 +460,10 @@ def backward(
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     if create_graph:
         warn_once(
-            "Using backward() with create_graph=True will create a reference cycle between the "
-            "parameter and "
-            "its gradient which can cause a memory leak. We recommend using autograd.grad when "
-            "creating the "
-            "graph to avoid this. If you have to use this function, make sure to reset the .grad "
-            "fields of your parameters to None after use to break the cycle and avoid the leak."
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and "
+            "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
+            "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
+            "your parameters to None after use to break the cycle and avoid the leak."
         )
     if inputs is None:
         run(roots, keep, create_graph)
@@ -561,10 +559,9 @@ def _batched(
     batches = _listed(grads, len(outs))
     if None in batches:
         raise ValueError(
-            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
-            "is a "
-            "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give "
-            "each output its batch of gradients."
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+            "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give each output its batch of "
+            "gradients."
         )
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
         shapes = _calculate_shape(o, g, True)

@@ -558,9 +558,8 @@ def record_stream(self: Tensor, s: Any) -> None:
     """
     if self._kind.backend is None:
         raise NotImplementedError(
-            "Could not run 'aten::record_stream' with arguments from the 'CPU' "
-            "backend: only "
-            "tensors of CUDA devices have streams"
+            "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: only tensors of CUDA "
+            "devices have streams"
         )
     self._kind.backend.record_stream(self._memory, s)
 

@@ -276,17 +276,15 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         method = None if name.startswith("__") else getattr(np.ndarray, name, None)
         if not callable(method) or name in ("tobytes", "tofile", "dump", "dumps", "data", "ctypes"):
             raise AttributeError(
-                f"this is memory of {self.device.where}, which has no {name!r} for the "
-                f"host: "
-                ".cpu() copies a tensor to the host"
+                f"this is memory of {self.device.where}, which has no {name!r} for the host: .cpu() copies a "
+                "tensor to the host"
             )
         return lambda *args, **named: self.device.call(method, (self, *args), named)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            f"can't convert {self.device.where} device type tensor to numpy. Use Tensor.cpu() "
-            f"to copy "
-            "the tensor to host memory first."
+            f"can't convert {self.device.where} device type tensor to numpy. Use Tensor.cpu() to copy the "
+            "tensor to host memory first."
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **named: Any) -> Any:

@@ -312,9 +312,8 @@ def _keep(backend: Device, a: Any, p: float, channels: bool = False, share: floa
     engine, of = engine_of(backend, None), _of(a)
     if share != 1 and of.category < dt.FLOATING:
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {of.legacy}: "
-            f"dropout scales "
-            "what it keeps; convert the input to a floating dtype"
+            f"result type Float can't be cast to the desired output type {of.legacy}: dropout scales what it "
+            "keeps; convert the input to a floating dtype"
         )
     one = dt.opmath(of).np.type(1)
     kept = (one / one.dtype.type(share)).astype(of.np) if share != 1 else one.astype(of.np)
@@ -404,9 +403,8 @@ def _multinomial(
         _check_weights(w)
         if not replacement and count > 1 and ((w > 0).sum(-1) < count).any():
             raise RuntimeError(
-                "invalid multinomial distribution (with replacement=False, not enough "
-                "non-negative "
-                "category to sample)"
+                "invalid multinomial distribution (with replacement=False, not enough non-negative category "
+                "to sample)"
             )
         ratio = w.astype(dt.opmath(dt.from_numpy_dtype(w.dtype)).np) / q.astype(np.float64)
         return np.argsort(-ratio, -1, kind="stable")[..., :count].astype(np.int64)

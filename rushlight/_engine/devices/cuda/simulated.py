@@ -177,9 +177,8 @@ class Simulated(Rows):
             for target, f in zip(targets, _leaves(found), strict=True):
                 if f.shape != target.shape:
                     raise RuntimeError(
-                        f"{what}: the result's shape {f.shape} depends on numbers, and was "
-                        f"taken "
-                        f"to be {target.shape}"
+                        f"{what}: the result's shape {f.shape} depends on numbers, and was taken to be "
+                        f"{target.shape}"
                     )
                 target[...] = f
 

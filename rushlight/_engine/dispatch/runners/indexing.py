@@ -400,10 +400,9 @@ def _placed_on(target: Tensor, value: Tensor) -> None:
         value._geometry.ndim or value._kind.backend is not None
     ):
         raise RuntimeError(
-            "Expected all tensors to be on the same device, but got values is on "
-            f"{value._kind.device}, different from other tensors on {target._kind.device} (when "
-            f"checking "
-            "argument in method wrapper_CUDA__index_put_impl_)"
+            f"Expected all tensors to be on the same device, but got values is on {value._kind.device}, "
+            f"different from other tensors on {target._kind.device} (when checking argument in method "
+            "wrapper_CUDA__index_put_impl_)"
         )
 
 

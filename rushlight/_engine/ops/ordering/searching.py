@@ -423,9 +423,8 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
 def _counted(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Any, list[Any]]:
     if x.is_cuda:
         raise NotImplementedError(
-            "Could not run 'aten::_histogramdd_from_bin_cts' with arguments from the "
-            "'CUDA' "
-            "backend: histograms are the CPU's; use .cpu(), or torch.histc"
+            "Could not run 'aten::_histogramdd_from_bin_cts' with arguments from the 'CUDA' backend: "
+            "histograms are the CPU's; use .cpu(), or torch.histc"
         )
     points = x.detach().reshape(-1, x.shape[-1])
     edges = _edges(points, bins, range)
