@@ -83,7 +83,7 @@ def tests_of(path: str) -> str | None:
 
 
 class Budget:
-    """A plugin of pytest that ends a run after the test in which the time is over, as if there were no more."""
+    """A plugin of pytest: after the test in which the time is over, a run ends, as if there were no more."""
 
     def __init__(self, end: float) -> None:
         self.end = end  # of time.time()

@@ -58,7 +58,9 @@ def test_nothing_has_no_tests():
 
 
 def test_generated_files_have_their_own_tests():
-    runs = quick.runs_for(["rushlight/__init__.pyi", "docs/operators.md", "rushlight/_engine/ops/contents.tsv"])
+    runs = quick.runs_for(
+        ["rushlight/__init__.pyi", "docs/operators.md", "rushlight/_engine/ops/contents.tsv"]
+    )
     assert runs == [["tests/engine/ops/test_contents.py"], ["tests/typing/test_stubs.py"]]
 
 
