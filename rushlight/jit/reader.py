@@ -204,8 +204,7 @@ class Archive:
         """The module or function of the file."""
         if not self._reader.has("constants.pkl"):
             raise RuntimeError(
-                "PytorchStreamReader failed locating file constants.pkl: file not found. It "
-                "is no "
+                "PytorchStreamReader failed locating file constants.pkl: file not found. It is no "
                 "TorchScript archive: torch.load reads what torch.save writes"
             )
         for name in (".data/version", "version"):
