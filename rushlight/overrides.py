@@ -192,7 +192,8 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 def _stand_in(params: str) -> Callable[..., Any]:
     import rushlight as torch
 
-    return eval(f"lambda {params[1:-1]}: -1", {"torch": torch})
+    found: Callable[..., Any] = eval(f"lambda {params[1:-1]}: -1", {"torch": torch})
+    return found
 
 
 @lru_cache(None)

@@ -149,9 +149,8 @@ class CustomOpDef:
         for p in self._schema.arguments if self._schema else ():
             if p.name in bound.arguments and not fits(p.type, value := bound.arguments[p.name], True):
                 raise RuntimeError(
-                    f"{self._name}() Expected a value of type '{p.type}' for argument "
-                    f"'{p.name}' but instead found type '{type(value).__name__}'. "
-                    f"Declaration: {self._schema}"
+                    f"{self._name}() Expected a value of type '{p.type}' for argument '{p.name}' but instead "
+                    f"found type '{type(value).__name__}'. Declaration: {self._schema}"
                 )
         if self._schema is None:
             bound.apply_defaults()

@@ -434,7 +434,8 @@ def _refuse_as_is(node: FunctionNode, args: tuple[Any, ...], output: Any) -> Non
 def _attached(t: Tensor, node: Any, number: int) -> Tensor:
     if t.__class__ in WRAPPED:
         wrapped: Any = t
-        return wrapped._again(_attached(wrapped.value, node, number))
+        found: Tensor = wrapped._again(_attached(wrapped.value, node, number))
+        return found
     return reattach(t, node, number)
 
 

@@ -193,7 +193,8 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         try:
             return self.device.view(self, np.reshape(outline, sizes, copy=False, **how))
         except ValueError:  # no view is so; or no array, which the copy's reshape says
-            return self.device.call(np.ndarray.reshape, (self, *shape), how)
+            found: DeviceArray = self.device.call(np.ndarray.reshape, (self, *shape), how)
+            return found
 
     def transpose(self, *axes: Any) -> DeviceArray:
         """The dims in another order."""
@@ -224,7 +225,8 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     def __getitem__(self, key: Any) -> DeviceArray:
         if basic(key):
             return self.seen(np.ndarray.__getitem__, _with_ellipsis(key))
-        return self.device.call(np.ndarray.__getitem__, (self, key))
+        found: DeviceArray = self.device.call(np.ndarray.__getitem__, (self, key))
+        return found
 
     # --- elements -------------------------------------------------------------------------------
 

@@ -334,7 +334,8 @@ class Simulated(Rows):
         return int(self._failed.ctypes.data)
 
     def brought(self, found: Array) -> DeviceArray:
-        return self.adopt(found, [])
+        result: DeviceArray = self.adopt(found, [])
+        return result
 
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work: few, since they take turns."""

@@ -9,8 +9,7 @@ from typing import Any
 # The folder of the package: what lies in it is not the program's.
 _PACKAGE = os.path.join(os.path.dirname(str(sys.modules[__name__.partition(".")[0]].__file__)), "")
 _ADVICE = (
-    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace "
-    "below "
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
     "might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
 )
 

@@ -203,9 +203,8 @@ def randint(
     if size is None or high is None or isinstance(size, int):
         missing = "high" if high is None else "size"
         raise TypeError(
-            f"randint(): argument '{missing}' must be given, as in randint(high, size) or "
-            f"randint(low, high, size); size must be tuple of ints, not "
-            f"{type(size).__name__}"
+            f"randint(): argument '{missing}' must be given, as in randint(high, size) or randint(low, high, "
+            f"size); size must be tuple of ints, not {type(size).__name__}"
         )
     bounds = (_whole("randint", "low", 0 if low is None else low), _whole("randint", "high", high))
     sizes, of = tuple([_whole("randint", "size", n) for n in size]), dt.int64 if dtype is None else dtype

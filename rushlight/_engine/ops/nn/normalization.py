@@ -266,9 +266,8 @@ def group_norm(
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (p.ndim != 1 or p.shape[0] != channels):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels "
-                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
-                f"{list(input.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                f"{name} of shape {list(p.shape)} and input of shape {list(input.shape)}"
             )
     check_dtypes(input, weight, bias)
     sizes = input.shape[0], channels, math.prod(input.shape[2:])
