@@ -309,9 +309,8 @@ class SparseTensor(Tensor):
             shrunk = any(new < old for new, old in zip(size, self.shape, strict=True))
             if shrunk:
                 raise RuntimeError(
-                    "shrinking the size of sparse dimensions (from "
-                    f"{list(self.shape[:sparse_dim])} to {list(size[:sparse_dim])}) on a non-empty "
-                    "sparse tensor is not supported"
+                    f"shrinking the size of sparse dimensions (from {list(self.shape[:sparse_dim])} to "
+                    f"{list(size[:sparse_dim])}) on a non-empty sparse tensor is not supported"
                 )
             grown = held.new_zeros([held.shape[0], *size[sparse_dim:]])
             grown[tuple(slice(n) for n in held.shape)] = held.detach()

@@ -163,15 +163,9 @@ class Guards:
             quick = self._quick = _Quick(self)
         if not quick.tensors():
             return self._tensor()
-        if not quick.layers():
-            why = next(filter(None, [layer.change() for layer in self.layers]), "")
-            if why:
-                return why
-        for get, names, values in quick.facts:
-            if not all(map(is_, map(get, names, _NOTHING), values)):
-                for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
-                    if not alike(held, value):
-                        return _no_longer(name, value)
+        why = quick.layers() or quick.changed()
+        if why:
+            return why
         if not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
             return "a variable of an enclosing function has changed"
         if [*map(len, quick.plain)] != quick.counts or any(_count(c) != n for c, n in quick.others):
@@ -372,6 +366,7 @@ class _Quick:
         plain = {id(c): (c, n) for c, n in guards.counts if type(c) in (list, tuple, dict, OrderedDict)}
         self.plain, self.counts = [c for c, _ in plain.values()], [n for _, n in plain.values()]
         self.others = [(c, n) for c, n in guards.counts if id(c) not in plain]
+        self._of_layers = [*guards.layers]
         self._layers = [layer.layer for layer in guards.layers]
         self._classes = [layer.cls for layer in guards.layers]
         self._own = [layer.layer.__dict__ for layer in guards.layers]
@@ -395,14 +390,24 @@ class _Quick:
             and [*chain.from_iterable(map(_OWN, self._tensors))] == self._attributes
         )
 
-    def layers(self) -> bool:
-        """Whether they have the very attributes that they had."""
-        now = [*chain.from_iterable(self._own)]
-        return (
-            now == self._names
+    def layers(self) -> str:
+        """Which attribute a layer has no longer; empty if all have theirs."""
+        if (
+            [*chain.from_iterable(self._own)] == self._names
             and all(map(is_, chain.from_iterable(map(_VALUES, self._own)), self._values))
             and all(map(is_, map(type, self._layers), self._classes))
-        )
+        ):
+            return ""
+        return next(filter(None, [layer.change() for layer in self._of_layers]), "")
+
+    def changed(self) -> str:
+        """Which variable or attribute is no longer what it was; empty if all are."""
+        for get, names, values in self.facts:
+            if not all(map(is_, map(get, names, _NOTHING), values)):
+                for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
+                    if not alike(held, value):
+                        return _no_longer(name, value)
+        return ""
 
     def functions(self) -> bool:
         """Whether they have the code and the defaults that they had."""
