@@ -19,6 +19,8 @@ from rushlight._engine.tensors.tensor import BELOW, wrap
 
 # Anomaly mode's wrapper around Node.apply, or None.
 GUARD: Callable[[Node, Any], Sequence[Any]] | None = None
+# One item for each mode, of all threads, that hears ops below autograd.
+LISTENING: list[None] = []
 _ids = itertools.count()
 
 
