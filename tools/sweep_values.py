@@ -58,7 +58,8 @@ def by_make_fx(function: Function, first: list[Any]) -> Function:
 
 def by_trace(function: Function, first: list[Any]) -> Function:
     """A way to make a program: by jit.trace."""
-    return rushlight.jit.trace(function, tuple(first), check_trace=False, strict=False)
+    program: Function = rushlight.jit.trace(function, tuple(first), check_trace=False, strict=False)
+    return program
 
 
 def by_export(function: Function, first: list[Any]) -> Function:
