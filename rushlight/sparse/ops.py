@@ -218,11 +218,13 @@ def resize_as_sparse_(t: Any, template: Any) -> Tensor:
             "resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got: self "
             f"({name_of(t)}) and source ({name_of(template)})"
         )
+    resized: SparseTensor = t
     first, minor, values = template.parts
-    if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
-        return t
-    zeros = torch.zeros(values.shape, dtype=t.dtype)
-    return t._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout))
+    same = resized.shape == template.shape and resized._nnz() == template._nnz()
+    if same and resized.parts[2].shape == values.shape:
+        return resized
+    zeros = torch.zeros(values.shape, dtype=resized.dtype)
+    return resized._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=resized.layout))
 
 
 @op("resize_")

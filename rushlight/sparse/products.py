@@ -121,9 +121,8 @@ def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     if a.ndim != b.ndim or many != b.sparse_dim() or a.shape[:many] != b.shape[:many]:
         raise RuntimeError(
             "mul: expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape "
-            "of "
-            f"sparse dimensions; got {list(a.shape)} and {list(b.shape)} of "
-            f"{many} and {b.sparse_dim()} sparse dims"
+            f"of sparse dimensions; got {list(a.shape)} and {list(b.shape)} of {many} and {b.sparse_dim()} "
+            "sparse dims"
         )
     mine, theirs = (flat(s.parts[0], s.shape) for s in (a, b))
     place = torch.searchsorted(theirs, mine).clamp(max=max(len(theirs) - 1, 0))

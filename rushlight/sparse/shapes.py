@@ -87,9 +87,8 @@ def permute(t: SparseTensor, dims: Any) -> SparseTensor:
     if sorted(order[:many]) != list(range(many)):
         mixed = "sparse and dense"
         raise RuntimeError(
-            f"transpositions between {mixed} dimensions are not allowed."
-            "Please use `to_dense` first: sparse dims are the first "
-            f"{many} of {t.ndim}, the order asked for is {order}"
+            f"transpositions between {mixed} dimensions are not allowed.Please use `to_dense` first: sparse "
+            f"dims are the first {many} of {t.ndim}, the order asked for is {order}"
         )
     values = t.parts[1]
     if order[many:] != list(range(many, t.ndim)):

@@ -213,9 +213,8 @@ class Recorder:
         for t in _tensors(values):
             if id(root(t._memory)) not in self.owned:
                 self.escape(
-                    f"a tensor of shape {tuple(t._array.shape)} is read that is neither an argument, nor "
-                    "of a module that the function uses, nor one of its variables: pass it as an "
-                    "argument",
+                    f"a tensor of shape {tuple(t._array.shape)} is read that is neither an argument, nor of "
+                    "a module that the function uses, nor one of its variables: pass it as an argument",
                     breaks=False,
                 )
                 self._own(t._memory)

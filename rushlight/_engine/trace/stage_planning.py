@@ -260,7 +260,8 @@ def _merged(a: Array, last: int) -> Array:
 def _first_of_rows(a: Array, last: int) -> Array:
     """The first place of the last dims, along which the operand repeats."""
     index: Any = (..., *[0] * min(last, a.ndim))
-    return a[index]
+    found: Array = a[index]
+    return found
 
 
 def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:

@@ -167,9 +167,8 @@ def take_along_dim(input, indices, dim: int | None = None):
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of "
-            f"dimensions, but got {input.ndim} dimensions for input, and "
-            f"{indices.ndim} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     d = wrap_dim(dim, input.ndim)
     shape, size = input._geometry.shape, input._geometry.shape[d]
@@ -200,7 +199,8 @@ def masked_select(input, mask) -> Array:
         shape = broadcast_shapes(mask.shape, input.shape)
         input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
     if input.flags.c_contiguous:
-        return input.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+        found: Array = input.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+        return found
     return np.ascontiguousarray(input[mask])
 
 

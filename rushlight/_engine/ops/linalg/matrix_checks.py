@@ -78,9 +78,8 @@ def check_equation(op: str, a: Array, b: Array, left: bool) -> None:
     """RuntimeError unless A X = B (or X A = B) can be."""
     if a.shape[-2] != b.shape[-2 if left else -1]:
         raise RuntimeError(
-            f"{op}: Incompatible shapes of A and B for the equation "
-            f"{'AX = B' if left else 'XA = B'} ({a.shape[-2]}x{a.shape[-1]} and "
-            f"{b.shape[-2]}x{b.shape[-1]})"
+            f"{op}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({a.shape[-2]}x{a.shape[-1]} and {b.shape[-2]}x{b.shape[-1]})"
         )
 
 

@@ -276,8 +276,7 @@ def kl_div(
         warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support "
             "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
-            "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
-            "major release."
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next major release."
         )
     return reduced(terms, reduction)
 
