@@ -151,6 +151,11 @@ class Recorder:
             self.escape("an argument is written to", breaks=False)
         self._add(Entry("write", function, operands))
 
+    def check(self, function: Callable[..., Any], arrays: tuple[Any, ...]) -> None:
+        """Values were looked at."""
+        if self._mine():
+            self._add(Entry("run", function, arrays))
+
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Python that is part of every replay (an optimizer's step): done now, unrecorded."""
         if self._mine():

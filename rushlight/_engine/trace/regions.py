@@ -80,8 +80,9 @@ class BoundaryNode(Node):
 
     def settle(self) -> Node:
         """The caller's node, which a program asks for."""
-        edge: Any = self.next[0]
-        return edge[0].settle()
+        given: Any = self.next[0]
+        node: Node = given[0].settle()
+        return node
 
     @property
     def variable(self) -> Any:
