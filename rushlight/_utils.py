@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight import cat, dtype
+from rushlight import cat, compiler, dtype
 from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
     _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
@@ -20,6 +20,11 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.parameter import _rebuild_parameter as _rebuild_parameter
 
 __all__: list[str] = []
+
+
+def is_compiling() -> bool:
+    """torch.compiler.is_compiling(), in its older place."""
+    return compiler.is_compiling()
 
 
 def _element_size(of: dtype) -> int:
