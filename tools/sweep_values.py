@@ -5,7 +5,7 @@
 PyTorch's operator database draws each sample a few times over, from other seeds: the same shapes with other
 values, and once more with zeros and repetitions among them. A program is made of the call with the first
 values (by each WAY; of all, without one) and is then given the others. It must answer what eager answers, or
-refuse. With --turned the operator's arguments are views of what was computed before it, and not contiguous. What
+refuse. With --turned the operator's arguments are views of what was computed before it, not contiguous. What
 differs is printed, a line per operator and way; `'` behind a way means: with gradients.
 """
 

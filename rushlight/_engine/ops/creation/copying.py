@@ -273,8 +273,9 @@ def imag(input):
 def _view_real(a: Array) -> Array:
     if a.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    # As pairs, which adds a dim wherever the elements lie.
-    return a.view(np.dtype((a.real.dtype, (2,)))) if isinstance(a, np.ndarray) else a[..., None].view(a.real.dtype)
+    if not isinstance(a, np.ndarray):
+        return a[..., None].view(a.real.dtype)
+    return a.view(np.dtype((a.real.dtype, (2,))))  # as pairs, which adds a dim wherever the elements lie
 
 
 def _unconjugated(k: Any) -> tuple[bool, bool]:
