@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
+from rushlight._engine.core.services import service
 from rushlight._engine.ops import FAMILIES, signature
 from rushlight._engine.ops.autocast import POLICIES
 
@@ -213,8 +214,7 @@ class Row:
         return self.name if self.name in known else names[0][1]
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
-        # Not imported above: the dispatcher stands on the table, and nobody need have imported it before.
-        self.call = import_module("rushlight._engine.dispatch.dispatcher").function(self)
+        self.call = service("callable of a row")(self)
         return self.call(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
