@@ -80,8 +80,8 @@ def complete() -> None:
         import_module(f"rushlight._engine.ops.{family}")
 
 
-# Which family declares which rows and names: written by `python tools/operators.py`, and
-# held to the table by a test. A line: family, namespace (none for the rows' own names), names.
+# Which family declares which rows and names: written by `python tools/operators.py`, and held to the table by
+# a test. A line: family, namespace (none for the rows' own names), names.
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
 # What dtypes PyTorch refuses for a row, with its words: lines of these (or of a kernel's name), of kinds of

@@ -150,7 +150,7 @@ class Formula:
         # operands; None where it was not asked for yet.
         self.variants: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.
-        self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
+        self.smooth = root.op not in ATOMS or ATOMS[root.op].derivative is not None
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
         # What PyTorch calls the nodes: see dispatch/node_names.py, which also reads fixed attributes.
         self.label, self.fixed = label, fixed or {}
