@@ -22,6 +22,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
@@ -242,7 +243,7 @@ class Guards:
         if not isinstance(function, FunctionType):
             yield function
             return
-        if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
+        if function in self.functions or is_ours(function):
             return
         self.functions.add(function)
         found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
