@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from _frozen_importlib import _ModuleLockManager
+from _frozen_importlib import _ModuleLockManager  # type: ignore[attr-defined]
 from _frozen_importlib_external import PathFinder, SourceFileLoader
 from importlib import import_module
 
@@ -61,6 +61,12 @@ else:
 _names: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
 
 
+def _own_name(module: Any) -> str:
+    """A module's name within this package, whatever programs know it by."""
+    found: str = module.__spec__.name
+    return found
+
+
 class _Completable(type):
     """Tells the interpreter's completer, who asks a package's class for a name, that there is a property: it
     then completes the name without a look behind it, which would load all that a prefix fits.
@@ -82,10 +88,10 @@ class LazyPackage(_Module, metaclass=_Completable):
         names = _names(self)
         if "_asked" not in names and "__dir__" in names:
             names["_asked"] = True
-            inside = homes(self.__spec__.name)
+            inside = homes(_own_name(self))
             for name in names["__dir__"]():
                 # All of torch's packages together would be a second and more.
-                if name not in names and not (inside.get(name) == "." and self.__spec__.name == "rushlight"):
+                if name not in names and not (inside.get(name) == "." and _own_name(self) == "rushlight"):
                     getattr(self, name, None)
         return names
 
@@ -94,7 +100,7 @@ class LazyPackage(_Module, metaclass=_Completable):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
-        if isinstance(value, _Module) and homes(self.__spec__.name).get(name, ".") != ".":
+        if isinstance(value, _Module) and homes(_own_name(self)).get(name, ".") != ".":
             value = getattr(value, name)
         super().__setattr__(name, value)
 

@@ -123,8 +123,10 @@ def _check_channels(
     input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
 ) -> None:
     named = {dt.float32: "Float", dt.int32: "Int"}
-    if scale.dtype is not dt.float32:
-        raise RuntimeError(f"Scale must be Float, found {named.get(scale.dtype, scale.dtype.legacy)}")
+    if scale.dtype not in (dt.float32, dt.bfloat16):
+        raise RuntimeError(
+            f"Scale must be Float or BFloat16, found {named.get(scale.dtype, scale.dtype.legacy)}"
+        )
     if zero_point.dtype not in (dt.int32, dt.float32, dt.float16):
         raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {zero_point.dtype.legacy}")
     if scale.ndim != 1:
@@ -165,31 +167,47 @@ def _per_channel_gradient(s: Any, grad: Any) -> Any:
     return grad * _within(_levels(s.input, scale, zero_point, whole), s), None, None
 
 
-@composite(name="_fake_quantize_learnable", where=("aten",), node="fake_quantize_learnable_per_tensor_affine")
-def _learnable(input, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float):
-    """The same with gradients of scale and zero_point too (arXiv:1902.08153), which broadcast to input."""
-    return _rounded(input, scale, zero_point.round().clamp(quant_min, quant_max), quant_min, quant_max)
-
-
-@_learnable.gradient
-def _learnable_gradient(s: Any, grad: Any) -> Any:
-    scale, zero_point = s.scale, s.zero_point.round().clamp(s.quant_min, s.quant_max)
-    levels = _levels(s.input, scale, zero_point)
+def _learned(s: Any, grad: Any, input: Any, scale: Any, zero_point: Any) -> Any:
+    """Gradients of input, scale and zero_point; the last two broadcast to input."""
+    zero_point = zero_point.clamp(s.quant_min, s.quant_max)
+    levels = _levels(input, scale, zero_point, False)
     inside = _within(levels, s)
     outer = levels.clamp(s.quant_min, s.quant_max) - zero_point
-    rounded = (outer * scale - s.input) / scale
+    rounded = (outer * scale - input) / scale
     by_scale = grad * rounded.where(inside, outer) * s.grad_factor
     by_zero_point = (grad * -scale).masked_fill(inside, 0.0) * s.grad_factor
-    shape = s.shape("scale")
-    return grad * inside, by_scale.sum_to_size(shape), by_zero_point.sum_to_size(shape)
+    return grad * inside, by_scale.sum_to_size(scale.shape), by_zero_point.sum_to_size(scale.shape)
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), node="fake_quantize_learnable_per_tensor_affine")
 def _fake_quantize_learnable_per_tensor_affine(
     input, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ):
-    """fake_quantize_per_tensor_affine with gradients of scale and zero_point, times grad_factor."""
-    return _learnable(input, scale, zero_point, quant_min, quant_max, grad_factor)
+    """fake_quantize_per_tensor_affine with gradients of scale and zero_point, times grad_factor
+    (arXiv:1902.08153).
+    """
+    return _rounded(input, scale, zero_point.round().clamp(quant_min, quant_max), quant_min, quant_max)
+
+
+@_fake_quantize_learnable_per_tensor_affine.gradient
+def _learned_tensor(s: Any, grad: Any) -> Any:
+    # PyTorch's backward rounds a zero point by adding a half.
+    return _learned(s, grad, s.input, s.scale, (s.zero_point + 0.5).trunc())
+
+
+@composite(
+    where=("aten",), node="fake_quantize_learnable_per_channel_affine", name="_fake_quantize_learned_rows"
+)
+def _learned_rows(
+    input, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float
+):
+    """With scales and zero points as they broadcast to input."""
+    return _rounded(input, scale, zero_point.round().clamp(quant_min, quant_max), quant_min, quant_max)
+
+
+@_learned_rows.gradient
+def _learned_rows_gradient(s: Any, grad: Any) -> Any:
+    return _learned(s, grad, s.input, s.scale, s.zero_point.round())
 
 
 @composite(where=("torch",))
@@ -204,4 +222,4 @@ def _fake_quantize_learnable_per_channel_affine(
 ):
     """fake_quantize_per_channel_affine with gradients of scale and zero_point, times grad_factor."""
     scale, zero_point = (_along(v, axis, input.ndim) for v in (scale, zero_point))
-    return _learnable(input, scale, zero_point, quant_min, quant_max, grad_factor)
+    return _learned_rows(input, scale, zero_point, quant_min, quant_max, grad_factor)
