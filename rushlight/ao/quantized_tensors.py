@@ -293,7 +293,8 @@ def choose_qparams(
     """(scale, zero_point) with which levels low to high, or half of them, span a tensor's range and 0."""
     ends = torch.aminmax(input) if input.numel() else (torch.zeros(()), torch.zeros(()))
     low, high = (low // 2, high // 2) if reduce_range else (low, high)
-    scale, zero_point = levels_over(*(v.detach().double().numpy() for v in ends), low, high)
+    least, most = (v.detach().double().numpy() for v in ends)
+    scale, zero_point = levels_over(least, most, low, high)
     return float(scale), int(zero_point)
 
 

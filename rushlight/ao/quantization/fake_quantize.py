@@ -57,7 +57,10 @@ class FakeQuantizeBase(ABC, nn.Module):
         """See no more: scale and zero point stay."""
         self.enable_observer(False)
 
-    with_args = classmethod(_with_args)
+    @classmethod
+    def with_args(cls, **kwargs: Any) -> Any:
+        """The constructor with arguments given beforehand."""
+        return _with_args(cls, **kwargs)
 
 
 class FakeQuantize(FakeQuantizeBase):
@@ -160,7 +163,7 @@ class FixedQParamsFakeQuantize(FakeQuantize):
         self.scale = self.activation_post_process.scale
         self.zero_point = self.activation_post_process.zero_point
 
-    def calculate_qparams(self) -> Any:
+    def calculate_qparams(self) -> Any:  # type: ignore[override]
         """What was given."""
         return self.scale, self.zero_point
 
@@ -251,8 +254,8 @@ def fused_moving_avg_obs_fake_quant(
     """
     if bool(observer_on.any()) and input.numel():
         _average(input.detach(), running_min, running_max, averaging_const, ch_axis, per_row_fake_quant)
-        ends = (v.double().numpy() for v in (running_min, running_max))
-        found = levels_over(*ends, quant_min, quant_max, symmetric_quant)
+        least, most = (v.double().numpy() for v in (running_min, running_max))
+        found = levels_over(least, most, quant_min, quant_max, symmetric_quant)
         for held, now in zip((scale, zero_point), found):
             held.resize_(max(running_min.numel(), 1)).copy_(torch.from_numpy(now.reshape(-1)))
     if not bool(fake_quant_on.any()):

@@ -91,7 +91,10 @@ _DEFAULT_OP_LIST_TO_FUSER_METHOD: dict[tuple[Any, ...], Callable[..., Any]] = {
 
 def get_fuser_method(op_list: Any, additional_fuser_method_mapping: Any = None) -> Callable[..., Any]:
     """How modules of these classes become one; AssertionError for others."""
-    found = {**_DEFAULT_OP_LIST_TO_FUSER_METHOD, **(additional_fuser_method_mapping or {})}.get(op_list)
+    found: Callable[..., Any] | None = {
+        **_DEFAULT_OP_LIST_TO_FUSER_METHOD,
+        **(additional_fuser_method_mapping or {}),
+    }.get(op_list)
     if found is None:
         raise AssertionError(f"did not find fuser method for: {op_list} ")
     return found

@@ -75,8 +75,15 @@ class ObserverBase(ABC, nn.Module):
     def calculate_qparams(self, **kwargs: Any) -> Any:
         """(scale, zero_point) for what was seen."""
 
-    with_args = classmethod(_with_args)
-    with_callable_args = classmethod(_with_callable_args)
+    @classmethod
+    def with_args(cls, **kwargs: Any) -> Any:
+        """The constructor with arguments given beforehand."""
+        return _with_args(cls, **kwargs)
+
+    @classmethod
+    def with_callable_args(cls, **kwargs: Any) -> Any:
+        """The constructor with arguments that each call makes."""
+        return _with_callable_args(cls, **kwargs)
 
 
 class UniformQuantizationObserverBase(ObserverBase):
@@ -437,12 +444,15 @@ class HistogramObserver(UniformQuantizationObserverBase):
                 return x_orig
             least, most = torch.aminmax(x)
         if self.min_val == float("inf") or self.max_val == float("-inf"):
-            self._take(torch.histc(x, self.bins, min=least, max=most), least, most)
+            self._take(self._counted(x, least, most), least, most)
             return x_orig
         least, most = torch.min(self.min_val, least), torch.max(self.max_val, most)
-        found = torch.histc(x, self.bins, min=least, max=most)
+        found = self._counted(x, least, most)
         self._take(self._over(least, most) + found, least, most)
         return x_orig
+
+    def _counted(self, x: Tensor, least: Tensor, most: Tensor) -> Tensor:
+        return torch.histc(x, self.bins, min=float(least), max=float(most))
 
     def _take(self, histogram: Tensor, least: Tensor, most: Tensor) -> None:
         self.histogram.copy_(histogram)
@@ -454,7 +464,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         if least == self.min_val and most == self.max_val:
             return self.histogram
         if self.min_val == self.max_val:
-            return torch.histc(self.min_val, bins=self.bins, min=least, max=most) * self.histogram.sum()
+            return self._counted(self.min_val, least, most) * self.histogram.sum()
         many = self.bins * self.upsample_rate
         weights = self.histogram.repeat_interleave(self.upsample_rate) / self.upsample_rate
         width = (self.max_val - self.min_val) / many
@@ -524,7 +534,8 @@ class HistogramObserver(UniformQuantizationObserverBase):
 
 def _squares(begin: Any, end: Any, density: Tensor) -> Tensor:
     """The integral of x ** 2 from begin to end, times a density."""
-    return density * ((end * end * end - begin * begin * begin) / 3)
+    found: Tensor = density * ((end * end * end - begin * begin * begin) / 3)
+    return found
 
 
 class FixedQParamsObserver(ObserverBase):

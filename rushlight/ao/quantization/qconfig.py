@@ -128,16 +128,16 @@ def get_default_qat_qconfig(backend: str = "x86", version: int | None = 1) -> QC
 
 def get_default_qconfig_dict(backend: str = "x86", version: int = 0) -> dict[str, Any]:
     """get_default_qconfig_mapping as a dict."""
-    from rushlight.ao.quantization.qconfig_mapping import get_default_qconfig_mapping  # it imports this file
+    # it imports this file
+    from rushlight.ao.quantization.qconfig_mapping import get_default_qconfig_mapping
 
     return get_default_qconfig_mapping(backend, version).to_dict()
 
 
 def get_default_qat_qconfig_dict(backend: str = "x86", version: int = 1) -> dict[str, Any]:
     """get_default_qat_qconfig_mapping as a dict."""
-    from rushlight.ao.quantization.qconfig_mapping import (
-        get_default_qat_qconfig_mapping,  # it imports this file
-    )
+    # it imports this file
+    from rushlight.ao.quantization.qconfig_mapping import get_default_qat_qconfig_mapping
 
     return get_default_qat_qconfig_mapping(backend, version).to_dict()
 
@@ -180,5 +180,5 @@ def _obs_or_fq_ctr_equals(first: Any, second: Any) -> bool:
 def qconfig_equals(q1: Any, q2: Any) -> bool:
     """Whether two configurations make the same observers."""
     if q1 is None or q2 is None:
-        return q1 == q2
+        return q1 is q2
     return _obs_or_fq_ctr_equals(q1.activation, q2.activation) and _obs_or_fq_ctr_equals(q1.weight, q2.weight)

@@ -18,7 +18,8 @@ F = torch.nn.functional
 def _centred(q: QuantizedTensor) -> Tensor:
     """Levels less their zero points, float64."""
     _, zero_point = q.quantizer.along(q.ndim)
-    return q.levels.double() - zero_point
+    found: Tensor = q.levels.double() - zero_point
+    return found
 
 
 def _weight_scale(weight: Any, ndim: int, dim: int) -> Any:

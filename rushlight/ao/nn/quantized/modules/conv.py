@@ -8,6 +8,7 @@ import rushlight as torch
 from rushlight import nn
 from rushlight.ao.nn.quantized import computing
 from rushlight.ao.nn.quantized.modules.base import WeightedQuantizedModule, observed_weight
+from rushlight.ao.quantized_tensors import make
 from rushlight.nn.modules.utils import _ntuple
 from rushlight.nn.utils.fusion import fuse_conv_bn_weights
 
@@ -84,13 +85,13 @@ class _ConvNd(WeightedQuantizedModule):
         if input.ndim != self._dims + 2:
             axes = "".join(", " + axis for axis in ("L", "H, W", "D, H, W")[self._dims - 1 : self._dims])
             raise ValueError(f"Input shape must be `(N, C{axes})`!")
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
-            sides = [n for n in reversed(self.padding) for _ in range(2)]
+            sides: list[Any] = [n for n in reversed(self.padding) for _ in range(2)]
             levels = nn.functional.pad(input.levels.float(), sides, mode=self.padding_mode).to(
                 input.levels.dtype
             )
-            input, padding = computing.make(levels, input.dtype, input.quantizer), 0
+            input, padding = make(levels, input.dtype, input.quantizer), 0
         return computing.convolution(
             input,
             *self._held,

@@ -7,6 +7,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import nn
 from rushlight.ao.nn.quantized import computing
+from rushlight.ao.quantized_tensors import Quantizer, limits, make
 
 Tensor = torch.Tensor
 
@@ -113,11 +114,11 @@ class QFunctional(nn.Module):
 
     def add_scalar(self, x: Any, y: float) -> Any:
         """x + y, at levels that span what x's levels did and y."""
-        low, high = computing.limits(x.dtype)
+        low, high = limits(x.dtype)
         shift = round(y / x.q_scale())
         point = x.q_zero_point() - shift
         if low <= point <= high:
-            return computing.make(x.levels, x.dtype, computing.Quantizer(x.q_scale(), point))
+            return make(x.levels, x.dtype, Quantizer(x.q_scale(), point))
         return computing.again(x, x.dequantize() + y, x.q_scale(), x.q_zero_point())
 
     def mul(self, x: Any, y: Any) -> Any:
@@ -127,12 +128,12 @@ class QFunctional(nn.Module):
     def mul_scalar(self, x: Any, y: float) -> Any:
         """x * y: the same levels of another scale."""
         if y < 0:
-            low, high = computing.limits(x.dtype)
-            held = computing.Quantizer(x.q_scale() * -y, high - (x.q_zero_point() - low))
-            return computing.make(low + high - x.levels, x.dtype, held)
+            low, high = limits(x.dtype)
+            held = Quantizer(x.q_scale() * -y, high - (x.q_zero_point() - low))
+            return make(low + high - x.levels, x.dtype, held)
         if y == 0:
-            return computing.make(torch.zeros_like(x.levels), x.dtype, computing.Quantizer(1.0, 0))
-        return computing.make(x.levels, x.dtype, computing.Quantizer(x.q_scale() * y, x.q_zero_point()))
+            return make(torch.zeros_like(x.levels), x.dtype, Quantizer(1.0, 0))
+        return make(x.levels, x.dtype, Quantizer(x.q_scale() * y, x.q_zero_point()))
 
     def cat(self, x: list[Any], dim: int = 0) -> Any:
         """torch.cat."""

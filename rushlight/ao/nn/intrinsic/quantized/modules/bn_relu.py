@@ -22,9 +22,9 @@ class _WithReLU:
         return super().from_float(mod[0])  # type: ignore[misc]
 
 
-class BNReLU2d(_WithReLU, batchnorm.BatchNorm2d):
+class BNReLU2d(_WithReLU, batchnorm.BatchNorm2d):  # type: ignore[misc]
     """BatchNorm2d and relu."""
 
 
-class BNReLU3d(_WithReLU, batchnorm.BatchNorm3d):
+class BNReLU3d(_WithReLU, batchnorm.BatchNorm3d):  # type: ignore[misc]
     """BatchNorm3d and relu."""

@@ -325,7 +325,7 @@ class RNNCellBase(nn.Module):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The cell of a float one, at the levels that its `qconfig` chooses."""
-        options = {"nonlinearity": mod.nonlinearity} if isinstance(mod, nn.RNNCell) else {}
+        options: dict[str, Any] = {"nonlinearity": mod.nonlinearity} if isinstance(mod, nn.RNNCell) else {}
         made = cls(mod.input_size, mod.hidden_size, bias=mod.bias, dtype=_dtype_of(mod), **options)
         made._take(mod)
         return made
