@@ -571,7 +571,19 @@ class FixedQParamsObserver(ObserverBase):
         return self.scale, self.zero_point
 
 
-class PlaceholderObserver(ObserverBase):
+class _Unseeing(ObserverBase):
+    """Observers that choose no levels."""
+
+    def forward(self, x: Any) -> Any:
+        """The input."""
+        return x
+
+    def calculate_qparams(self) -> Any:  # type: ignore[override]
+        """Refused: nothing was seen."""
+        raise Exception(f"calculate_qparams should not be called for {type(self).__name__}")
+
+
+class PlaceholderObserver(_Unseeing):
     """Only says a dtype, for layers that choose levels call by call or compute in a smaller float dtype."""
 
     def __init__(
@@ -592,20 +604,12 @@ class PlaceholderObserver(ObserverBase):
         if compute_dtype:
             warn("Please use `is_dynamic` instead of `compute_dtype`. `compute_dtype` will be deprecated.")
 
-    def forward(self, x: Any) -> Any:
-        """The input."""
-        return x
-
     def extra_repr(self) -> str:
         """The dtype."""
         return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
-        """Refused: nothing was seen."""
-        raise Exception("calculate_qparams should not be called for PlaceholderObserver")
 
-
-class RecordingObserver(ObserverBase):
+class RecordingObserver(_Unseeing):
     """Keeps copies of all tensors that it sees."""
 
     def __init__(self, dtype: Any = torch.quint8) -> None:
@@ -617,44 +621,24 @@ class RecordingObserver(ObserverBase):
         self.tensor_val.append(x.clone())
         return x
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
-        """Refused."""
-        raise Exception("calculate_qparams should not be called for RecordingObserver")
-
     def get_tensor_value(self) -> list[Tensor]:
         """The copies."""
         return self.tensor_val
 
 
-class NoopObserver(ObserverBase):
+class NoopObserver(_Unseeing):
     """Sees nothing; says a dtype."""
 
     def __init__(self, dtype: Any = torch.float16, custom_op_name: str = "") -> None:
         super().__init__(dtype=dtype, is_dynamic=False)
         self.custom_op = custom_op_name
 
-    def forward(self, x: Any) -> Any:
-        """The input."""
-        return x
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
-        """Refused."""
-        raise Exception("calculate_qparams should not be called for NoopObserver")
-
-
-class ReuseInputObserver(ObserverBase):
+class ReuseInputObserver(_Unseeing):
     """Stands for the observer of the input, of ops that only move elements."""
 
     def __init__(self) -> None:
         super().__init__(torch.quint8, is_dynamic=False)
-
-    def forward(self, x: Any) -> Any:
-        """The input."""
-        return x
-
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
-        """Refused."""
-        raise Exception("calculate_qparams should not be called for ReuseInputObserver")
 
 
 def _is_observer(name: str) -> bool:
