@@ -20,6 +20,8 @@ from rushlight._engine.tensors.tensor import BELOW, wrap
 Guard = Callable[[Node, Any], Sequence[Any]]
 # What runs a node in place of Node.apply, or None.
 GUARD: Guard | None = None
+# One item for each mode, of all threads, that hears ops below autograd.
+LISTENING: list[None] = []
 _ids = itertools.count()
 
 

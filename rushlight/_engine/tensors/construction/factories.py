@@ -13,6 +13,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import Default, device as Device
 from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype
 from rushlight._engine.core.errors import warn_once
+from rushlight._engine.core.recording import constant
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
 from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy
 from rushlight._engine.tensors.construction.placement import (
@@ -66,7 +67,7 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
     if not isinstance(data, Tensor):
         if hasattr(data, "untyped") and hasattr(data, "nbytes"):
             data = _of_storage(data, dtype)
-        return _moved(wrap(infer(data, dtype)), where)
+        return _moved(wrap(constant(infer(data, dtype))), where)
     warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
     return kept.to(
@@ -91,7 +92,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, np.ndarray):
         found = _moved(from_numpy(data), where)
         return found if of is None else found.to(of)
-    return _moved(wrap(infer(data, of)), where)
+    return _moved(wrap(constant(infer(data, of))), where)
 
 
 def new_tensor(
@@ -134,7 +135,7 @@ def asarray(
     if found is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor: leave copy=False away.")
-        made = _moved(wrap(infer(obj, of)), where)
+        made = _moved(wrap(constant(infer(obj, of))), where)
     else:
         made = _converted(found, of, where, copy)
     return _with_grad(made, obj, requires_grad)
