@@ -201,7 +201,7 @@ class Expressions:
         )
 
     def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
-        """The value where `wanted` is expected; implicit: a tensor may become a number, a bool another one."""
+        """The value where `wanted` is expected; implicit: a tensor or a bool may become a number."""
         if implicit and value.type == TENSOR and wanted in _IMPLICIT:
             value = self.call_builtin(_IMPLICIT[wanted], [value], {}, node)
         if implicit and value.type == BOOL and wanted in (INT, FLOAT):
