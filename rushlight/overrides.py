@@ -83,7 +83,11 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 
 
 has_torch_function_unary = has_torch_function_variadic
-has_torch_function: Callable[[Iterable[Any]], bool] = lambda args: has_torch_function_variadic(*args)  # noqa: E731
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a class among these, or a mode, takes functions over."""
+    return has_torch_function_variadic(*relevant_args)
 
 
 def handle_torch_function(

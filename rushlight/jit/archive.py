@@ -141,8 +141,9 @@ class _Code:
                 )
             if node.kind == "prim::PythonOp":
                 raise RuntimeError(
-                    f"\nCould not export Python function call '{node.attrs['python'].__name__}'. Remove "
-                    "calls to Python functions before export. Did you forget to add @torch.jit.script or "
+                    "\n"
+                    f"Could not export Python function call '{node.attrs['python'].__name__}'. Remove calls "
+                    "to Python functions before export. Did you forget to add @torch.jit.script or "
                     "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it to "
                     "__constants__"
                 )

@@ -239,6 +239,8 @@ class _Leaves:
 
 def _adder() -> Callable[[Any, Any, bool], None]:
     """What gives leaves their gradients."""
+    if hooks.LISTENING:
+        return _accumulate_heard
     return partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
 
 
@@ -356,6 +358,18 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         held.add_(grad)
     if node.hooks is not None:
         hooks.accumulated(node, leaf)
+
+
+def _accumulate_heard(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
+    """The same by ops alone, as somebody hears them and a graph of theirs is to know the leaf's gradient."""
+    leaf = node.variable
+    if leaf is not None and leaf.grad is None and not create and grad.dtype is leaf.dtype:
+        grad = grad.clone() if grad._grad_node is None else grad.detach().clone()
+        leaf._grad = grad
+        if node.hooks is not None:
+            hooks.accumulated(node, leaf)
+    else:
+        _accumulate(node, grad, create)
 
 
 def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:

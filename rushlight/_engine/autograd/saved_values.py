@@ -42,8 +42,8 @@ class SavedTensor:
         if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
                 "register_hooks(): incompatible function arguments. The following argument types are "
-                "supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: Callable, arg1: Callable) "
-                "-> None"
+                "supported:\n"
+                "    1. (self: torch._C._autograd.SavedTensor, arg0: Callable, arg1: Callable) -> None"
             )
         if _is_freed(self._node):
             raise RuntimeError(

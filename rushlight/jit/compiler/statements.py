@@ -104,8 +104,7 @@ class Compiler(Contexts):
             t,
             node,
             "Variable '" + ast.unparse(node.target) + "' is annotated with "
-            "type "
-            "{wanted} but is being assigned to a value of type {actual}",
+            "type {wanted} but is being assigned to a value of type {actual}",
         )
         if found.type != t:
             found = self.emit(node, "prim::unchecked_cast", [found], t).output

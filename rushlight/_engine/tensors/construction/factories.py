@@ -13,6 +13,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import Default, device as Device
 from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype, int64
 from rushlight._engine.core.errors import warn_once
+from rushlight._engine.core.recording import constant
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
 from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy
 from rushlight._engine.tensors.construction.placement import (
@@ -73,7 +74,7 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
     if not isinstance(data, Tensor):
         if _is_storage(data):
             return _moved(_of_storage(data, dtype), where)
-        return _moved(wrap(infer(data, dtype)), where)
+        return _moved(wrap(constant(infer(data, dtype))), where)
     warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
     return kept.to(
@@ -98,7 +99,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, np.ndarray):
         found = _moved(from_numpy(data), where)
         return found if of is None else found.to(of)
-    return _moved(_of_storage(data, of) if _is_storage(data) else wrap(infer(data, of)), where)
+    made = _of_storage(data, of) if _is_storage(data) else wrap(constant(infer(data, of)))
+    return _moved(made, where)
 
 
 def new_tensor(
@@ -141,7 +143,7 @@ def asarray(
     if found is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor: leave copy=False away.")
-        made = _moved(wrap(infer(obj, of)), where)
+        made = _moved(wrap(constant(infer(obj, of))), where)
     else:
         made = _converted(found, of, where, copy)
     return _with_grad(made, obj, requires_grad)
