@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+from rushlight._engine.lazy import package as _package
+
 with open(os.path.join(os.path.dirname(__file__), "absent_devices.tsv"), encoding="utf-8") as _file:
     _LINES = [line.rstrip("\n").split("\t") for line in _file]
 _TYPES = {**vars(builtins), "None": type(None), "OrderedDict": OrderedDict, "nullcontext": nullcontext}
@@ -40,7 +42,8 @@ def _function(module: str, name: str, kind: type, words: str) -> Callable[..., A
             f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
         )
 
-    run.__name__, run.__module__ = name, f"rushlight.{module}"
+    run.__name__ = run.__qualname__ = name
+    run.__module__ = f"{_package()}.{module}"
     # Types stay types: annotations and isinstance() name them, and only making one raises.
     return type(name, (), {"__new__": run, "__module__": f"torch.{module}"}) if name[0].isupper() else run
 

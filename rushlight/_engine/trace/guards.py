@@ -314,7 +314,7 @@ class Guards:
         if not isinstance(function, FunctionType):
             yield function
             return
-        if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
+        if function in self.functions or is_ours(function):
             return
         self.functions.add(function)
         found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
