@@ -222,7 +222,9 @@ class Geometry(_Tensor):
         return (address(self._memory) - address(start)) // self._geometry.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 for an empty tensor."""
+        """The address of the first element; 0 for an empty tensor; on meta, where none is, as from 0 on."""
+        if self._kind.device.type == "meta":
+            return int(self.storage_offset() * self._geometry.itemsize)
         return address(self._memory) if self._geometry.size else 0
 
     @property
