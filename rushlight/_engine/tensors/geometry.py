@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -61,8 +60,7 @@ class StorageLayout(_Constant):
     __slots__ = ()
 
     def __reduce__(self) -> Any:
-        rebuild = import_module("rushlight._engine.serialization.rebuild")
-        return rebuild._get_layout, (repr(self),)
+        return service("layout of a name"), (repr(self),)
 
 
 for _class, _name in ((MemoryFormat, "memory_format"), (StorageLayout, "layout")):
