@@ -42,6 +42,11 @@ class RowKernel:
         rows: Sequence[Array] = arrays if last else [a.swapaxes(dim, -1) for a in arrays]
         if self.scalars:
             rows = [a[..., 0] if n in self.scalars else a for n, a in zip(self.inputs, rows, strict=True)]
+        if first.size >= BIG:  # rows that lie apart are read at once, by tiles
+            rows = [
+                r if n in self.scalars or r.strides[-1] == r.itemsize else _laid_out(r)
+                for n, r in zip(self.inputs, rows, strict=True)
+            ]
         found = self._launch(kernel, rows)
         for thread, calls in _watchers:
             if thread == get_ident():
@@ -85,6 +90,14 @@ class RowKernel:
         inputs = tuple(zip(self.inputs, dtypes, kinds, strict=True))
         kernel = service("row kernel")(outputs, inputs, (dtypes[0],) * len(outputs))
         return NotImplemented if kernel is None else kernel
+
+
+def _laid_out(a: Array) -> Array:
+    """A copy whose rows lie side by side."""
+    out = np.empty(a.shape, a.dtype)
+    if not service("copy")(out, a):
+        out[...] = a
+    return out
 
 
 # Elements behind a dim, and all in all, from which on it is faster to go over whole planes of them, op by op,
