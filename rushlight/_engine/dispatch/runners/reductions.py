@@ -241,8 +241,9 @@ def _machine_plan(
         if whole and not shape:
             return total
         return lambda a: total(a if whole else a.T).reshape(shape)
-    in_rows = ordered == tuple(range(lead, n))
-    if lead and not (in_rows and whole) and given in ("float32", "float64"):
+    in_rows, in_columns = ordered == tuple(range(lead, n)), ordered == tuple(range(n - lead))
+    usual = whole and (in_rows or (in_columns and kind == "add"))
+    if lead and not usual and given in ("float32", "float64"):
         found = _by_memory(meaning, a, axes, given, shape)
         if found is not None:
             return found
@@ -261,7 +262,7 @@ def _machine_plan(
         # Few rows are summed before other threads are awake.
         run = each.large if a.size >= PARALLEL else each
         return lambda a: run(a.reshape(seen)).reshape(shape)
-    if kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
+    if kind == "add" and whole and lead and in_columns:
         sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
         matrix = (prod(a.shape[: n - lead]), prod(a.shape[n - lead :]))
         return lambda a: sums.large(a.reshape(matrix)).reshape(shape)

@@ -638,7 +638,7 @@ def _instance_norm(
         return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     n, c = input.shape[:2]
     rows = input.reshape(n * c, math.prod(input.shape[2:]))
-    found, center, _ = _by_groups(input, weight, bias, c, eps)
+    found, center, _ = _by_groups(input.reshape(n, c, -1), weight, bias, c, eps)
     if running_mean is not None or running_var is not None:
         center = center.reshape(n * c, 1)
         spread = (rows - center).detach().square().mean(-1)
@@ -650,7 +650,7 @@ def _instance_norm(
             running_var,
             momentum,
         )
-    return found
+    return found.reshape(input.shape)
 
 
 @composite(where=("nn.functional",))
