@@ -26,6 +26,8 @@ Layout = tuple[tuple[int, ...], tuple[int, ...]]
 PARALLEL = 1 << 17
 # Elements up to which short rows are put together, and which are short.
 _LONG, _SHORT = 1 << 11, 1 << 8
+# Elements of a row up to which its number is laid out as often.
+_NUMBERS = 16
 # Elements of both sides from which on tiles are turned.
 _SIDE = 16
 
@@ -39,6 +41,10 @@ class Plan:
         self.repeated: list[tuple[int, int]] = []  # operands that are laid out so many times
         self.turned = [k for k, a in enumerate(arrays) if _lies_across(a, results[0])]
         arrays = [self._turned(a) if k in self.turned else a for k, a in enumerate(arrays)]
+        # Operands with one number for each short row.
+        self.stretched = [k for k, a in enumerate(arrays) if _is_number_of_rows(a, results[0])]
+        for k in self.stretched:
+            arrays[k] = np.empty(results[0].shape, arrays[k].dtype)
         self.call: team.Call | None = None
         shape, layouts = self._layouts([*arrays, *results], results[0])
         threads = parallel.get_num_threads() if prod(shape) >= PARALLEL else 1
@@ -81,6 +87,8 @@ class Plan:
         operands = [*arrays, *results]
         for k in self.turned:
             operands[k] = self._turned(arrays[k])
+        for k in self.stretched:
+            operands[k] = np.repeat(arrays[k].reshape(-1), results[0].shape[-1])
         for k, times in self.repeated:
             operands[k] = tiled(arrays[k].reshape(-1), (times,))
         call: Any = self.call
@@ -131,6 +139,12 @@ def _order(a: Array) -> tuple[tuple[int, ...], tuple[int, ...] | None, np.dtype[
     order = sorted(range(a.ndim), key=lambda d: -a.strides[d])
     turned = tuple(sorted(range(a.ndim), key=order.__getitem__))
     return tuple([a.shape[d] for d in order]), turned, a.dtype
+
+
+def _is_number_of_rows(a: Array, out: Array) -> bool:
+    """Whether an operand has one number for each row of a result whose rows are short."""
+    many = out.ndim > 1 and 1 < out.shape[-1] <= _NUMBERS and a.shape == (*out.shape[:-1], 1)
+    return bool(many and a.flags.c_contiguous and out.flags.c_contiguous)
 
 
 def _lies_across(a: Array, out: Array) -> bool:
