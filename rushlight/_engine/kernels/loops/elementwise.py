@@ -88,7 +88,7 @@ class Plan:
         for k in self.turned:
             operands[k] = self._turned(arrays[k])
         for k in self.stretched:
-            operands[k] = np.repeat(arrays[k].reshape(-1), results[0].shape[-1])
+            operands[k] = np.repeat(arrays[k][..., 0].reshape(-1), results[0].shape[-1])
         for k, times in self.repeated:
             operands[k] = tiled(arrays[k].reshape(-1), (times,))
         call: Any = self.call
@@ -143,8 +143,11 @@ def _order(a: Array) -> tuple[tuple[int, ...], tuple[int, ...] | None, np.dtype[
 
 def _is_number_of_rows(a: Array, out: Array) -> bool:
     """Whether an operand has one number for each row of a result whose rows are short."""
-    many = out.ndim > 1 and 1 < out.shape[-1] <= _NUMBERS and a.shape == (*out.shape[:-1], 1)
-    return bool(many and a.flags.c_contiguous and out.flags.c_contiguous)
+    if out.ndim < 2 or not 1 < out.shape[-1] <= _NUMBERS or not out.flags.c_contiguous:
+        return False
+    rows, n = out.shape[:-1], a.shape[-1] if a.ndim else 0
+    one = a.shape == (*rows, 1) or (a.shape == out.shape and a.strides[-1] == 0)
+    return bool(n and one and a[..., 0].flags.c_contiguous)
 
 
 def _lies_across(a: Array, out: Array) -> bool:
