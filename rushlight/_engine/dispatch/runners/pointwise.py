@@ -215,6 +215,62 @@ def build(row: Row) -> Callable[..., Any]:
     return overrides.compile_callable(text, row, scope, direct)
 
 
+class _Learner:
+    """The plans of a row's calls, `plans` and those with out=, `outs`, and what makes them of a call."""
+
+    def __init__(self, row: Row, general: Callable[..., Any], order: list[str], in_place: bool) -> None:
+        self.row, self.general, self.order, self.in_place = row, general, order, in_place
+        self.plans: dict[Any, Any] = {}
+        self.outs: dict[Any, Any] = {}
+        self.checks = [row.options[name] for name in ("check", "verify") if name in row.options]
+
+    def check(self, *values: Any) -> None:
+        """What the row asks of arguments."""
+        for look in self.checks:
+            look(dict(zip(self.order, values, strict=True)))
+
+    def anyhow(self, *values: Any) -> Any:
+        """The general way."""
+        return self.general(**dict(zip(self.order, values, strict=True)))
+
+    def into(self, *values: Any) -> Any:
+        """The general way with out=, which is the last value."""
+        return self.general(**dict(zip((*self.order, "out"), values, strict=True)))
+
+    def formula(self, values: tuple[Any, ...]) -> tuple[Formula, tuple[type | None, ...]] | None:
+        """The formula of such a call and its operands' classes, None for others; None if it has no plan."""
+        given = dict(zip(self.order, values, strict=True))
+        if (
+            given.pop("inplace", False)
+            or not all(_plain(p, given[p.name]) for p in self.row.params)
+            or any(check(given) for check in self.checks)
+        ):
+            return None
+        formula = variant(
+            self.row,
+            {p.name: given[p.name] for p in self.row.params if not p.is_tensor or given[p.name] is None},
+        )
+        return formula, tuple([given[n].__class__ if n in formula.operands else None for n in self.order])
+
+    def learn(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        """Make the plan of a call that gave `found`."""
+        known = self.formula(values)
+        if known is None or (self.in_place and known[1][0] not in interpreters.PLAIN):
+            return found
+        formula, classes = known
+        make = _maker(classes, bool(self.checks), self.in_place)
+        self.plans[key] = make(self.anyhow if self.in_place else formula, formula.entries, self.check)
+        return found
+
+    def learn_out(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        """The same with out=."""
+        known = self.formula(values)
+        if known is not None and known[0].operands:
+            make = _out_maker(known[1], bool(self.checks))
+            self.outs[key] = make(self.into, known[0].entries, self.check)
+        return found
+
+
 def planned(
     row: Row,
     direct: Callable[..., Any],
@@ -231,51 +287,7 @@ def planned(
         else f"{p.name}, {p.name}.__class__"
         for p in params
     ]
-    order, plans, outs = [p.name for p in params], {}, {}
-    checks = [row.options[name] for name in ("check", "verify") if name in row.options]
-
-    def check(*values: Any) -> None:
-        for look in checks:
-            look(dict(zip(order, values, strict=True)))
-
-    def anyhow(*values: Any) -> Any:
-        return general(**dict(zip(order, values, strict=True)))
-
-    def into(*values: Any) -> Any:
-        return general(**dict(zip((*order, "out"), values, strict=True)))
-
-    def planned_formula(values: tuple[Any, ...]) -> tuple[Formula, tuple[type | None, ...]] | None:
-        given = dict(zip(order, values, strict=True))
-        if (
-            given.pop("inplace", False)
-            or not all(_plain(p, given[p.name]) for p in row.params)
-            or any(check(given) for check in checks)
-        ):
-            return None
-        formula = variant(
-            row, {p.name: given[p.name] for p in row.params if not p.is_tensor or given[p.name] is None}
-        )
-        return formula, tuple([given[n].__class__ if n in formula.operands else None for n in order])
-
-    def learn(key: Any, values: tuple[Any, ...], found: Any) -> Any:
-        known = planned_formula(values)
-        if known is None:
-            return found
-        formula, classes = known
-
-        if in_place and classes[0] not in interpreters.PLAIN:
-            return found
-        make = _maker(classes, bool(checks), in_place)
-        plans[key] = make(anyhow if in_place else formula, formula.entries, check)
-        return found
-
-    def learn_out(key: Any, values: tuple[Any, ...], found: Any) -> Any:
-        known = planned_formula(values)
-        if known is not None and known[0].operands:
-            outs[key] = _out_maker(known[1], bool(checks))(into, known[0].entries, check)
-        return found
-
-    with_out = not in_place
+    learner, with_out = _Learner(row, general, [p.name for p in params], in_place), not in_place
     words = {
         "key": ", ".join(keys),
         "values": "".join(f"{p.name}, " for p in params),
@@ -287,8 +299,15 @@ def planned(
         into=_INTO.format(**words) if with_out else "",
         **words,
     )
-    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn, "out": None}
-    scope |= {"OUTS": outs, "learn_out": learn_out}
+    scope = {
+        **SCOPE,
+        "general": general,
+        "PLANS": learner.plans,
+        "OUTS": learner.outs,
+        "learn": learner.learn,
+        "learn_out": learner.learn_out,
+        "out": None,
+    }
     return overrides.compile_callable(
         text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct, "_" * in_place
     )
