@@ -87,7 +87,8 @@ class _Grid(NamedTuple):
             first = [max(0, -((p - b) // s)) for p, b, s in zip(phase, before, self.stride, strict=True)]
             ends = [n * s - b for n, s, b in zip(self.space, self.stride, before, strict=True)]
             start = [f * s + p - b for f, s, p, b in zip(first, self.stride, phase, before, strict=True)]
-            cut = (..., *[slice(i, e, s) for i, e, s in zip(start, ends, self.stride, strict=True)])
+            spans = [slice(i, e, s) for i, e, s in zip(start, ends, self.stride, strict=True)]
+            cut: tuple[Any, ...] = (..., *spans)
             phases.append((first, cut))
 
         def lay(a: Array) -> Array:
@@ -96,7 +97,9 @@ class _Grid(NamedTuple):
             for k, (first, cut) in enumerate(phases):
                 source = a[cut]
                 to = self.view(wide[k] if self.last else wide[:, k], self.space)
-                to[(..., *[slice(f, f + n) for f, n in zip(first, source.shape[2:], strict=True)])] = source
+                inside = [slice(f, f + n) for f, n in zip(first, source.shape[2:], strict=True)]
+                at: tuple[Any, ...] = (..., *inside)
+                to[at] = source
             return wide
 
         return lay
@@ -284,7 +287,8 @@ def _to_input(
         out = np.zeros((len(g), *space, groups) if last else (len(g), groups, *space), g.dtype)
         found = _second(out) if last else out
         for (corner, _, _), each in zip(parts, sums, strict=True):
-            found[(..., *[slice(r, None, s) for r, s in zip(corner, stride, strict=True)])] = each(wide, w)
+            into: tuple[Any, ...] = (..., *[slice(r, None, s) for r, s in zip(corner, stride, strict=True)])
+            found[into] = each(wide, w)
         return found
 
     return call
@@ -314,7 +318,8 @@ def _to_weight(
             views = [flat[s : s + length] if grid.last else flat[:, s : s + length] for s in starts]
             made = sums.large(given, *views)
             for (place, _, _), each in zip(chunk, made if len(chunk) > 1 else (made,), strict=True):
-                found[(slice(None), 0, *place)] = each
+                at: tuple[Any, ...] = (slice(None), 0, *place)
+                found[at] = each
         return found
 
     return call
