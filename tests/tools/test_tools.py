@@ -6,10 +6,13 @@ import ast
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import attributes  # noqa: E402
+import conflicts  # noqa: E402
 import layers  # noqa: E402
 
 
@@ -17,9 +20,10 @@ def test_layers_finds_an_import_that_points_down(tmp_path):
     folder = tmp_path / "rushlight" / "_engine" / "core"
     folder.mkdir(parents=True)
     (folder / "wrong.py").write_text("from rushlight._engine.tensors.tensor import Tensor\n")
+    (folder / "named.py").write_text("x = import_module('rushlight.sparse')\n")
     (folder / "right.py").write_text("from rushlight._engine.core import dtype\n")
     found = layers.violations(tmp_path)
-    assert len(found) == 1 and "wrong.py:1" in found[0]
+    assert [line.partition(": ")[0].rpartition("/")[2] for line in found] == ["named.py:1", "wrong.py:1"]
 
 
 def test_layers_of_the_package():
@@ -75,3 +79,18 @@ def test_attributes_that_first_appear_in_a_method_are_found(tmp_path):
 
 def test_every_class_of_the_package_names_what_its_objects_have():
     assert attributes.late(ROOT / "rushlight") == []
+
+
+def test_marks_of_unresolved_merges_are_found(tmp_path):
+    page, code, binary = (tmp_path / name for name in ("a.md", "a.py", "a.bin"))
+    page.write_text("A heading\n=======\n<<<<<< six\n" + "<" * 7 + " HEAD\r\nx\n" + ">" * 7 + "\n")
+    code.write_text(f"x = 1 << 7\n{'|' * 7} base\n")
+    binary.write_bytes(b"\0\n" + b"<" * 7 + b" HEAD\n")
+    found = conflicts.marks([page, code, binary], tmp_path)
+    assert [line.rpartition(": ")[0] for line in found] == ["a.md:4", "a.md:6", "a.py:2"]
+
+
+def test_no_tracked_file_has_a_mark_of_an_unresolved_merge():
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    assert conflicts.marks(conflicts.tracked(ROOT), ROOT) == []

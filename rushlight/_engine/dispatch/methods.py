@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,14 @@ from rushlight._engine.core.layout import (
 )
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
+from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
 from rushlight._engine.dispatch.method_overrides import taken_over
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
+from rushlight._engine.lazy import package
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
@@ -232,15 +233,13 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
             )
         if a.shape[-1] != 1 and self.stride(-1) != 1:
             raise RuntimeError(
-                "self.stride(-1) must be 1 to view "
-                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
-                f"{self.stride(-1)}"
+                f"self.stride(-1) must be 1 to view {self.dtype.legacy} as {dtype.legacy} (different element "
+                f"sizes), but got {self.stride(-1)}"
             )
         if (a.shape[-1] * a.itemsize) % dtype.itemsize:
             raise RuntimeError(
-                f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
-                f"view {self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
-                f"{a.shape[-1]}"
+                f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to view "
+                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got {a.shape[-1]}"
             )
         times = dtype.itemsize // a.itemsize
         if times > 1 and self.storage_offset() % times:
@@ -301,9 +300,8 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
     other = kwargs.pop("other", None)
     if kwargs:
         raise TypeError(
-            f"to() received an invalid combination of arguments - got unexpected keyword "
-            f"{sorted(kwargs)}; expected dtype, device, other, non_blocking, copy, "
-            "memory_format"
+            f"to() received an invalid combination of arguments - got unexpected keyword {sorted(kwargs)}; "
+            "expected dtype, device, other, non_blocking, copy, memory_format"
         )
     if not (order is None or isinstance(order, MemoryFormat)):
         raise wrong_type("to", "memory_format", "torch.memory_format", order)
@@ -355,9 +353,8 @@ def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = N
             target,
         )
     raise NotImplementedError(
-        "Cannot copy out of meta tensor; no data! Please use "
-        "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
-        "module from meta to a different device."
+        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+        "torch.nn.Module.to() when moving module from meta to a different device."
     )
 
 
@@ -561,9 +558,8 @@ def record_stream(self: Tensor, s: Any) -> None:
     """
     if self._kind.backend is None:
         raise NotImplementedError(
-            "Could not run 'aten::record_stream' with arguments from the 'CPU' "
-            "backend: only "
-            "tensors of CUDA devices have streams"
+            "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: only tensors of CUDA "
+            "devices have streams"
         )
     self._kind.backend.record_stream(self._memory, s)
 
@@ -616,7 +612,7 @@ def _removed(name: str) -> Callable[..., Any]:
     """A method that PyTorch has removed (rushlight/toplevel/removed.py)."""
 
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return getattr(import_module("rushlight.toplevel.removed"), name)(self)
+        return service("method that PyTorch has removed")(name, self)
 
     refuse.__name__ = name
     return refuse
@@ -670,7 +666,7 @@ def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             raise wrong_type(name, "input", "Tensor", input, 1)
         return getattr(input, name)(*args, **kwargs)
 
-    call.__module__, call.__qualname__ = "rushlight", name
+    call.__module__, call.__qualname__ = package(), name
     return call
 
 

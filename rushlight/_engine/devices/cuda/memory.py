@@ -1,10 +1,9 @@
 """A simulated device's memory: a range of addresses that the host cannot read, and the simulator's window on
 it.
 
-An address handed out lies in a reserved range that nobody may touch, so a read by a pointer ends the
-process, as
-it does on real hardware. The numbers themselves lie in a second range, the window, which only the simulator
-knows; pages of neither exist before something is written to them.
+An address handed out lies in a reserved range that nobody may touch, so a read by a pointer ends the process,
+as it does on real hardware. The numbers themselves lie in a second range, the window, which only the
+simulator knows; pages of neither exist before something is written to them.
 """
 
 from __future__ import annotations
@@ -69,9 +68,8 @@ class Memory:
         found = self._libc.mmap(None, size, access, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)
         if found in (None, ctypes.c_void_p(-1).value):
             raise RuntimeError(
-                f"the simulated CUDA device cannot reserve {size} bytes of addresses: choose "
-                f"one "
-                "with less memory, as in RUSHLIGHT_CUDA=simulated:4GB"
+                f"the simulated CUDA device cannot reserve {size} bytes of addresses: choose one with less "
+                "memory, as in RUSHLIGHT_CUDA=simulated:4GB"
             )
         return int(found)
 

@@ -4,9 +4,8 @@ line.
 Every block of memory notes which work last wrote it and which work read it, on which stream. Work that reads
 what another stream wrote, or writes what another stream reads or wrote, must come after it: by an event, by
 wait_stream, or because the host waited. Where nothing says so, the order is chance. Memory that is freed
-while
-another stream still works on it may be handed out again too early, unless record_stream was told. And a copy
-to the host that need not be waited for must be waited for before the host looks at it.
+while another stream still works on it may be handed out again too early, unless record_stream was told. And a
+copy to the host that need not be waited for must be waited for before the host looks at it.
 """
 
 from __future__ import annotations
@@ -71,8 +70,7 @@ class Checker:
         raise AcceleratorError(
             f"{_HEAD}a race between streams. {mine} {verb} memory of shape {a.shape} that {other} uses, and "
             "nothing orders them: call stream.wait_stream(other), or wait_event() for an event recorded "
-            "there, "
-            "or synchronize()"
+            "there, or synchronize()"
         )
 
     def born(self, address: int) -> None:
@@ -91,11 +89,9 @@ class Checker:
             ordered = access.stream in block.streams or block.stream.knows(access.stream, access.place)
             if not ordered and self.found is None:
                 self.found = (
-                    f"{_HEAD}memory of {block.requested} bytes, allocated on stream "
-                    f"{block.stream.number}, was freed while {access} still uses it: it may be "
-                    f"handed "
-                    "out again too early. Call tensor.record_stream(stream) where another stream "
-                    "uses a tensor"
+                    f"{_HEAD}memory of {block.requested} bytes, allocated on stream {block.stream.number}, "
+                    f"was freed while {access} still uses it: it may be handed out again too early. Call "
+                    "tensor.record_stream(stream) where another stream uses a tensor"
                 )
 
 
@@ -117,9 +113,8 @@ class Arriving(Kind):  # its slots are set one by one
         if not self.mark.done():
             raise AcceleratorError(
                 f"{_HEAD}the host reads memory before a non_blocking copy to it is done (copied at "
-                f"{self.line}): "
-                "call torch.cuda.synchronize(), or synchronize the stream or an event recorded after the "
-                "copy"
+                f"{self.line}): call torch.cuda.synchronize(), or synchronize the stream or an event "
+                "recorded after the copy"
             )
 
 

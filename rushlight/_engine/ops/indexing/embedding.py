@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.recording import decides
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy, rows_of
@@ -24,9 +24,8 @@ def embedding(
         raise RuntimeError(f"'weight' must be 2-D, got {weight.ndim}-D")
     if indices.dtype not in (np.int64, np.int32):
         raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following "
-            f"scalar types: Long, Int; but got torch.{legacy(indices)}Tensor instead "
-            "(while checking arguments for embedding)"
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            f"Int; but got torch.{legacy(indices)}Tensor instead (while checking arguments for embedding)"
         )
     if indices.size and int(indices.min()) < 0:
         raise _outside(indices.min(), weight)
@@ -49,7 +48,7 @@ def embedding_gradient(s: Any, grad: Any) -> Any:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         places, values = s.indices.reshape(-1), grad.reshape(s.indices.numel(), grad.shape[-1])
         kept = places != s.padding_idx
-        return import_module("rushlight.sparse").make(
+        return service("sparse tensor")(
             (places[kept].long().unsqueeze(0), values[kept]), s.shape("weight")
         ), None
     rows = s.shape("weight")[0]
