@@ -98,7 +98,11 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 
 
 has_torch_function_unary = has_torch_function_variadic
-has_torch_function: Callable[[Iterable[Any]], bool] = lambda args: has_torch_function_variadic(*args)  # noqa: E731
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a class among these, or a mode, takes functions over."""
+    return has_torch_function_variadic(*relevant_args)
 
 
 def handle_torch_function(
@@ -226,7 +230,8 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 def _stand_in(params: str) -> Callable[..., Any]:
     import rushlight as torch
 
-    return eval(f"lambda {params[1:-1]}: -1", {"torch": torch})
+    found: Callable[..., Any] = eval(f"lambda {params[1:-1]}: -1", {"torch": torch})
+    return found
 
 
 @lru_cache(None)

@@ -633,7 +633,8 @@ def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
     if (name.startswith("__") and not recorded(name)) or (found is None and not recorded(name)):
-        return attribute("rushlight.ops.aten", name)
+        result: Packet = attribute("rushlight.ops.aten", name)
+        return result
     return Packet(name, found)
 
 

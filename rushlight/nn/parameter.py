@@ -42,8 +42,10 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         """
         if data is None:
             data = torch.empty(0)
+        found: Self
         if type(data) is torch.Tensor or type(data) is Parameter:
-            return torch.Tensor._make_subclass(cls, data, requires_grad)
+            found = torch.Tensor._make_subclass(cls, data, requires_grad)
+            return found
         marked: Any = data.detach().requires_grad_(requires_grad)
         if type(marked) is not type(data):
             raise RuntimeError(
@@ -52,14 +54,16 @@ class Parameter(torch.Tensor, metaclass=_Marked):
                 f"instead. To use the type as a Parameter, correct its detach() semantics."
             )
         marked._is_param = True
-        return marked  # counts as one: see _Marked
+        found = marked
+        return found  # counts as one: see _Marked
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(
                 self.data.clone(memory_format=torch.preserve_format), self.requires_grad
             )
-        return memo[id(self)]
+        found: Parameter = memo[id(self)]
+        return found
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -209,7 +213,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have 
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
-        return memo[id(self)]
+        found: UninitializedParameter = memo[id(self)]
+        return found
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # both have a repr

@@ -25,10 +25,9 @@ OF_NN = frozenset(
     "avg_pool3d scaled_dot_product_attention".split()
 )
 OF_TORCH = frozenset(
-    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
-    "avg_pool1d bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle "
-    "channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity "
-    "hardshrink threshold_ adaptive_avg_pool1d".split()
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d bilinear "
+    "prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle "
+    "pairwise_distance pdist cosine_similarity hardshrink threshold_ adaptive_avg_pool1d".split()
 )
 
 

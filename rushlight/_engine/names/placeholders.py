@@ -188,6 +188,8 @@ def find(full: str) -> Any:
     if full in _PACKAGES:
         return import_module(our_name(full))
     module, _, name = full.rpartition(".")
+    if name == "patch" and "install_config_module" in names(module):  # a module of settings
+        return _elsewhere("torch.utils._config_module.patcher")(our_name(module))
     mark = names(module).get(name)
     return MISSING if mark is None else _made(full, name, mark)
 

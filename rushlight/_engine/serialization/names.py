@@ -68,9 +68,8 @@ def resolve(module: str, name: str) -> Any:
             found = getattr(found, part)
     except (ImportError, AttributeError):
         raise AttributeError(
-            f"Can't get attribute {shown}: the file holds an object of this kind, "
-            "and Rushlight has none; save tensors and plain containers (for a "
-            "model, its state_dict()) instead of whole objects"
+            f"Can't get attribute {shown}: the file holds an object of this kind, and Rushlight has none; "
+            "save tensors and plain containers (for a model, its state_dict()) instead of whole objects"
         ) from None
     return found
 

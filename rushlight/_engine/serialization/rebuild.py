@@ -91,9 +91,8 @@ def _warn_of_hooks(t: Tensor) -> None:
     for position, hook in t._grad_node.hooks.tensor.values():
         if position == t._output_nr and not hasattr(hook, "__torch_unserializable__"):
             warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
-                "expected, you can decorate the function with @torch.utils.hooks."
-                "unserializable_hook to suppress this warning",
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
                 UserWarning,
             )
 
@@ -116,7 +115,8 @@ def storage_dtype(cls: Any) -> dtype:
     """The dtype of a storage class found in a file; bytes for an untyped one."""
     if cls is UntypedStorage or cls is TypedStorage:
         return dt.uint8
-    return cls.dtype
+    found: dtype = cls.dtype
+    return found
 
 
 def make_cuda_storage(held: UntypedStorage, index: int) -> UntypedStorage:

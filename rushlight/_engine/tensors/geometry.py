@@ -235,9 +235,8 @@ class Geometry(_Tensor):
         from rushlight._engine.tensors.storages.typed import TypedStorage
 
         warn(
-            "TypedStorage is deprecated. It will be removed in the future and "
-            "UntypedStorage will be the only storage class. Use tensor.untyped_storage() "
-            "instead of tensor.storage()",
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
+            "only storage class. Use tensor.untyped_storage() instead of tensor.storage()",
             UserWarning,
         )
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._kind.dtype)

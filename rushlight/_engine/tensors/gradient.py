@@ -280,11 +280,10 @@ def zero_gradient(grad: Any) -> None:
 def refuse_switch() -> None:
     """RuntimeError: gradients are not switched on inside transforms."""
     raise RuntimeError(
-        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd."
-        "functional.* APIs) inside of a function being transformed by a functorch transform. "
-        "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, "
-        "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-        "transformed instead."
+        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+        "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
+        "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+        "requires_grad_() outside of a function being transformed instead."
     )
 
 
@@ -297,9 +296,8 @@ def _check_grad(tensor: Any, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value._kind.dtype is not tensor._kind.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value._kind.dtype}' to a "
-            f"tensor with grad_dtype '{tensor._kind.dtype}'. The gradient must match "
-            "the tensor's dtype; convert it with .to()."
+            f"attempting to assign a gradient with dtype '{value._kind.dtype}' to a tensor with grad_dtype "
+            f"'{tensor._kind.dtype}'. The gradient must match the tensor's dtype; convert it with .to()."
         )
     if value._kind.device != tensor._kind.device:
         raise RuntimeError(
@@ -316,9 +314,8 @@ def _check_grad(tensor: Any, value: Any) -> None:
 
 def _warn_non_leaf() -> None:
     warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
-        ".grad attribute won't be populated during autograd.backward(). If you indeed want "
-        "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-        "non-leaf Tensor.",
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+        "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+        "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
         UserWarning,
     )

@@ -30,9 +30,8 @@ class finfo:
 
     def __repr__(self) -> str:
         return (
-            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
-            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
-            f"dtype={self.dtype})"
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
 
     def __eq__(self, other: object) -> bool:

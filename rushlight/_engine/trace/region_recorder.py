@@ -63,6 +63,12 @@ class RegionRecorder:
         if unit is not None:
             unit.write(function, operands)
 
+    def check(self, function: Callable[..., Any], arrays: tuple[Any, ...]) -> None:
+        """Values were looked at."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.check(function, arrays)
+
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Python of the package that looks at memory: run as it is."""
         if function is getattr(Gradient.grad, "fset"):

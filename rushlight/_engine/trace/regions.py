@@ -113,4 +113,5 @@ class CompiledBackward(Node):
                     f"expected version {version} instead. A compiled function uses it: change it after "
                     "backward()"
                 )
-        return program.run_backward(grads)
+        found: list[Tensor | None] = program.run_backward(grads)
+        return found

@@ -66,10 +66,10 @@ class Categorical(Distribution):
         """The shape of probs and logits, (..., K)."""
         return self._param.size()
 
-    # The classes' numbers.
-    support = constraints.dependent_property(
-        lambda self: constraints.integer_interval(0, self._num_events - 1), is_discrete=True, event_dim=0
-    )
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        """The classes' numbers."""
+        return constraints.integer_interval(0, self._num_events - 1)
 
     @property
     def mean(self) -> Tensor:
@@ -216,10 +216,10 @@ class Multinomial(OfClasses):
         self._take_classes(validate_args, probs, logits)
         self._binomial = Binomial(total_count, probs=self.probs)
 
-    # Counts that sum to at most total_count.
-    support = constraints.dependent_property(
-        lambda self: constraints.multinomial(self.total_count), is_discrete=True, event_dim=1
-    )
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        """Counts that sum to at most total_count."""
+        return constraints.multinomial(self.total_count)
 
     @property
     def mean(self) -> Tensor:

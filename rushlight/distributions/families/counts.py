@@ -87,10 +87,10 @@ class Binomial(LogOdds):
     ) -> None:
         _take_counted(self, validate_args, total_count, probs, logits)
 
-    # 0 to the number of trials.
-    support = constraints.dependent_property(
-        lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True, event_dim=0
-    )
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        """0 to the number of trials."""
+        return constraints.integer_interval(0, self.total_count)
 
     @property
     def mean(self) -> Tensor:

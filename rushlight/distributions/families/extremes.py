@@ -144,8 +144,10 @@ class Pareto(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    # From scale on.
-    support = dependent_property(lambda self: greater_than_eq(self.scale), is_discrete=False, event_dim=0)
+    @dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """From scale on."""
+        return greater_than_eq(self.scale)
 
     @property
     def mode(self) -> Tensor:

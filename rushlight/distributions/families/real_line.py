@@ -193,8 +193,10 @@ class Uniform(Distribution):
         """(high - low)^2 / 12."""
         return (self.high - self.low).pow(2) / 12
 
-    # From low to high.
-    support = dependent_property(lambda self: interval(self.low, self.high), is_discrete=False, event_dim=0)
+    @dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """From low to high."""
+        return interval(self.low, self.high)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""

@@ -232,9 +232,8 @@ class Calls(Indexing):
         if len(args) > len(formal):
             raise self.error(
                 node,
-                f"{function.name}() expected at most {len(formal)} argument(s) but "
-                f"received "
-                f"{len(args)} argument(s)",
+                f"{function.name}() expected at most {len(formal)} argument(s) but received {len(args)} "
+                "argument(s)",
             )
         for i, (name, t, default) in enumerate(formal):
             if i < len(args):

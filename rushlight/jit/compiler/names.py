@@ -484,9 +484,8 @@ def declared(
         raise NotSupportedError(
             source,
             tree.args.vararg or tree.args.kwarg or tree,
-            "Compiled functions can't take variable number of arguments or use "
-            "keyword-only "
-            "arguments with defaults",
+            "Compiled functions can't take variable number of arguments or use keyword-only arguments with "
+            "defaults",
         )
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     if owner is not None and not formal:

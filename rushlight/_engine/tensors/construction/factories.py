@@ -180,8 +180,7 @@ def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
         if isinstance(obj, Tensor) and obj.requires_grad:
             warn_once(
                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of "
-                "False. Pass requires_grad=False explicitly to get the old behavior and silence this "
-                "warning."
+                "False. Pass requires_grad=False explicitly to get the old behavior and silence this warning."
             )
         return made
     if made.requires_grad == requires_grad:

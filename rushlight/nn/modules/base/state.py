@@ -275,9 +275,8 @@ def _load(
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are "
-                "not expected to return new values, if incompatible_keys need to "
-                "be modified, it should be done inplace."
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values, if incompatible_keys need to be modified, it should be done inplace."
             )
 
 
@@ -347,8 +346,7 @@ def _positional(
 
 def _warn_meta(key: str) -> None:
     warn(
-        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
-        "parameter in the current model, which is a no-op. (Did you mean to pass "
-        "`assign=True` to assign items in the state dictionary to their corresponding key "
-        "in the module instead of copying them in place?)"
+        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+        "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
+        "dictionary to their corresponding key in the module instead of copying them in place?)"
     )
