@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"\(|\)|[^\W]+|…|\S")
 
 
 class _Side(NamedTuple):
-    """One side of a pattern: a group of names for each dim; a 1 is an empty group, an ellipsis one of itself."""
+    """One side of a pattern: a group of names for each dim. A 1 is an empty group."""
 
     groups: tuple[tuple[str, ...], ...]
 
@@ -25,16 +25,20 @@ class _Side(NamedTuple):
         return [name for group in self.groups for name in group]
 
 
+def _one_ellipsis(text: str) -> str:
+    """The text with its three dots, which stand together and once, as one character."""
+    if "." in text and "..." not in text:
+        raise ValueError("Expression may contain dots only inside ellipsis (...)")
+    if text.count(".") not in (0, 3):
+        raise ValueError(
+            "Expression may contain dots only inside ellipsis (...); only one ellipsis for tensor "
+        )
+    return text.replace("...", _ELLIPSIS)
+
+
 def _side(text: str) -> _Side:
     """A side of a pattern, or ValueError where it is none."""
-    if "." in text:
-        if "..." not in text:
-            raise ValueError("Expression may contain dots only inside ellipsis (...)")
-        if text.count("...") != 1 or text.count(".") != 3:
-            raise ValueError(
-                "Expression may contain dots only inside ellipsis (...); only one ellipsis for tensor "
-            )
-        text = text.replace("...", _ELLIPSIS)
+    text = _one_ellipsis(text)
     groups: list[tuple[str, ...]] = []
     inside: list[str] | None = None
     seen: set[str] = set()
@@ -72,7 +76,7 @@ def _check_name(token: str, seen: set[str]) -> None:
         raise ValueError("rearrange only supports unnamed axes of size 1")
     if token != _ELLIPSIS and (not token.isidentifier() or token.startswith("_") or token.endswith("_")):
         raise ValueError(
-            f"Invalid axis identifier: {token}\nexpected a Python identifier that neither begins nor ends with _"
+            f"Invalid axis identifier: {token}\nexpected an identifier that neither begins nor ends with _"
         )
 
 
@@ -119,9 +123,10 @@ def _check_dims(left: _Side, ndim: int) -> int:
     """How many dims an ellipsis stands for; ValueError where the left side does not fit the tensor's dims."""
     ellipsis = (_ELLIPSIS,) in left.groups
     named = len(left.groups) - ellipsis
+    bound = "less than or equal to" if ellipsis else "equal to"
     if named > ndim if ellipsis else named != ndim:
         raise ValueError(
-            f"Number of dimensions in pattern ({named}) must be {'less than or ' if ellipsis else ''}equal to "
+            f"Number of dimensions in pattern ({named}) must be {bound} "
             f"the number of dimensions in the tensor ({ndim})"
         )
     return ndim - named

@@ -15,7 +15,7 @@ _ROWS = (torch.sparse_csr, torch.sparse_bsr)
 _LAYOUTS = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, *_BLOCKS)
 
 
-def _materialized(x: Tensor) -> Tensor:
+def _materialized(x: SparseTensor) -> SparseTensor:
     """The same sparse tensor with every place stored, those that were not with a zero."""
     batch = x.ndim - x.dense_dim() - x.sparse_dim()
     block = x.values().shape[batch + 1 : batch + 3] if x.layout in _BLOCKS else None
@@ -30,8 +30,7 @@ def _values_of(x: Any, masked: bool) -> tuple[Any, Callable[[Any], Any]]:
     """
     if not (isinstance(x, Tensor) and x.requires_grad and x.layout in _LAYOUTS):
         return x, lambda given: given
-    whole = x if masked else _materialized(x)
-    assert isinstance(whole, SparseTensor)
+    whole: SparseTensor = x if masked else _materialized(x)
     layout, shape = whole.layout, whole.shape
     if layout is torch.sparse_coo:
         places, coalesced = whole._indices(), whole.is_coalesced()
