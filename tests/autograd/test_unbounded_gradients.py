@@ -27,3 +27,9 @@ def test_steps_have_no_gradient(name: str) -> None:
     STEPS[name](x).backward(torch.tensor([inf, -inf, nan, -1.0]))
     assert x.grad.tolist() == [0.0] * 4
     assert not torch.signbit(x.grad).any()
+
+
+def test_a_median_gives_its_gradient_to_nothing_else() -> None:
+    x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
+    x.median().backward(torch.tensor(inf))
+    assert x.grad.tolist() == [0.0, 0.0, inf]
