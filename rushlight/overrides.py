@@ -18,7 +18,7 @@ from typing import Any
 from rushlight._engine.dispatch import interpreters, method_overrides
 from rushlight._engine.dispatch.caller_arguments import as_written
 from rushlight._engine.dispatch.overrides import ask, disabled, foreign, public
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import is_ours, our_module
 from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = [
@@ -252,7 +252,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 def resolve_name(f: Any) -> str | None:
     """The name that programs know an overridable function by, "torch.Tensor.add"; None of another."""
-    if type(f).__module__ == "rushlight.export.overloads":
+    if our_module(type(f)) == "rushlight.export.overloads":
         return str(f)
     try:
         space, name, _ = _functions()[f]

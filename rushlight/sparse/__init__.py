@@ -349,4 +349,4 @@ def __getattr__(name: str) -> Any:
         if found is not None and name != "Tensor":
             globals()[name] = found
             return found
-    return import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
+    return import_module("rushlight._engine.names.alternatives").attribute("rushlight.sparse", name)

@@ -7,12 +7,10 @@ from functools import wraps
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.tensor import SparseTensor
 
 _BLOCKS = (torch.sparse_bsr, torch.sparse_bsc)
 _ROWS = (torch.sparse_csr, torch.sparse_bsr)
-_LAYOUTS = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, *_BLOCKS)
 
 
 def _materialized(x: SparseTensor) -> SparseTensor:
@@ -21,16 +19,17 @@ def _materialized(x: SparseTensor) -> SparseTensor:
     block = x.values().shape[batch + 1 : batch + 3] if x.layout in _BLOCKS else None
     everywhere = torch.ones(x.shape, device=x.device, dtype=torch.bool)
     mask = everywhere.to_sparse(layout=x.layout, blocksize=block, dense_dim=x.dense_dim())
-    return x.to_dense().sparse_mask(mask)
+    found: SparseTensor = x.to_dense().sparse_mask(mask)
+    return found
 
 
 def _values_of(x: Any, masked: bool) -> tuple[Any, Callable[[Any], Any]]:
     """What stands for an input before gradcheck, and what makes the input of it again: a sparse tensor that
     requires grad is stood for by its values.
     """
-    if not (isinstance(x, Tensor) and x.requires_grad and x.layout in _LAYOUTS):
+    if not (isinstance(x, SparseTensor) and x.requires_grad):
         return x, lambda given: given
-    whole: SparseTensor = x if masked else _materialized(x)
+    whole = x if masked else _materialized(x)
     layout, shape = whole.layout, whole.shape
     if layout is torch.sparse_coo:
         places, coalesced = whole._indices(), whole.is_coalesced()
@@ -74,7 +73,7 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
             return strided(outputs)
 
         def strided(output: Any) -> Any:
-            if isinstance(output, Tensor) and output.requires_grad and output.layout in _LAYOUTS:
+            if isinstance(output, SparseTensor) and output.requires_grad:
                 return output.to_dense(masked_grad=masked)
             return output
 

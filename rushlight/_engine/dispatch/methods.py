@@ -32,6 +32,7 @@ from rushlight._engine.dispatch.method_overrides import taken_over
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
+from rushlight._engine.lazy import package
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
@@ -662,7 +663,7 @@ def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             raise wrong_type(name, "input", "Tensor", input, 1)
         return getattr(input, name)(*args, **kwargs)
 
-    call.__module__, call.__qualname__ = "rushlight", name
+    call.__module__, call.__qualname__ = package(), name
     return call
 
 

@@ -83,7 +83,10 @@ class Gradient(_Tensor):
     @property
     def is_leaf(self) -> bool:
         """Whether no op made it (as far as autograd knows)."""
-        return self._grad_node is None or self._grad_node.__class__ is AccumulateGrad
+        node = self._grad_node
+        if node is not None and node.boundary:
+            node = node.next[0][0]
+        return node is None or node.__class__ is AccumulateGrad
 
     @property
     def grad_fn(self) -> Node | None:
@@ -101,7 +104,8 @@ class Gradient(_Tensor):
     @property
     def output_nr(self) -> int:
         """Which of grad_fn's results this is."""
-        return self._output_nr
+        node = self._grad_node
+        return node.next[0][1] if node is not None and node.boundary else self._output_nr
 
     @property
     def grad(self) -> Tensor | None:

@@ -190,8 +190,10 @@ class Recorder:
         self.entries += [Entry("mark", roots, ())] * self._mine()
 
     def constant(self, array: Array) -> None:
-        """Values that Python made."""
-        self._own(array)
+        """Values that Python made; each replay makes them anew, as they may be written to."""
+        if self._mine():
+            self._own(array)
+            self._add(Entry("run", np.array, (array.copy(),), (array,)))
 
     def escape(self, what: str, breaks: bool = True) -> None:
         """The call cannot be repeated; the first reason is kept. breaks: as its graph ends early."""
