@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 import rushlight as torch
+from rushlight.sparse import layouts, ops
 from rushlight.sparse.tensor import SparseTensor
 
 _BLOCKS = (torch.sparse_bsr, torch.sparse_bsc)
@@ -18,9 +19,8 @@ def _materialized(x: SparseTensor) -> SparseTensor:
     batch = x.ndim - x.dense_dim() - x.sparse_dim()
     block = x.values().shape[batch + 1 : batch + 3] if x.layout in _BLOCKS else None
     everywhere = torch.ones(x.shape, device=x.device, dtype=torch.bool)
-    mask = everywhere.to_sparse(layout=x.layout, blocksize=block, dense_dim=x.dense_dim())
-    found: SparseTensor = x.to_dense().sparse_mask(mask)
-    return found
+    mask = layouts.to_sparse(everywhere, layout=x.layout, blocksize=block, dense_dim=x.dense_dim())
+    return ops.sparse_mask(x.to_dense(), cast(SparseTensor, mask))
 
 
 def _values_of(x: Any, masked: bool) -> tuple[Any, Callable[[Any], Any]]:
