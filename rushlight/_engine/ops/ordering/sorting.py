@@ -11,6 +11,7 @@ from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import arranged, assign
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, take_along
+from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
@@ -247,8 +248,8 @@ def _median_all(input, skip_nan: bool) -> Array:
 def _median_all_gradient(s: Any, grad: Any) -> Any:
     # All elements that equal the median share the gradient.
     x, result = s.input, s.result
-    mask = ((x == result) | (x.isnan() & result.isnan())).to(grad.dtype)
-    return mask * (grad / mask.sum())
+    mask = (x == result) | (x.isnan() & result.isnan())
+    return where(mask, grad / mask.sum().to(grad.dtype), 0)
 
 
 def _medians(name: str, doc: str, skip_nan: bool) -> None:
