@@ -272,10 +272,9 @@ def _shares(out: Tensor, operands: tuple[Any, ...]) -> bool:
 
 def _any_tracked(operands: tuple[Any, ...]) -> bool:
     """Whether an operand is no plain tensor, or one that is in the graph."""
-    for t in operands:
-        if t.__class__ not in interpreters.PLAIN or (t._grad_node is not None and LOCAL.enabled):
-            return True
-    return False
+    if not interpreters.PLAIN.issuperset(map(type, operands)):
+        return True
+    return LOCAL.enabled and any([t._grad_node is not None for t in operands])
 
 
 def _prologue(

@@ -66,7 +66,7 @@ def _shortened(a: Array) -> Array:
     """Integers of eight bytes in four where all fit."""
     if a.dtype.kind not in "iu" or a.itemsize < 8 or not _LEAST <= a.size < 1 << 32:
         return a
-    fits = -(1 << 31) <= a.min() and a.max() < 1 << 31
+    fits = a.min() >= -(1 << 31) and a.max() < 1 << 31
     return a.astype(np.int32) if fits else a
 
 
