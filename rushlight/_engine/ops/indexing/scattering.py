@@ -118,12 +118,12 @@ def _write_at(
 ) -> None:
     """Write (or combine by `how`) source at the positions of index along dim; `out` is changed."""
     d, array = wrap_dim(dim, out.ndim), source if isinstance(source, np.ndarray) else None
-    if not index.size or (
-        include_self
-        and array is not None
-        and (service("gather or scatter along a dim")(how or "write", out, d, index, source))
-    ):
+    if not index.size:
         return
+    if include_self and (array is not None or how is None):
+        given = np.full(index.shape, source, out.dtype) if array is None else array
+        if service("gather or scatter along a dim")(how or "write", out, d, index, given):
+            return
     _check_scatter(op, out, d, index, array)
     where, sizes = at_least_1d(index), at_least_1d(out).shape
     flat = np.ravel_multi_index(places_along(d, where), sizes).reshape(-1)
