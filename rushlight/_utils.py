@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
+import rushlight as torch  # pickles of PyTorch, too, name constants by way of this module
 from rushlight import cat, dtype
 from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
@@ -17,9 +18,17 @@ from rushlight._engine.serialization.rebuild import (
     _rebuild_tensor_v3 as _rebuild_tensor_v3,
 )
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nn.parameter import _rebuild_parameter as _rebuild_parameter
+from rushlight.nn.parameter import (
+    _rebuild_parameter as _rebuild_parameter,
+    _rebuild_parameter_with_state as _rebuild_parameter_with_state,
+)
 
 __all__: list[str] = []
+
+
+def is_compiling() -> bool:
+    """torch.compiler.is_compiling(), in its older place."""
+    return torch.compiler.is_compiling()
 
 
 def _element_size(of: dtype) -> int:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import function, lookup
+from rushlight._engine.lazy import our_module
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
@@ -79,6 +80,14 @@ class Schema(NamedTuple):
     def is_mutable(self) -> bool:
         """The same."""
         return self.writes
+
+    @property
+    def returns(self) -> tuple[Param, ...]:
+        """The results: types, and names where they have some."""
+        whole = self.text.rpartition(" -> ")[2]
+        several = whole[1:-1].split(", ") if whole.startswith("(") else [whole]
+        parts = [part.partition(" ") for part in several if part]
+        return tuple(Param(name, kind, REQUIRED, False) for kind, _, name in parts)
 
     def __str__(self) -> str:
         return f"aten::{self.text}"
@@ -493,7 +502,7 @@ def aten_name(row: Row) -> str:
         return known[0][1].removesuffix("_")
     call = function(row)
     prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
-    above = prefix.get(call.__module__, "")
+    above = prefix.get(our_module(call), "")
     return _ATEN.get(row.name) or above + call.__qualname__.removeprefix(above)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
+from rushlight._engine.lazy import our_module
 from rushlight.fx.concrete import ProxyableClassMeta, concrete_values
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo, nested
 from rushlight.fx.graph import Graph
@@ -288,7 +289,7 @@ def _has_proxies(args: Any, kwargs: Any) -> bool:
 
 def _types(function: Any) -> dict[str, Any]:
     """The annotations of a program's function; those of our own modules say little (`Any`)."""
-    ours = (getattr(function, "__module__", None) or "").startswith("rushlight.")
+    ours = our_module(function).startswith("rushlight.")
     return {} if ours else getattr(inspect.unwrap(function), "__annotations__", {})
 
 

@@ -47,6 +47,7 @@ FAMILIES = (
     "shapes.padding",
     "nn.convolution",
     "nn.pooling",
+    "nn.taps",
     "nn.adaptive_pooling",
     "nn.margin_losses",
     "nn.interpolation",
@@ -62,6 +63,7 @@ FAMILIES = (
     "signal.spectrograms",
     "creation.random",
     "nn.dropout",
+    "nn.fake_quantization",
     "nn.recurrent",
     "nn.layer_primitives",
 )

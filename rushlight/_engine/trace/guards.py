@@ -12,6 +12,7 @@ of each op (`Region._describe`) decides, and an op with another key is a branch 
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +28,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.lazy import is_ours
+from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
@@ -122,6 +124,49 @@ def _is_frozen(cls: type) -> bool:
     """Whether all that its objects hold is in fields that nobody assigns to."""
     params = getattr(cls, "__dataclass_params__", None)
     return params is not None and params.frozen and not hasattr(cls, "__slots__")
+
+
+def difference(known: tuple[Any, ...], key: tuple[Any, ...]) -> str:
+    """In which argument two keys (`key_of`) differ first, in PyTorch's words."""
+    if known[0] != key[0]:
+        return f"grad mode mismatch. expected {known[0]}, actual {key[0]}"
+    numbers = itertools.count()
+    for old, new in zip(known[1:], key[1:], strict=False):
+        both = _is_tensor(old) + _is_tensor(new)
+        number = next(numbers) if both else None
+        if old == new:
+            continue
+        if both == 2:
+            return f"tensor {number} {_tensors_differ(old, new)}"
+        if type(old) is type(new) is tuple and len(old) == len(new) == 2:
+            return f"an argument was {old[1]!r} and is {new[1]!r}"
+        break
+    return "other arguments than before, or another order of them"
+
+
+def _is_tensor(part: Any) -> bool:
+    return type(part) is tuple and len(part) == 6 and isinstance(part[1], Kind)
+
+
+def _tensors_differ(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
+    cls, kind, shape, strides, grad, inference = old
+    cls_now, kind_now, shape_now, strides_now, grad_now, _ = new
+    if cls is not cls_now:
+        return f"type mismatch. expected {cls.__name__}, actual {cls_now.__name__}"
+    if kind.dtype is not kind_now.dtype:
+        return f"dtype mismatch. expected {kind.dtype.legacy}, actual {kind_now.dtype.legacy}"
+    if kind is not kind_now:
+        return f"device mismatch. expected {kind.device}, actual {kind_now.device}"
+    if len(shape) != len(shape_now):
+        return f"rank mismatch. expected {len(shape)}, actual {len(shape_now)}"
+    itemsize = kind.dtype.itemsize
+    for word, unit, were, are in (("size", 1, shape, shape_now), ("stride", itemsize, strides, strides_now)):
+        for dim, (was, now) in enumerate(zip(were, are, strict=True)):
+            if was != now:
+                return f"{word} mismatch at index {dim}. expected {was // unit}, actual {now // unit}"
+    if grad != grad_now:
+        return f"requires_grad mismatch. expected requires_grad={int(grad)}"
+    return f"inference mismatch. expected inference={int(inference)}"
 
 
 def _count(container: Any) -> int:
@@ -316,7 +361,7 @@ class Guards:
         if not isinstance(function, FunctionType):
             yield function
             return
-        if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
+        if function in self.functions or is_ours(function):
             return
         self.functions.add(function)
         found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]

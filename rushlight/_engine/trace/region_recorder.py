@@ -13,6 +13,7 @@ from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.interpreters import MODES, STACK
+from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
 from rushlight._engine.tensors.gradient import Gradient
@@ -159,7 +160,7 @@ def _forgets(function: Any) -> bool:
     """Whether it is the zero_grad() that all optimizers have."""
     of = getattr(function, "__func__", None)
     return getattr(of, "__qualname__", "") == "Optimizer.zero_grad" and (
-        of.__module__ == "rushlight.optim.optimizer"
+        our_module(of) == "rushlight.optim.optimizer"
     )
 
 

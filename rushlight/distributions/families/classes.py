@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import rushlight as torch
 from rushlight import Size, Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.families.counts import Binomial
@@ -23,7 +24,7 @@ from rushlight.nn.functional import one_hot
 class Categorical(Distribution):
     """Classes 0 .. K-1 by their probabilities (..., K) or logarithms of these, up to a factor."""
 
-    __module__ = "rushlight.distributions.categorical"
+    __module__ = f"{package()}.distributions.categorical"
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -139,7 +140,7 @@ class OfClasses(Distribution):
 class OneHotCategorical(OfClasses):
     """Vectors (..., K) with a one at a class drawn by probabilities (..., K) or their logarithms."""
 
-    __module__ = "rushlight.distributions.one_hot_categorical"
+    __module__ = f"{package()}.distributions.one_hot_categorical"
 
     support, has_enumerate_support = constraints.one_hot, True
 
@@ -189,7 +190,7 @@ class OneHotCategorical(OfClasses):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """With samples whose gradient is taken for the probabilities' (Y. Bengio et al., 2013)."""
 
-    __module__ = "rushlight.distributions.one_hot_categorical"
+    __module__ = f"{package()}.distributions.one_hot_categorical"
 
     has_rsample = True
 
@@ -201,7 +202,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class Multinomial(OfClasses):
     """Counts (..., K) of `total_count` classes drawn: the probability is n! prod p_i^x_i / prod x_i!."""
 
-    __module__ = "rushlight.distributions.multinomial"
+    __module__ = f"{package()}.distributions.multinomial"
 
     def __init__(
         self,
