@@ -168,6 +168,32 @@ def _convolution_weight_gradient(s: Any, grad: Any) -> Any:
     )
 
 
+# --- with a bias: one node of the graph, as in PyTorch ---------------------------------------------
+
+
+def _with_bias(found: Any, bias: Any) -> Any:
+    return found + bias.reshape(-1, *[1] * (found.ndim - 2))
+
+
+@composite(name="_biased_convolution", where=("aten",), node="convolution", planned=True)
+def _biased_convolution(
+    input, weight, bias, stride: Ints, padding: Ints, dilation: Ints, groups: int
+):
+    """_convolution and a bias (O,)."""
+    return _with_bias(_convolution(input, weight, stride, padding, dilation, groups), bias)
+
+
+@_biased_convolution.gradient
+def _biased_convolution_gradient(s: Any, grad: Any) -> Any:
+    how = s.stride, s.padding, s.dilation, s.groups
+    space, kernel = s.shape("input")[2:], s.shape("weight")[2:]
+    return (
+        _convolution_input(grad, conjugate(s.weight), space, *how) if s.needs("input") else None,
+        _convolution_weight(grad, conjugate(s.input), kernel, *how) if s.needs("weight") else None,
+        grad.sum_to_size(1, len(grad[0]), *[1] * len(space)).flatten() if s.needs("bias") else None,
+    )
+
+
 # --- the public functions -------------------------------------------------------------------------
 
 
@@ -250,13 +276,8 @@ def _convolve(
             )
     if max(dilation) > 1 and x.dtype.category == 1 and x.dtype.itemsize < 8:
         raise NotImplementedError(f"\"slow_conv_dilated<>\" not implemented for '{x.dtype.legacy}'")
-    found = _convolution(x, w, stride, padding, dilation, groups)
-    return _finished(found, bias, unbatched)
-
-
-def _finished(found: Any, bias: Any, unbatched: bool) -> Any:
-    if bias is not None:
-        found = found + bias.reshape(-1, *[1] * (found.ndim - 2))
+    how = stride, padding, dilation, groups
+    found = _convolution(x, w, *how) if bias is None else _biased_convolution(x, w, bias, *how)
     return found.squeeze(0) if unbatched else found
 
 
@@ -367,7 +388,8 @@ def _transposed(n: int) -> None:
                 f"per channel: {list(space)}. Output size is too small"
             )
         found = _convolution_input(x, weight, space, stride, padding, dilation, groups)
-        return _finished(found, bias, unbatched)
+        found = found if bias is None else _with_bias(found, bias)
+        return found.squeeze(0) if unbatched else found
 
     composite(
         body,
