@@ -142,3 +142,17 @@ def test_annotations_are_written_by_their_names():
         )
     )
     assert "def forward(self, input):" in fx.symbolic_trace(nn.Sequential(nn.ReLU())).code
+
+
+class Annotated(torch.nn.Module):
+    def forward(self, x, sizes=()):
+        return x.relu()
+
+    forward.__annotations__ = {"x": torch.Tensor, "sizes": tuple[int, ...], "return": torch.Tensor}
+
+
+def test_annotations_of_inputs():
+    traced = torch.fx.symbolic_trace(Annotated())
+    assert "def forward(self, x : torch.Tensor, sizes : tuple[int,_] = ()) -> torch.Tensor:" in traced.code
+    assert "def forward(self, x : torch.Tensor, sizes" in traced.print_readable(print_output=False)
+    assert traced(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
