@@ -91,8 +91,8 @@ class CustomOpDef:
         self._setup_context: Any = None
         self._vmap: Any = None
         self._mutates: set[str] = set()  # names of arguments that it says it writes to
-        # Whether it writes to arguments and returns nothing: without values there is nothing to do, so that on
-        # the meta device it needs no function of register_fake.
+        # Whether it writes to arguments and returns nothing: without values there is nothing to do, so that
+        # on the meta device it needs no function of register_fake.
         self._only_writes = False
         self._casts: dict[str, Any] = {}  # autocast's dtypes by device type
         self._rules: dict[

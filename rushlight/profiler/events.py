@@ -140,11 +140,12 @@ _NAMES = {
 # Rows of these names PyTorch has as well. Others that begin with an underscore are parts that are ours alone:
 # their time is that of the op which they are a part of.
 _PYTORCHS = frozenset(
-    "_adaptive_avg_pool2d _adaptive_avg_pool3d _add_relu _addmm_activation _batch_norm_with_update _chunk_cat "
-    "_conj_physical _convolution _ctc_loss _ctc_loss_backward _embedding_bag _fft_c2c _fft_c2r _fft_r2c "
-    "_log_softmax _log_softmax_backward_data _masked_softmax _native_batch_norm_legit _neg_view _prelu_kernel "
-    "_safe_softmax _sample_dirichlet _softmax _softmax_backward_data _stack _standard_gamma "
-    "_unsafe_masked_index _unsafe_masked_index_put_accumulate".split()
+    "_adaptive_avg_pool2d _adaptive_avg_pool3d _add_relu _addmm_activation _batch_norm_with_update "
+    "_chunk_cat _conj_physical _convolution _ctc_loss _ctc_loss_backward _embedding_bag _fft_c2c "
+    "_fft_c2r _fft_r2c _log_softmax _log_softmax_backward_data _masked_softmax "
+    "_native_batch_norm_legit _neg_view _prelu_kernel _safe_softmax _sample_dirichlet _softmax "
+    "_softmax_backward_data _stack _standard_gamma _unsafe_masked_index "
+    "_unsafe_masked_index_put_accumulate".split()
 )
 _PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
 

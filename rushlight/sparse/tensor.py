@@ -84,8 +84,8 @@ def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: 
         kind = str(layout or sparse_csr).rpartition("_")[2].upper()
         _told.append(kind)
         warn_once(
-            f"Sparse {kind} tensor support is in beta state. If you miss a functionality in the sparse tensor "
-            "support, please submit a feature request to https://github.com/pytorch/pytorch/issues."
+            f"Sparse {kind} tensor support is in beta state. If you miss a functionality in the sparse "
+            "tensor support, please submit a feature request to https://github.com/pytorch/pytorch/issues."
         )
     made: SparseTensor = object.__new__(SparseTensor)
     made._kind, made._grad_node, made._output_nr, made._storage = parts[-1]._kind, None, 0, None

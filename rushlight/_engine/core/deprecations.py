@@ -8,13 +8,14 @@ _WORDS = {
     "cross": "Using torch.cross without specifying the dim arg is deprecated.\n"
     "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
     "The default value of dim will change to agree with that of linalg.cross in a future release.",
-    "qr": "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
+    "qr": "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch "
+    "release.\n"
     "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
     "Q, R = torch.qr(A, some)\n"
     "should be replaced with\n"
     "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
-    "cholesky": "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future "
-    "PyTorch release.\n"
+    "cholesky": "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
+    "future PyTorch release.\n"
     "L = torch.cholesky(A)\n"
     "should be replaced with\n"
     "L = torch.linalg.cholesky(A)\n"
@@ -34,12 +35,14 @@ _WORDS = {
     "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
     "triangular_solve": "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular"
     "and will be removed in a future PyTorch release.\n"
-    "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+    "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the "
+    "inputs.\n"
     "X = torch.triangular_solve(B, A).solution\n"
     "should be replaced with\n"
     "X = torch.linalg.solve_triangular(A, B).",
     "chain_matmul": "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
-    "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple parameters.",
+    "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+    "parameters.",
     "where": "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
     "future version of PyTorch. Use a boolean condition instead.",
     "set_default_tensor_type": "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "

@@ -77,6 +77,20 @@ def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, gro
     return _by_tiles("forward", by_columns, input, weight, stride, padding, dilation, groups, out)
 
 
+@_convolution.shape_rule
+def _convolution_shape(
+    input: Any, weight: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    out = _sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return _empty(input, weight, (input.shape[0], weight.shape[0], *out))
+
+
+def _empty(a: Any, b: Any, shape: Ints) -> Any:
+    """A tensor without values, in the layout of a convolution of the two."""
+    last = convolves_last(a._array, b._array)
+    return a.new_empty_strided(shape, (channels_last_strides if last else contiguous_strides)(shape))
+
+
 @_convolution.gradient
 def _convolution_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
@@ -107,6 +121,13 @@ def _convolution_input(
         return add_windows(columns, space, tuple(kernel), stride, padding, dilation)
 
     return _by_tiles("to_input", by_columns, grad, weight, space, stride, padding, dilation, groups)
+
+
+@_convolution_input.shape_rule
+def _convolution_input_shape(
+    grad: Any, weight: Any, space: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    return _empty(grad, weight, (grad.shape[0], groups * weight.shape[1], *space))
 
 
 @_convolution_input.gradient
@@ -158,6 +179,13 @@ def _convolution_weight(
     return lambda g, x: run(x, g)
 
 
+@_convolution_weight.shape_rule
+def _convolution_weight_shape(
+    grad: Any, input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    return _empty(input, grad, (grad.shape[1], input.shape[1] // groups, *kernel))
+
+
 @_convolution_weight.gradient
 def _convolution_weight_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
@@ -176,9 +204,7 @@ def _with_bias(found: Any, bias: Any) -> Any:
 
 
 @composite(name="_biased_convolution", where=("aten",), node="convolution", planned=True)
-def _biased_convolution(
-    input, weight, bias, stride: Ints, padding: Ints, dilation: Ints, groups: int
-):
+def _biased_convolution(input, weight, bias, stride: Ints, padding: Ints, dilation: Ints, groups: int):
     """_convolution and a bias (O,)."""
     return _with_bias(_convolution(input, weight, stride, padding, dilation, groups), bias)
 

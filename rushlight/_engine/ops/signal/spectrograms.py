@@ -76,8 +76,8 @@ def _kind(x: Any, window: Any, return_complex: bool | None) -> tuple[bool, bool]
 
 def _no_window(what: str) -> None:
     warn_once(
-        f"A window was not provided. A rectangular window will be applied{what}To suppress this warning and use a "
-        "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+        f"A window was not provided. A rectangular window will be applied{what}To suppress this warning and "
+        "use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
     )
 
 
