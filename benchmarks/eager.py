@@ -159,7 +159,8 @@ def calls() -> dict[str, str]:
 
 def _workload(title: str, text: str, n: int) -> Workload:
     def prepare(torch: Any) -> Callable[[], Any]:
-        return eval(f"lambda: {text}", operands(torch, n))  # made once for a size
+        found: Callable[[], Any] = eval(f"lambda: {text}", operands(torch, n))  # made once for a size
+        return found
 
     return Workload(title, 3.0, prepare)
 
@@ -207,9 +208,8 @@ def section(results: dict[str, Result]) -> str:
         "",
         f"`python -m benchmarks.eager --write`: {len(names)} calls of ops of the first "
         "tier, forward, float32, one thread;",
-        "ratios of the processor's time, medians of a few "
-        f"interleaved rounds. Geometric mean {mean(every):.2f} ({by_size}); "
-        f"{sum(ratio > 3 for ratio in every)} of {len(every)} are above 3.",
+        "ratios of the processor's time, medians of a few interleaved rounds. Geometric mean "
+        f"{mean(every):.2f} ({by_size}); {sum(ratio > 3 for ratio in every)} of {len(every)} are above 3.",
         "",
         "| op | " + " | ".join(SIZES) + " |",
         "|---" * 4 + "|",

@@ -86,7 +86,8 @@ def calls() -> dict[str, str]:
 
 def _workload(title: str, text: str) -> Workload:
     def prepare(torch: Any) -> Callable[[], Any]:
-        return eval(f"lambda: {text}", operands(torch))  # made once
+        found: Callable[[], Any] = eval(f"lambda: {text}", operands(torch))  # made once
+        return found
 
     return Workload(title, 1.5, prepare)
 

@@ -14,6 +14,7 @@ import argparse
 import math
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -152,9 +153,8 @@ def errors(found: Any, true: list[Any], dtype: Any) -> Any:
 
 def resolve(package: Any, name: str) -> Callable[..., Any]:
     """An op by its path."""
-    for part in name.split("."):
-        package = getattr(package, part)
-    return package
+    found: Callable[..., Any] = attrgetter(name)(package)
+    return found
 
 
 def compiled(name: str, given: dict[str, Any], *tensors: Any) -> bool:

@@ -153,7 +153,10 @@ class Checkpoint:
         number, _, path = found[-1]
         try:
             state = _read_state(os.path.join(path, _STATE))
-            return decode(state["tree"], _map_tensors(os.path.join(path, _TENSORS), state, not mmap))
+            result: dict[str, Any] = decode(
+                state["tree"], _map_tensors(os.path.join(path, _TENSORS), state, not mmap)
+            )
+            return result
         except (ValueError, KeyError, OSError, TypeError) as error:
             others = [s for s in self.steps() if s != number]
             raise RuntimeError(

@@ -50,9 +50,8 @@ def install_as_torch() -> None:
     present = sys.modules.get("torch")
     if present is not None and present is not import_module("rushlight"):
         raise RuntimeError(
-            "install_as_torch: expected to run before the first `import torch`, but "
-            f"torch is already imported from {getattr(present, '__file__', '?')}; "
-            "call it at the start of the program"
+            "install_as_torch: expected to run before the first `import torch`, but torch is already "
+            f"imported from {getattr(present, '__file__', '?')}; call it at the start of the program"
         )
     _find_torch(distributions=True)
     _reach_children()

@@ -335,9 +335,8 @@ def _check_free(name: str, found: Found) -> None:
         raise Refusal(f"{found.place} is not Rushlight's and no installer knows it; move it away first")
     whole = "PyTorch" if name == "torch" else name
     raise Refusal(
-        f"{whole} {found.version} is installed in {found.place}, and is left alone; to have "
-        f"Rushlight in its place, first remove it: {sys.executable} -m pip uninstall {name} "
-        f"(or: uv pip uninstall {name})"
+        f"{whole} {found.version} is installed in {found.place}, and is left alone; to have Rushlight in its "
+        f"place, first remove it: {sys.executable} -m pip uninstall {name} (or: uv pip uninstall {name})"
     )
 
 

@@ -60,17 +60,18 @@ def current(text: str) -> str:
 
 def main() -> int:
     """Write the pages anew, or check them."""
-    stale = []
+    checks, stale = "--check" in sys.argv, []
     for page in PAGES:
         path = ROOT / page
         text = path.read_text(encoding="utf-8")
         new = current(text)
         if new != text:
-            stale.append(page)
-            if "--check" not in sys.argv:
+            what = "lines have moved: run python tools/references.py" if checks else "brought up to date"
+            stale.append(f"{page}: {what}")
+            if not checks:
                 path.write_text(new, encoding="utf-8")
     print("\n".join(stale) or "references: all lines are current")
-    return 1 if stale and "--check" in sys.argv else 0
+    return 1 if stale and checks else 0
 
 
 if __name__ == "__main__":

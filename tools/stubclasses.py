@@ -18,11 +18,10 @@ from stubtypes import Scope
 # What every class has, and what is nobody's business.
 _UNTOLD = frozenset(
     (
-        "__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ "
-        "__parameters__ "
+        "__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ __parameters__ "
         "__orig_bases__ __abstractmethods__ _abc_impl __firstlineno__ __static_attributes__ "
-        "__init_subclass__ __annotate__ __annotate_func__ "
-        "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__"
+        "__init_subclass__ __annotate__ __annotate_func__ __annotations_cache__ __reduce__ __reduce_ex__ "
+        "__getstate__ __dir__"
     ).split()
 )
 MODULE = "rushlight.nn.modules.module"

@@ -52,8 +52,7 @@ STRANGERS: dict[str, Any] = {
 }
 # Operators that draw: on CUDA their numbers are another generator's.
 DRAWS = re.compile(
-    "rand|normal|bernoulli|multinomial|dropout|exponential|cauchy|geometric|uniform|rrelu|lowrank|"
-    "fractional|scaled_dot|multi_head"
+    "rand|normal|bernoulli|multinomial|dropout|exponential|cauchy|geometric|uniform|rrelu|lowrank|fractional|scaled_dot|multi_head"
 )
 # Vectors that are defined up to a phase: of these, magnitudes are compared.
 PHASES = {"linalg.eig", "linalg.eigh", "svd_lowrank", "pca_lowrank"}
@@ -78,7 +77,10 @@ class Sweep:
 
     def call(self, backend: Any, target: Any) -> Callable[..., Any]:
         """The operator of one side."""
-        return backend.rebind(target.source or self.harness.resolve(backend.package, target.path))
+        found: Callable[..., Any] = backend.rebind(
+            target.source or self.harness.resolve(backend.package, target.path)
+        )
+        return found
 
     def drawn(self, op: Any, of: torch.dtype, grad: bool = False) -> list[Any]:
         """Samples of the operator."""

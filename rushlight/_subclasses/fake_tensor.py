@@ -162,8 +162,7 @@ class FakeTensorMode(TorchDispatchMode):
         ):
             shown = ", ".join(map(repr, tensors[:2]))
             raise AssertionError(
-                "Please convert all Tensors to FakeTensors first or instantiate "
-                "FakeTensorMode with "
+                "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
                 f"'allow_non_fake_inputs'. Found in {func}({shown})"
             )
         if fakes and name in _NUMBERS:

@@ -106,9 +106,8 @@ class Casting:
             dtype = tensor._kind.dtype
             if dtype is not dt.float32 and dtype is not widest:
                 raise RuntimeError(
-                    "Unexpected floating ScalarType in at::autocast::prioritize: autocast "
-                    f"runs in {widest}, but got a tensor of {dtype}. Convert it to {widest} "
-                    "or torch.float32"
+                    f"Unexpected floating ScalarType in at::autocast::prioritize: autocast runs in {widest}, "
+                    f"but got a tensor of {dtype}. Convert it to {widest} or torch.float32"
                 )
             widest = dtype
         return widest

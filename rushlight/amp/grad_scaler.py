@@ -158,10 +158,9 @@ class GradScaler:
         """The step of a program's own optimizer that reads `grad_scale` and `found_inf` off itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warn(
-                "GradScaler is going to stop passing itself as a keyword argument to the passed "
-                "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
-                "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
-                "directly.",
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. "
+                "In the near future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the "
+                "passed optimizer and let the optimizer use them directly.",
                 FutureWarning,
             )
             return optimizer.step(*args, **kwargs, grad_scaler=self)

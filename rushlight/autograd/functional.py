@@ -37,11 +37,9 @@ _UNTRACKED = {
     "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided "
     f"function. {_STRICT}.",
     "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with "
-    "respect "
-    f"to input {{}} is independent of the input. {_STRICT}. You should ensure that your function "
-    "is "
-    "twice differentiable and that the jacobian depends on the inputs (this would be violated by "
-    "a linear function for example).",
+    f"respect to input {{}} is independent of the input. {_STRICT}. You should ensure that your function is "
+    "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+    "function for example).",
 }
 
 

@@ -310,9 +310,8 @@ def _check_undefined_forward(func: Any, inputs: tuple[Any, ...]) -> None:
         for number, (a, b) in enumerate(zip(*both, strict=True)):
             if a is not None and b is not None and not ops.allclose(a, b):
                 raise GradcheckError(
-                    f"Mismatch in tangent values for output with index: {number} when "
-                    f"input: {inputs[place]} has an undefined tangent value.  Got: {a} but "
-                    f"expected: {b}"
+                    f"Mismatch in tangent values for output with index: {number} when input: {inputs[place]} "
+                    f"has an undefined tangent value.  Got: {a} but expected: {b}"
                 )
 
 

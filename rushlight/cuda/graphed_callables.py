@@ -77,8 +77,7 @@ class _Graphed:
             if any(b.requires_grad for b in function.buffers()):
                 raise RuntimeError(
                     "In any :class:`~torch.nn.Module` passed to :func:`~make_graphed_callables`, only "
-                    "parameters "
-                    "may be trainable. All buffers must have ``requires_grad=False``."
+                    "parameters may be trainable. All buffers must have ``requires_grad=False``."
                 )
         flat, self.shape = tree.tree_flatten(sample)
         if not all(isinstance(t, torch.Tensor) for t in flat):

@@ -372,15 +372,13 @@ def _check_module(params: list[Any], device_ids: Any, output_device: Any) -> Non
     if (device_ids or output_device) and kinds != {"cuda"}:
         raise ValueError(
             "DistributedDataParallel device_ids and output_device arguments only work with "
-            "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
-            f"{device_ids}, output_device {output_device}, and module parameters "
-            f"{ {p.device for p in params} }."
+            f"single-device/multiple-device GPU modules or CPU modules, but got device_ids {device_ids}, "
+            f"output_device {output_device}, and module parameters { {p.device for p in params} }."
         )
     if any(map(is_lazy, params)):
         raise RuntimeError(
-            "Modules with uninitialized parameters can't be used with "
-            "`DistributedDataParallel`. Run a dummy forward pass to correctly initialize the "
-            "modules"
+            "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy "
+            "forward pass to correctly initialize the modules"
         )
 
 

@@ -159,9 +159,8 @@ def init_device_mesh(
         )
     if mesh_dim_names is not None and len(mesh_dim_names) != len(mesh_shape):
         raise RuntimeError(
-            "mesh_shape and mesh_dim_names should have same length! Found "
-            f"len(mesh_dim_names): {len(mesh_dim_names)} and "
-            f"len(mesh_shape):{len(mesh_shape)}."
+            "mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
+            f"{len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}."
         )
     ranks = torch.arange(int(np.prod(mesh_shape)), dtype=torch.int32).view(tuple(mesh_shape))
     return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)

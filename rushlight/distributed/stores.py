@@ -337,9 +337,8 @@ def _listener(port: int, descriptor: int | None) -> Any:
         return socket.create_server(("", port), backlog=512)
     except OSError as error:
         raise DistNetworkError(
-            f"The server socket has failed to listen on any local network address. "
-            f"port: {port}, useIpv6: false, code: {-(error.errno or 0)}, "
-            f"name: {error.strerror}"
+            f"The server socket has failed to listen on any local network address. port: {port}, useIpv6: "
+            f"false, code: {-(error.errno or 0)}, name: {error.strerror}"
         ) from None
 
 

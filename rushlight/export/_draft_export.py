@@ -44,8 +44,7 @@ class FailureReport:
         return (
             f"Guard Added.\n    The program does something else at other sizes: {self.data['expr']}.\n"
             f"    As a result, these dimensions are static: {self.data['dims']}. Give a range in which it "
-            "does "
-            "not, or write the program so that it does the same at all sizes."
+            "does not, or write the program so that it does the same at all sizes."
         )
 
 
@@ -77,6 +76,5 @@ class DraftExportReport:
         told = "\n".join(f"{i}. {failure.print()}\n" for i, failure in enumerate(self.failures, 1))
         return (
             f"WARNING: {len(self.failures)} issue(s) found during export, and it was not able to soundly "
-            "produce "
-            f"a graph.\nPlease follow the instructions to fix the errors.\n\n{told}"
+            f"produce a graph.\nPlease follow the instructions to fix the errors.\n\n{told}"
         )

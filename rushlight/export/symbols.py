@@ -159,9 +159,8 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
                 continue
             if not isinstance(dim, (Dim, _Hint)):
                 raise UserError(
-                    f"Unexpected dimension mapped to index {d} in input tensor shape {given} "
-                    "(expected None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but "
-                    f"got {dim!r} instead)"
+                    f"Unexpected dimension mapped to index {d} in input tensor shape {given} (expected None, "
+                    f"an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but got {dim!r} instead)"
                 )
             _placed(found, taken, dim, Place(leaf, d % len(shape)), shape[d], sources[leaf])
     return list(found.values())

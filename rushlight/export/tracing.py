@@ -377,7 +377,8 @@ class _Sizes:
         """The node of an expression, made before `before` if there is none."""
         import ast
 
-        return self._of(value.tree().body, before, ast)
+        found: Node = self._of(value.tree().body, before, ast)
+        return found
 
     def _of(self, tree: Any, before: Node, ast: Any) -> Any:
         if isinstance(tree, ast.Constant):

@@ -202,9 +202,8 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
         )
     if flatten(primals)[1] != flatten(tangents)[1]:
         raise RuntimeError(
-            f"{_JVP}: Expected primals and tangents to have the same python structure. Got "
-            f"primals with structure {flatten(primals)[1]} and tangents with structure "
-            f"{flatten(tangents)[1]}"
+            f"{_JVP}: Expected primals and tangents to have the same python structure. Got primals with "
+            f"structure {flatten(primals)[1]} and tangents with structure {flatten(tangents)[1]}"
         )
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
     with Forward() as level:

@@ -37,8 +37,7 @@ def script(
     if isinstance(obj, type):
         if issubclass(obj, Module):
             raise RuntimeError(
-                f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider "
-                f"passing an "
+                f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an "
                 "instance instead"
             )
         if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, (tuple, Enum)):
@@ -61,8 +60,7 @@ def script(
         return obj
     if not inspect.isfunction(obj):
         raise TypeError(
-            f"module, class, method, function, traceback, frame, or code object was expected, "
-            f"got "
+            "module, class, method, function, traceback, frame, or code object was expected, got "
             f"{type(obj).__name__}"
         )
     return ScriptFunction(script_function(obj), obj)
@@ -114,15 +112,13 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
-            "Freezing expects a ScriptModule as input. Please use torch.jit.script or "
-            "torch.jit.trace to "
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to "
             "script your 'nn.Module'."
         )
     if mod.training:
         raise RuntimeError(
-            "Freezing is currently only implemented for modules in eval mode. Please call "
-            ".eval() on "
-            "your module before freezing."
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your "
+            "module before freezing."
         )
     from rushlight.jit.freezing.module import frozen  # what it needs, jit, imports this file
 

@@ -141,12 +141,10 @@ class _Code:
                 )
             if node.kind == "prim::PythonOp":
                 raise RuntimeError(
-                    f"\nCould not export Python function call "
-                    f"'{node.attrs['python'].__name__}'. Remove "
-                    "calls to Python functions before export. Did you forget to add "
-                    "@torch.jit.script or "
-                    "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it "
-                    "to "
+                    "\n"
+                    f"Could not export Python function call '{node.attrs['python'].__name__}'. Remove calls "
+                    "to Python functions before export. Did you forget to add @torch.jit.script or "
+                    "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it to "
                     "__constants__"
                 )
             callee = node.attrs.get("function")
@@ -387,9 +385,8 @@ def load(
             raise
         except (Exception, RecursionError) as error:
             raise RuntimeError(
-                f"{f}: expected a TorchScript program, got what fails with "
-                f"{type(error).__name__}: "
-                f"{error}; the file is damaged"
+                f"{f}: expected a TorchScript program, got what fails with {type(error).__name__}: {error}; "
+                "the file is damaged"
             ) from error
 
 

@@ -100,9 +100,8 @@ def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
         lines, first = inspect.getsourcelines(function)
     except OSError as error:
         raise OSError(
-            f"Can't get source for {function}. TorchScript requires source access in order to "
-            f"carry "
-            "out compilation, make sure original .py files are available."
+            f"Can't get source for {function}. TorchScript requires source access in order to carry out "
+            "compilation, make sure original .py files are available."
         ) from error
     text = textwrap.dedent("".join(lines))
     indent = " " * (len(lines[0]) - len(lines[0].lstrip()))

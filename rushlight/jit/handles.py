@@ -84,7 +84,8 @@ class ModuleHandle:
 
     @property
     def _own(self) -> ClassType:
-        return self._module._type
+        found: ClassType = self._module._type
+        return found
 
     @property
     def qualified_name(self) -> str:

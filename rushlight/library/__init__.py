@@ -154,9 +154,8 @@ class CustomOpDef:
         for p in self._schema.arguments if self._schema else ():
             if p.name in bound.arguments and not fits(p.type, value := bound.arguments[p.name], True):
                 raise RuntimeError(
-                    f"{self._name}() Expected a value of type '{p.type}' for argument "
-                    f"'{p.name}' but instead found type '{type(value).__name__}'. "
-                    f"Declaration: {self._schema}"
+                    f"{self._name}() Expected a value of type '{p.type}' for argument '{p.name}' but instead "
+                    f"found type '{type(value).__name__}'. Declaration: {self._schema}"
                 )
         if self._schema is None:
             bound.apply_defaults()
@@ -356,8 +355,7 @@ def wrap_triton(triton_kernel: Any, /) -> Any:
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "No module named 'triton': torch.library.wrap_triton takes a kernel of Triton's, which runs on "
-            "GPUs; "
-            "write the op with torch's functions, or as a custom_op",
+            "GPUs; write the op with torch's functions, or as a custom_op",
             name="triton",
         ) from None
     if not isinstance(triton_kernel, (JITFunction, Autotuner)):
@@ -371,10 +369,8 @@ def get_ctx() -> Any:
     """
     raise RuntimeError(
         "Attempted to call get_ctx() for the meta implementation of an op. You have presumably called "
-        "get_ctx() "
-        "because the operator has a data-dependent output shape; if so, there is no such meta implementation "
-        "and "
-        "this error is the correct behavior."
+        "get_ctx() because the operator has a data-dependent output shape; if so, there is no such meta "
+        "implementation and this error is the correct behavior."
     )
 
 
@@ -391,7 +387,8 @@ def _registrar(name: str) -> Callable[..., Any]:
     def register(op: Any, *given: Any, lib: Any = None, **options: Any) -> Any:
         return getattr(_op(op), name)(*given, **options)
 
-    register.__name__, register.__doc__ = name, f"CustomOpDef.{name} of an op or its name."
+    register.__name__ = register.__qualname__ = name
+    register.__doc__ = f"CustomOpDef.{name} of an op or its name."
     return register
 
 

@@ -49,8 +49,7 @@ def infer_schema(
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(
             "mutates_args must either be a sequence of the names of the arguments that are mutated or the "
-            "string "
-            "'unknown'. "
+            "string 'unknown'. "
         )
     written = None if isinstance(mutates_args, str) else set(mutates_args)
     own = _Function(prototype_function, fail)
@@ -64,9 +63,8 @@ def infer_schema(
     if unknown := (written or set()) - told.parameters.keys():
         fail(
             f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should "
-            "contain "
-            "the names of all args that the custom op mutates, or just the string 'unknown' if you don't "
-            "know."
+            "contain the names of all args that the custom op mutates, or just the string 'unknown' if you "
+            "don't know."
         )
     return f"{op_name or ''}({', '.join(params)}) -> {own.returned(told.return_annotation)}"
 
@@ -141,10 +139,8 @@ class _Function:
         except Exception as error:
             self.fail(
                 f"Unsupported type annotation {annotation}. It is not a type ({type(error).__name__}: "
-                f"{error}). If "
-                "you are using 'from __future__ import annotations', make sure all types referenced in "
-                "annotations "
-                "are importable at module scope, not only inside a local function."
+                f"{error}). If you are using 'from __future__ import annotations', make sure all types "
+                "referenced in annotations are importable at module scope, not only inside a local function."
             )
 
 

@@ -42,8 +42,10 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         """
         if data is None:
             data = torch.empty(0)
+        found: Self
         if type(data) is torch.Tensor or type(data) is Parameter:
-            return torch.Tensor._make_subclass(cls, data, requires_grad)
+            found = torch.Tensor._make_subclass(cls, data, requires_grad)
+            return found
         marked: Any = data.detach().requires_grad_(requires_grad)
         if type(marked) is not type(data):
             raise RuntimeError(
@@ -52,14 +54,16 @@ class Parameter(torch.Tensor, metaclass=_Marked):
                 f"instead. To use the type as a Parameter, correct its detach() semantics."
             )
         marked._is_param = True
-        return marked  # counts as one: see _Marked
+        found = marked
+        return found  # counts as one: see _Marked
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(
                 self.data.clone(memory_format=torch.preserve_format), self.requires_grad
             )
-        return memo[id(self)]
+        found: Parameter = memo[id(self)]
+        return found
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -80,6 +84,9 @@ def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> P
     return Parameter(data, requires_grad)
 
 
+_rebuild_parameter.__module__ = f"{package()}._utils"
+
+
 def _rebuild_parameter_with_state(
     data: Any, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
 ) -> Parameter:
@@ -87,6 +94,9 @@ def _rebuild_parameter_with_state(
     for name, value in state.items():
         setattr(param, name, value)
     return param
+
+
+_rebuild_parameter_with_state.__module__ = f"{package()}._utils"
 
 
 class Buffer(torch.Tensor, metaclass=_Marked):
@@ -209,7 +219,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have 
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
-        return memo[id(self)]
+        found: UninitializedParameter = memo[id(self)]
+        return found
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # both have a repr

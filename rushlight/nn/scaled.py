@@ -145,9 +145,8 @@ def _scaled_grouped_mm(
     b = mat2.float() * columns.unsqueeze(-2) if columns.numel() == mat2[..., 0, :].numel() else None
     if a is None or b is None:
         raise RuntimeError(
-            "scales for rows of self and columns of mat2 expected, of sizes "
-            f"{tuple(self[..., 0].shape)} and {tuple(mat2[..., 0, :].shape)}, got {tuple(scale_a.shape)} and "
-            f"{tuple(scale_b.shape)}"
+            f"scales for rows of self and columns of mat2 expected, of sizes {tuple(self[..., 0].shape)} and "
+            f"{tuple(mat2[..., 0, :].shape)}, got {tuple(scale_a.shape)} and {tuple(scale_b.shape)}"
         )
     dtype = torch.bfloat16 if out_dtype is None else out_dtype
     return _grouped(a, b, offs, dtype, lambda x, y, group: x @ y)

@@ -112,10 +112,8 @@ def _program(
         return recorded(model.module(check_guards=False), given, named, None, opened, model)
     if model.training:
         warn(
-            "Exporting a model while it is in training mode. Please ensure that this is intended, "
-            "as it may lead "
-            "to different behavior during inference. Calling model.eval() before export is "
-            "recommended.",
+            "Exporting a model while it is in training mode. Please ensure that this is intended, as it may "
+            "lead to different behavior during inference. Calling model.eval() before export is recommended.",
             UserWarning,
         )
     if shapes is None and axes:

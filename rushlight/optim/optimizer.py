@@ -186,9 +186,8 @@ class Optimizer:
             param_group["params"] = [params]
         elif isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the "
-                "ordering of tensors in sets will change between runs. Please use a list "
-                "instead."
+                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "tensors in sets will change between runs. Please use a list instead."
             )
         else:
             param_group["params"] = list(params)
@@ -204,9 +203,8 @@ class Optimizer:
         ids = [id(p) for p in param_group["params"]]
         if len(ids) != len(set(ids)):
             warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, "
-                "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
-                "more information"
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+                "an error; see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         if {"param_names" in group for group in self.param_groups} - {"param_names" in param_group}:
             raise ValueError("all optimizer param groups should be with/without names")
@@ -380,7 +378,8 @@ def __getattr__(name: str) -> Any:
 
     found = vars(parts).get(name)
     if found is None or getattr(found, "__module__", parts.__name__) != parts.__name__:
-        found = import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
+        alternatives = import_module("rushlight._engine.names.alternatives")
+        found = alternatives.attribute("rushlight.optim.optimizer", name)
     globals()[name] = found
     return found
 

@@ -30,9 +30,8 @@ def schedule(
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError(
-            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup="
-            f"{warmup} (need >= 0), active={active} (need > 0), repeat={repeat} (need >= "
-            f"0), skip_first={skip_first} (need >= 0)."
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
         )
     if warmup == 0:
         warn("Profiler won't be using warmup, this can skew profiler results")

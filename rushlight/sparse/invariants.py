@@ -93,9 +93,8 @@ def check_coo(
     refuse(
         (
             len(size) != many + dense,
-            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
-            f"sparse_dim = {many}, "
-            f"dense_dim = {dense}",
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = "
+            f"{many}, dense_dim = {dense}",
         ),
         (indices.dtype is not torch.int64, f"expected scalar type Long but found {indices.dtype.legacy}"),
     )
@@ -208,9 +207,8 @@ def _check_sizes(first: Tensor, minor: Tensor, values: Tensor, size: list[int], 
     refuse(
         (
             any(part != size[:batch] for part in outer),
-            f"all batch dimensions of {one} (={outer[0]}), {other} (={outer[1]}), and "
-            f"values (={outer[2]}) must be "
-            f"equal to tensor batch dimensions (={size[:batch]})",
+            f"all batch dimensions of {one} (={outer[0]}), {other} (={outer[1]}), and values (={outer[2]}) "
+            f"must be equal to tensor batch dimensions (={size[:batch]})",
         )
     )
     sides = list(values.shape[batch + 1 : batch + 3]) if blocks else [1, 1]
@@ -234,8 +232,7 @@ def _check_sizes(first: Tensor, minor: Tensor, values: Tensor, size: list[int], 
         (
             minor.shape[-1] != values.shape[batch],
             f"{other}.shape[-1] must be equal to nnz (={values.shape[batch]}) as defined by "
-            f"values.shape[{batch}], but "
-            f"got {minor.shape[-1]}",
+            f"values.shape[{batch}], but got {minor.shape[-1]}",
         ),
     )
 
@@ -260,8 +257,7 @@ def _check_numbers(first: Tensor, minor: Tensor, sizes: tuple[int, int], layout:
     refuse(
         (
             bool((~rises & (line.diff(dim=-1) == 0)).any()),
-            f"`{other}[..., {one}[..., i - 1]:{one}[..., i]] for all i = 1, ..., {lines} are "
-            "sorted and distinct along "
-            "the last dimension values` is not satisfied.",
+            f"`{other}[..., {one}[..., i - 1]:{one}[..., i]] for all i = 1, ..., {lines} are sorted and "
+            "distinct along the last dimension values` is not satisfied.",
         )
     )

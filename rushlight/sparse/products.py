@@ -121,9 +121,8 @@ def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     if a.ndim != b.ndim or many != b.sparse_dim() or a.shape[:many] != b.shape[:many]:
         raise RuntimeError(
             "mul: expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape "
-            "of "
-            f"sparse dimensions; got {list(a.shape)} and {list(b.shape)} of "
-            f"{many} and {b.sparse_dim()} sparse dims"
+            f"of sparse dimensions; got {list(a.shape)} and {list(b.shape)} of {many} and {b.sparse_dim()} "
+            "sparse dims"
         )
     mine, theirs = (flat(s.parts[0], s.shape) for s in (a, b))
     place = torch.searchsorted(theirs, mine).clamp(max=max(len(theirs) - 1, 0))
@@ -236,6 +235,10 @@ def bmm(a: Any, b: Any) -> Tensor:
         raise RuntimeError(
             f"bmm: Argument #3: Expected dim 0 size {a.shape[0]} and dim 1 size {a.shape[2]}, got "
             f"{list(b.shape)}"
+        )
+    if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+        raise RuntimeError(
+            "bmm: batches of two sparse tensors have no product: make one dense, by .to_dense()"
         )
     if not isinstance(a, SparseTensor):
         return bmm(transpose(b, 1, 2), a.mT).mT

@@ -71,11 +71,12 @@ def assert_close(
     for compare, left, right, path in list(_pairs(actual, expected, rules, ())):
         text = compare(left, right, rules)
         if text is not None:
-            text += _place(path)
+            text += place(path)
             raise AssertionError(msg(text) if callable(msg) else msg if isinstance(msg, str) else text)
 
 
-def _place(path: tuple[Any, ...]) -> str:
+def place(path: tuple[Any, ...]) -> str:
+    """Where in nested containers something differs, as an error's last line."""
     return f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}" if path else ""
 
 
@@ -83,11 +84,11 @@ def _pairs(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> I
     if all(isinstance(x, Sequence) and not isinstance(x, str) for x in (actual, expected)):
         if len(actual) != len(expected):
             raise AssertionError(
-                f"The length of the sequences mismatch: {len(actual)} != {len(expected)}" + _place(path)
+                f"The length of the sequences mismatch: {len(actual)} != {len(expected)}" + place(path)
             )
         keys: Any = range(len(actual))
     elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        keys = _common_keys(actual, expected, path)
+        keys = common_keys(actual, expected, path)
     else:
         yield _comparison(actual, expected, rules, path), actual, expected, path
         return
@@ -95,13 +96,14 @@ def _pairs(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> I
         yield from _pairs(actual[key], expected[key], rules, (*path, key))
 
 
-def _common_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: tuple[Any, ...]) -> list[Any]:
+def common_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: tuple[Any, ...]) -> list[Any]:
+    """The keys of two mappings; AssertionError unless they are the same."""
     missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
     if missing or additional:
         raise AssertionError(
             "The keys of the mappings do not match:\n"
             f"Missing keys in the actual mapping: {_sorted(missing)}\n"
-            f"Additional keys in the actual mapping: {_sorted(additional)}" + _place(path)
+            f"Additional keys in the actual mapping: {_sorted(additional)}" + place(path)
         )
     return _sorted(actual)
 
@@ -125,14 +127,14 @@ def _comparison(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...])
         if any(logical):
             raise RuntimeError(
                 f"a bool is compared only with a bool, but got {type(actual)} and "
-                f"{type(expected)}: convert one of them{_place(path)}"
+                f"{type(expected)}: convert one of them{place(path)}"
             )
-        return _numbers
+        return compare_numbers
     if _related(actual, expected, rules) and all(_is_tensor_like(x) for x in both):
-        return _tensors
+        return compare_tensors
     raise TypeError(
         f"No comparison pair was able to handle inputs of type {type(actual)} and "
-        f"{type(expected)}.{_place(path)}"
+        f"{type(expected)}.{place(path)}"
     )
 
 
@@ -165,12 +167,12 @@ def _booleans(actual: Any, expected: Any, rules: Rules) -> str | None:
     return None if bool(actual) is bool(expected) else f"Booleans mismatch: {actual} is not {expected}"
 
 
-def _numbers(actual: Any, expected: Any, rules: Rules) -> str | None:
+def compare_numbers(actual: Any, expected: Any, rules: Rules) -> str | None:
     """Two numbers, of Python or NumPy."""
     actual, expected = (x.item() if isinstance(x, np.number) else x for x in (actual, expected))
     if rules.check_dtype and type(actual) is not type(expected):
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
-    rtol, atol = _tolerances(rules, _NUMBERS.get(type(actual)), _NUMBERS.get(type(expected)))
+    rtol, atol = tolerances(rules, _NUMBERS.get(type(actual)), _NUMBERS.get(type(expected)))
     difference = abs(actual - expected)
     close = (
         actual == expected
@@ -180,13 +182,17 @@ def _numbers(actual: Any, expected: Any, rules: Rules) -> str | None:
     return None if close else _scalars_differ(actual, expected, rtol, atol)
 
 
-def _tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
+def compare_tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
     """Two tensors, or what `torch.as_tensor` takes."""
     left, right = (torch.as_tensor(x).detach() for x in (actual, expected))
     text = _attributes_differ(left, right, rules)
     if text is not None or "meta" in (left.device.type, right.device.type):
         return text
-    rtol, atol = _tolerances(rules, left.dtype, right.dtype)
+    if torch.strided not in (left.layout, right.layout):
+        return _sparse_differ(left, right, rules)
+    if left.layout != right.layout:
+        left, right = (x if x.layout is torch.strided else x.to_dense() for x in (left, right))
+    rtol, atol = tolerances(rules, left.dtype, right.dtype)
     # Eight bits tell so few numbers apart that a tolerance would mean nothing: equal or not.
     float8 = left.dtype == right.dtype and left.dtype.is_floating_point and left.dtype.itemsize == 1
     if float8 and (rtol or atol):
@@ -210,7 +216,42 @@ def _tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
     return _bits_differ(matches) if float8 else _tensors_differ(left, right, matches, rtol, atol)
 
 
-def _tolerances(rules: Rules, *dtypes: Any) -> tuple[float, float]:
+# The parts of a sparse tensor by layout; values are compared last, within tolerances.
+_PARTS = {
+    torch.sparse_coo: ("indices",),
+    torch.sparse_csr: ("crow_indices", "col_indices"),
+    torch.sparse_bsr: ("crow_indices", "col_indices"),
+    torch.sparse_csc: ("ccol_indices", "row_indices"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices"),
+}
+
+
+def _shown(layout: Any) -> str:
+    return str(layout).removeprefix("torch.sparse_").upper()
+
+
+def _sparse_differ(left: Any, right: Any, rules: Rules) -> str | None:
+    """Two sparse tensors, part by part."""
+    if left.layout != right.layout:
+        return compare_tensors(left.to_dense(), right.to_dense(), rules)
+    if left.layout is torch.sparse_coo:
+        left, right = left.coalesce(), right.coalesce()
+    if left._nnz() != right._nnz():
+        return (
+            f"The number of specified values in sparse {_shown(left.layout)} tensors does "
+            f"not match: {left._nnz()} != {right._nnz()}"
+        )
+    for name in (*_PARTS[left.layout], "values"):
+        exact = {} if name == "values" else {"rtol": 0.0, "atol": 0.0}
+        parts = (getattr(left, name)(), getattr(right, name)())
+        text = compare_tensors(*parts, Rules(**(vars(rules) | exact)))
+        if text is not None:
+            return text.replace("Tensor-likes", f"Sparse {_shown(left.layout)} {name}", 1)
+    return None
+
+
+def tolerances(rules: Rules, *dtypes: Any) -> tuple[float, float]:
+    """(rtol, atol) as they were given, else by dtype."""
     if rules.rtol is not None and rules.atol is not None:
         return rules.rtol, rules.atol
     return _widest(_TOLERANCES, dtypes)

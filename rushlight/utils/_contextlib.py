@@ -48,7 +48,8 @@ class _DecoratorContextManager:
                 "can directly decorate the `__init__` method and nothing else.",
                 FutureWarning,
             )
-            return context_decorator(self.clone, _maker(orig_func))
+            found: F = context_decorator(self.clone, _maker(orig_func))
+            return found
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> None:

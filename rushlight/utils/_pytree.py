@@ -229,9 +229,8 @@ def _defaultdict_deserialize(described: Any) -> list[Any]:
 def _namedtuple_serialize(context: Any) -> str:
     if context not in SUPPORTED_SERIALIZED_TYPES:
         raise NotImplementedError(
-            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't "
-            "register a serializated_type_name. Please register using "
-            "`_register_namedtuple`."
+            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't register a "
+            "serializated_type_name. Please register using `_register_namedtuple`."
         )
     name = SUPPORTED_SERIALIZED_TYPES[context].serialized_type_name
     if name == NO_SERIALIZED_TYPE_NAME_FOUND:

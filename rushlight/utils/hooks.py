@@ -134,9 +134,8 @@ class BackwardHook:
 
     def _without_inputs(self) -> None:
         warn(
-            "Full backward hook is firing when gradients are computed with respect to "
-            "module outputs since no inputs require gradients. Set requires_grad on an "
-            "input to see its gradient."
+            "Full backward hook is firing when gradients are computed with respect to module outputs since "
+            "no inputs require gradients. Set requires_grad on an input to see its gradient."
         )
         for hook in self.user_hooks:
             found = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)

@@ -49,10 +49,9 @@ class CheckpointFunction(torch.autograd.Function):
         run = current_run()
         if run is not None and run.partial:
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
-                "or passing an `inputs` parameter to .backward(). To resolve this error, you "
-                "can either set use_reentrant=False, or call .backward() without passing the "
-                "`inputs` argument."
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, you can either set "
+                "use_reentrant=False, or call .backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.inputs)
         for place, t in zip(ctx.places, ctx.saved_tensors, strict=True):

@@ -93,7 +93,8 @@ def get_model_builder(name: str) -> Callable[..., Any]:
     if found not in _BUILDERS:
         raise ValueError(f"Unknown model {found}")
     home = import_module(f"rushlight_vision.models.{HOMES[found]}")
-    return getattr(home, found)
+    result: Callable[..., Any] = getattr(home, found)
+    return result
 
 
 def get_model(name: str, **config: Any) -> Any:

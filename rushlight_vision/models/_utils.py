@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 
 from rushlight import Tensor, nn
 
@@ -22,7 +21,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         """x: what the model's first child takes."""
-        found: Any = OrderedDict()
+        found = OrderedDict[str, Tensor]()
         for name, module in self.items():
             x = module(x)
             if name in self.return_layers:

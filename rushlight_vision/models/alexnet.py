@@ -41,7 +41,8 @@ class AlexNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W), at least 63 pixels high and wide; gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        return self.classifier(x)
+        found: Tensor = self.classifier(x)
+        return found
 
 
 alexnet = builder(AlexNet, "alexnet")

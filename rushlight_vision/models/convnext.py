@@ -44,7 +44,7 @@ class CNBlock(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, dim, H, W)."""
-        result = self.stochastic_depth(self.layer_scale * self.block(input))
+        result: Tensor = self.stochastic_depth(self.layer_scale * self.block(input))
         result += input
         return result
 
@@ -102,7 +102,8 @@ class ConvNeXt(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
-        return self.classifier(self.avgpool(self.features(x)))
+        found: Tensor = self.classifier(self.avgpool(self.features(x)))
+        return found
 
 
 def _convnext(name: str, width: int, third: int, drop: float) -> Any:

@@ -63,7 +63,7 @@ class MBConv(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, input_channels, H, W)."""
-        result = self.block(input)
+        result: Tensor = self.block(input)
         if self.use_res_connect:
             result = self.stochastic_depth(result)
             result += input
@@ -126,7 +126,8 @@ class EfficientNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        return self.classifier(x)
+        found: Tensor = self.classifier(x)
+        return found
 
 
 _B0 = (

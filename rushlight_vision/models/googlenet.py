@@ -170,7 +170,8 @@ class GoogLeNet(nn.Module):
 def googlenet(*, weights: Any = None, progress: bool = True, **options: Any) -> GoogLeNet:
     """A GoogLeNet; with weights without the classifiers beside, unless aux_logits is asked for."""
     if weights is None:
-        return _api.build(GoogLeNet, "googlenet", None, progress, options, {})
+        found: GoogLeNet = _api.build(GoogLeNet, "googlenet", None, progress, options, {})
+        return found
     fixed = {"transform_input": True, "aux_logits": True, "init_weights": False, "num_classes": 1000}
     asked = options.pop("aux_logits", False)
     model: GoogLeNet = _api.build(GoogLeNet, "googlenet", weights, progress, options, fixed)

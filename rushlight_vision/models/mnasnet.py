@@ -45,7 +45,8 @@ class _InvertedResidual(nn.Module):
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, inputs, H, W)."""
         found = self.layers(input)
-        return found + input if self.apply_residual else found
+        result: Tensor = found + input if self.apply_residual else found
+        return result
 
 
 class MNASNet(nn.Module):
@@ -82,7 +83,8 @@ class MNASNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
-        return self.classifier(self.layers(x).mean([2, 3]))
+        found: Tensor = self.classifier(self.layers(x).mean([2, 3]))
+        return found
 
 
 mnasnet0_5 = builder(MNASNet, "mnasnet0_5", alpha=0.5)

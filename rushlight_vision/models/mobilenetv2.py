@@ -47,7 +47,8 @@ class InvertedResidual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, inp, H, W)."""
-        return x + self.conv(x) if self.use_res_connect else self.conv(x)
+        found: Tensor = x + self.conv(x) if self.use_res_connect else self.conv(x)
+        return found
 
 
 class MobileNetV2(nn.Module):
@@ -92,7 +93,8 @@ class MobileNetV2(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = F.adaptive_avg_pool2d(self.features(x), (1, 1))
-        return self.classifier(torch.flatten(x, 1))
+        found: Tensor = self.classifier(torch.flatten(x, 1))
+        return found
 
 
 mobilenet_v2 = builder(MobileNetV2, "mobilenet_v2")

@@ -71,7 +71,7 @@ class InvertedResidual(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, input_channels, H, W)."""
-        result = self.block(input)
+        result: Tensor = self.block(input)
         if self.use_res_connect:
             result += input
         return result
@@ -113,7 +113,8 @@ class MobileNetV3(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        return self.classifier(x)
+        found: Tensor = self.classifier(x)
+        return found
 
 
 _T, _F = True, False

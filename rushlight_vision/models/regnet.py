@@ -82,7 +82,8 @@ class ResBottleneckBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, width_in, H, W)."""
         before = x if self.proj is None else self.proj(x)
-        return self.activation(before + self.f(x))
+        found: Tensor = self.activation(before + self.f(x))
+        return found
 
 
 class BottleneckTransform(nn.Sequential):

@@ -154,7 +154,8 @@ class SwinTransformerBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, H, W, dim)."""
         x = x + self.stochastic_depth(self.attn(self.norm1(x)))
-        return x + self.stochastic_depth(self.mlp(self.norm2(x)))
+        found: Tensor = x + self.stochastic_depth(self.mlp(self.norm2(x)))
+        return found
 
 
 class SwinTransformer(nn.Module):

@@ -44,7 +44,8 @@ class VGG(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = torch.flatten(self.avgpool(self.features(x)), 1)
-        return self.classifier(x)
+        found: Tensor = self.classifier(x)
+        return found
 
 
 def make_layers(depth: int, batch_norm: bool) -> nn.Sequential:

@@ -52,7 +52,8 @@ class EncoderBlock(nn.Module):
         x = self.ln_1(input)
         x, _ = self.self_attention(x, x, x, need_weights=False)
         x = self.dropout(x) + input
-        return x + self.mlp(self.ln_2(x))
+        found: Tensor = x + self.mlp(self.ln_2(x))
+        return found
 
 
 class Encoder(nn.Module):
@@ -86,7 +87,8 @@ class Encoder(nn.Module):
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, seq_length, hidden_dim)."""
         torch._assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
-        return self.ln(self.layers(self.dropout(input + self.pos_embedding)))
+        found: Tensor = self.ln(self.layers(self.dropout(input + self.pos_embedding)))
+        return found
 
 
 class VisionTransformer(nn.Module):
@@ -149,7 +151,8 @@ class VisionTransformer(nn.Module):
         torch._assert(w == self.image_size, f"Wrong image width! Expected {self.image_size} but got {w}!")
         x = self.conv_proj(x).reshape(n, self.hidden_dim, self.seq_length - 1).permute(0, 2, 1)
         x = self.encoder(torch.cat([self.class_token.expand(n, -1, -1), x], dim=1))
-        return self.heads(x[:, 0])
+        found: Tensor = self.heads(x[:, 0])
+        return found
 
 
 def _vit(name: str, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int) -> Any:

@@ -59,7 +59,8 @@ class WeightsEnum(Enum):
     @property
     def meta(self) -> dict[str, Any]:
         """What is known of these weights."""
-        return self.value.meta
+        found: dict[str, Any] = self.value.meta
+        return found
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}.{self._name_}"

@@ -145,7 +145,8 @@ class SqueezeExcitation(nn.Module):
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, C, H, W)."""
         scale = self.activation(self.fc1(self.avgpool(input)))
-        return self.scale_activation(self.fc2(scale)) * input
+        found: Tensor = self.scale_activation(self.fc2(scale)) * input
+        return found
 
 
 class MLP(nn.Sequential):

@@ -14,7 +14,8 @@ def _rows(boxes: Any) -> Tensor:
         torch._assert(
             boxes.dim() == 2 and boxes.shape[1] == 5, "The boxes tensor shape is not correct as Tensor[K, 5]"
         )
-        return boxes
+        rows: Tensor = boxes
+        return rows
     torch._assert(
         all(b.dim() == 2 and b.shape[1] == 4 for b in boxes),
         "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]",
@@ -77,7 +78,10 @@ def roi_align(
             found = input.permute(0, 2, 3, 1)[image, row[:, :, :, None, None], column[:, None, None]]
             both = row_weight[:, :, :, None, None] * weight[:, None, None]
             total = total + (found * both[..., None]).sum((2, 4))
-    return (total / (rows * columns).clamp(min=1)[:, None, None, None]).permute(0, 3, 1, 2).contiguous()
+    result: Tensor = (
+        (total / (rows * columns).clamp(min=1)[:, None, None, None]).permute(0, 3, 1, 2).contiguous()
+    )
+    return result
 
 
 def _cells(start: Tensor, size: Tensor, cells: int, limit: int) -> Tensor:

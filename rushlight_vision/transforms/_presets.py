@@ -38,7 +38,8 @@ class SemanticSegmentation(nn.Module):
         """img: an image of Pillow, or a tensor (..., C, H, W)."""
         img = self.resized(img)
         img = img if isinstance(img, Tensor) else F.pil_to_tensor(img)
-        return F.normalize(F.convert_image_dtype(img, torch.float), mean=self.mean, std=self.std)
+        found: Tensor = F.normalize(F.convert_image_dtype(img, torch.float), mean=self.mean, std=self.std)
+        return found
 
     def __repr__(self) -> str:
         return (

@@ -131,7 +131,8 @@ def pair(size: Any, error: str = "Please provide only two dimensions (h, w) for 
     size = (size,) if isinstance(size, int) else tuple(size)
     if len(size) not in (1, 2):
         raise ValueError(error)
-    return size * 2 if len(size) == 1 else size
+    found: tuple[Any, ...] = size * 2 if len(size) == 1 else size
+    return found
 
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:

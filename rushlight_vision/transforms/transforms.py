@@ -45,7 +45,7 @@ class Compose(Plain):
 
     def __init__(self, transforms: Any) -> None:
         super().__init__()
-        self.transforms = transforms
+        self.transforms: Sequence[Callable[..., Any]] = transforms
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
         return self.transforms

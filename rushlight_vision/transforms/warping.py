@@ -132,7 +132,8 @@ def _perspective(startpoints: Any, endpoints: Any) -> list[float]:
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
     wanted = torch.tensor(startpoints, dtype=torch.float64).view(8)
     found = torch.linalg.lstsq(torch.tensor(rows, dtype=torch.float64), wanted, driver="gels").solution
-    return found.to(torch.float32).tolist()
+    result: list[float] = found.to(torch.float32).tolist()
+    return result
 
 
 def perspective(

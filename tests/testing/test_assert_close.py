@@ -171,3 +171,17 @@ def test_assert_allclose_is_deprecated():
         assert_allclose([1.0, nan], t([1.00001, nan], dtype=torch.float64))
     with pytest.warns(FutureWarning), pytest.raises(AssertionError, match=r"up to 0.0001 allowed"):
         assert_allclose(1.0, 2.0)
+
+
+def test_sparse_tensors_are_compared_part_by_part():
+    eye = torch.eye(3)
+    coo, csr = eye.to_sparse(), eye.to_sparse_csr()
+    assert_close(coo, eye.to_sparse())
+    assert_close(csr, eye.to_sparse_csr())
+    assert_close(coo, eye, check_layout=False)
+    with pytest.raises(AssertionError, match="Sparse COO values are not close!"):
+        assert_close(coo, coo * 2)
+    with pytest.raises(AssertionError, match="specified values in sparse CSR tensors does not match: 3 != 9"):
+        assert_close(csr, torch.ones(3, 3).to_sparse_csr())
+    with pytest.raises(AssertionError, match="'layout' do not match"):
+        assert_close(coo, csr)

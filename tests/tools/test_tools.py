@@ -6,10 +6,13 @@ import ast
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import attributes  # noqa: E402
+import conflicts  # noqa: E402
 import layers  # noqa: E402
 
 
@@ -75,3 +78,18 @@ def test_attributes_that_first_appear_in_a_method_are_found(tmp_path):
 
 def test_every_class_of_the_package_names_what_its_objects_have():
     assert attributes.late(ROOT / "rushlight") == []
+
+
+def test_marks_of_unresolved_merges_are_found(tmp_path):
+    page, code, binary = (tmp_path / name for name in ("a.md", "a.py", "a.bin"))
+    page.write_text("A heading\n=======\n<<<<<< six\n" + "<" * 7 + " HEAD\r\nx\n" + ">" * 7 + "\n")
+    code.write_text(f"x = 1 << 7\n{'|' * 7} base\n")
+    binary.write_bytes(b"\0\n" + b"<" * 7 + b" HEAD\n")
+    found = conflicts.marks([page, code, binary], tmp_path)
+    assert [line.rpartition(": ")[0] for line in found] == ["a.md:4", "a.md:6", "a.py:2"]
+
+
+def test_no_tracked_file_has_a_mark_of_an_unresolved_merge():
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    assert conflicts.marks(conflicts.tracked(ROOT), ROOT) == []

@@ -239,6 +239,8 @@ class _Leaves:
 
 def _adder() -> Callable[[Any, Any, bool], None]:
     """What gives leaves their gradients."""
+    if hooks.LISTENING:
+        return _accumulate_heard
     return partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
 
 
@@ -358,6 +360,18 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         hooks.accumulated(node, leaf)
 
 
+def _accumulate_heard(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
+    """The same by ops alone, as somebody hears them and a graph of theirs is to know the leaf's gradient."""
+    leaf = node.variable
+    if leaf is not None and leaf.grad is None and not create and grad.dtype is leaf.dtype:
+        grad = grad.clone() if grad._grad_node is None else grad.detach().clone()
+        leaf._grad = grad
+        if node.hooks is not None:
+            hooks.accumulated(node, leaf)
+    else:
+        _accumulate(node, grad, create)
+
+
 def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     """A gradient of a leaf, which gradients flow through."""
     if grad._kind.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
@@ -384,9 +398,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
     if grad is None:
         if t._geometry.size != 1:
             raise RuntimeError(
-                "grad can be implicitly created only for scalar outputs; call "
-                f"backward(gradient=...) with a tensor of shape {tuple(t._geometry.shape)}, "
-                "or reduce first, with .sum() or .mean()"
+                "grad can be implicitly created only for scalar outputs; call backward(gradient=...) with a "
+                f"tensor of shape {tuple(t._geometry.shape)}, or reduce first, with .sum() or .mean()"
             )
         if not t._kind.dtype.is_floating_point:
             raise RuntimeError(
@@ -409,9 +422,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
         )
     if grad._kind.dtype.is_complex != t._kind.dtype.is_complex:
         raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have "
-            f"the same dtype. Mismatch in dtype: grad_output[0] has a dtype of "
-            f"{grad.dtype} and output[0] has a dtype of {t.dtype}."
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
+            f"in dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {t.dtype}."
         )
     return t._grad_node, t._output_nr, grad if create else grad.detach()
 
@@ -447,9 +459,8 @@ def backward(
         raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
     if LOCAL.transforms:
         raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please "
-            "use functorch.grad or functorch.vjp instead or call backward() outside of "
-            "functorch transforms."
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
         )
     outs = listed(tensors)
     grads = _listed(grad_tensors, len(outs))
@@ -460,12 +471,10 @@ def backward(
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     if create_graph:
         warn_once(
-            "Using backward() with create_graph=True will create a reference cycle between the "
-            "parameter and "
-            "its gradient which can cause a memory leak. We recommend using autograd.grad when "
-            "creating the "
-            "graph to avoid this. If you have to use this function, make sure to reset the .grad "
-            "fields of your parameters to None after use to break the cycle and avoid the leak."
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and "
+            "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
+            "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
+            "your parameters to None after use to break the cycle and avoid the leak."
         )
     if inputs is None:
         run(roots, keep, create_graph)
@@ -528,7 +537,10 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     grads = _listed(grad_outputs, len(outs))
     if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
-        return import_module("rushlight._engine.transforms.pullback").pull(outs, _tracked(ins), grads)
+        result: tuple[Any, ...] = import_module("rushlight._engine.transforms.pullback").pull(
+            outs, _tracked(ins), grads
+        )
+        return result
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
@@ -561,10 +573,9 @@ def _batched(
     batches = _listed(grads, len(outs))
     if None in batches:
         raise ValueError(
-            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
-            "is a "
-            "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give "
-            "each output its batch of gradients."
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+            "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give each output its batch of "
+            "gradients."
         )
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
         shapes = _calculate_shape(o, g, True)

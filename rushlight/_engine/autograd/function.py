@@ -22,11 +22,9 @@ from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage, wrap
 
 _FREED: Any = ("freed",)
 _VIEW = (
-    "Output {} of {} is a view and is being modified inplace. This view was created inside a custom "
-    "Function (or "
-    "because an input was returned as-is) and the autograd logic to handle view+inplace would override "
-    "the "
-    "custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
+    "Output {} of {} is a view and is being modified inplace. This view was created inside a custom Function "
+    "(or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
+    "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
     "is forbidden. You can fix this by cloning the output of the custom Function."
 )
 
@@ -178,8 +176,7 @@ class FunctionCtx:
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Long without a meaning."""
         warn(
-            "function 'mark_shared_storage' is deprecated. Tensors with shared storages are "
-            "automatically "
+            "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically "
             "tracked. Note that calls to `set_()` are not tracked",
             FutureWarning,
         )
@@ -302,10 +299,9 @@ class Function(metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
-            "static, so you "
-            "should invoke them on the class itself. Instantiating an autograd function will raise "
-            "an error in a future version of PyTorch.",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
+            "should invoke them on the class itself. Instantiating an autograd function will raise an error "
+            "in a future version of PyTorch.",
             DeprecationWarning,
         )
 
@@ -438,7 +434,8 @@ def _refuse_as_is(node: FunctionNode, args: tuple[Any, ...], output: Any) -> Non
 def _attached(t: Tensor, node: Any, number: int) -> Tensor:
     if t.__class__ in WRAPPED:
         wrapped: Any = t
-        return wrapped._again(_attached(wrapped.value, node, number))
+        found: Tensor = wrapped._again(_attached(wrapped.value, node, number))
+        return found
     return reattach(t, node, number)
 
 
@@ -478,9 +475,8 @@ def _check_dirty(node: FunctionNode, args: tuple[Any, ...], outputs: Any, record
     for d in node.dirty:
         if not any(d is o for o in outputs):
             raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as "
-                "output. "
-                "The inputs that are modified inplace must all be outputs of the Function."
+                "Some elements marked as dirty during the forward method were not returned as output. The "
+                "inputs that are modified inplace must all be outputs of the Function."
             )
         if not any(d is a for a in args):
             warn(
@@ -492,13 +488,11 @@ def _check_dirty(node: FunctionNode, args: tuple[Any, ...], outputs: Any, record
         if recording and d._is_view() and sum(isinstance(o, Tensor) for o in outputs) > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function "
-                "cannot "
-                "return more than one Tensor. This is not supported by the current autograd engine. You "
-                "should "
-                "either make sure the input is not a view (using .clone() for example) or make your Function "
-                "only "
-                "return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
-                "returns a single Tensor and a second one that does the other operations)."
+                "cannot return more than one Tensor. This is not supported by the current autograd engine. "
+                "You should either make sure the input is not a view (using .clone() for example) or make "
+                "your Function only return one Tensor (potentially splitting it into two Functions: one "
+                "doing the inplace that returns a single Tensor and a second one that does the other "
+                "operations)."
             )
 
 

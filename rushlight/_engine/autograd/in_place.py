@@ -87,9 +87,8 @@ class SplitView:
 
 
 _SEVERAL = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow "
-    "the output views to be modified inplace. You should replace the inplace operation by an "
-    "out-of-place one."
+    "This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 
 
@@ -132,11 +131,10 @@ def _refuse_apart(mode: str, target: Tensor, apart: Tensor) -> None:
             (mode, "with grad mode enabled") if mode == "no_grad" else ("inference", "in normal mode")
         )
         raise RuntimeError(
-            f"{what} created in {name} mode and is being modified inplace {normal}. "
-            "Given that this use case is ambiguous and error-prone, it is forbidden. You can "
-            "clarify your code by moving both the view and the inplace either both inside the "
-            f"{mode} block (if you don't want the inplace to be tracked) or both outside (if "
-            "you want the inplace to be tracked)."
+            f"{what} created in {name} mode and is being modified inplace {normal}. Given that this use case "
+            "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+            f"view and the inplace either both inside the {mode} block (if you don't want the inplace to be "
+            "tracked) or both outside (if you want the inplace to be tracked)."
         )
 
 

@@ -94,6 +94,8 @@ class Node:
     place: Callable[[], Any]
     inside = False  # whether it is a part of what PyTorch has one node for, the one that leads here
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
+    # Whether it stands, in the graph of a recorded call, for the node at its only edge.
+    boundary = False
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
     saved: Any

@@ -41,19 +41,16 @@ class SavedTensor:
         """
         if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
-                "register_hooks(): incompatible function arguments. The following argument types "
-                "are "
-                "supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: Callable, arg1: "
-                "Callable) -> None"
+                "register_hooks(): incompatible function arguments. The following argument types are "
+                "supported:\n"
+                "    1. (self: torch._C._autograd.SavedTensor, arg0: Callable, arg1: Callable) -> None"
             )
         if _is_freed(self._node):
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved "
-                "intermediate values of the graph are freed when you call .backward() or "
-                "autograd.grad(). Specify retain_graph=True if you need to backward through "
-                "the "
-                "graph a second time or if you need to access saved variables after calling "
-                "backward."
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values "
+                "of the graph are freed when you call .backward() or autograd.grad(). Specify "
+                "retain_graph=True if you need to backward through the graph a second time or if you need to "
+                "access saved variables after calling backward."
             )
         held = self._get()
         if held is None:

@@ -55,10 +55,9 @@ def current_graph_task_execution_order() -> list[Node]:
     run = _running("_current_graph_task_execution_order")
     if LOCAL.multithreading:
         raise RuntimeError(
-            "_current_graph_task_execution_order expects the current backward to be executed "
-            "with multithreading disabled, e.g. by running:\n\n>>> with "
-            "torch.autograd.set_multithreading_enabled(False):\n...     "
-            "torch.autograd.grad(...)\n"
+            "_current_graph_task_execution_order expects the current backward to be executed with "
+            "multithreading disabled, e.g. by running:\n\n>>> with "
+            "torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n"
         )
     return [node.settle() for node in run.order()]
 

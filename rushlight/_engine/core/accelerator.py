@@ -111,6 +111,8 @@ def platform() -> Platform | None:
     if not Interface.looked:
         found = import_module("rushlight._engine.devices.cuda").load() if wanted() else None
         Interface.platform, Interface.looked = found, True
+        if found is not None:
+            Interface.array = found.array_type
     return Interface.platform
 
 

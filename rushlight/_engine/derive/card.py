@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 from rushlight._engine.derive.vjp import differentiate
@@ -47,7 +49,10 @@ def meaning(row: Row) -> list[tuple[str, str]]:
         finish = "" if found.finish is None else f", then {found.finish(symbol('s'), symbol('n'))}"
         return [
             ("formula", f"{found.combine} over {found.map}{finish}"),
-            ("gradient", "derived from the monoid" if row.vjp is None else "declared"),
+            (
+                "gradient",
+                "derived from the monoid" if row.vjp is None else f"declared, {_place_of(row.vjp)}",
+            ),
         ]
     derived = {
         "view": "the transposed map",
@@ -56,7 +61,7 @@ def meaning(row: Row) -> list[tuple[str, str]]:
         "composite": "by substitution",
         "opaque": "none",
     }[row.kind]
-    return [("gradient", f"declared: {row.vjp.__module__}" if row.vjp is not None else derived)]
+    return [("gradient", f"declared, {_place_of(row.vjp)}" if row.vjp is not None else derived)]
 
 
 def _pointwise(row: Row) -> list[tuple[str, str]]:
@@ -93,19 +98,50 @@ def dtype_rule(row: Row) -> str:
 
 
 def kernel_of(row: Row) -> str:
-    """What runs it."""
+    """What runs it; of a composite, the rows that its body mentions and whose kernels run."""
     if row.fused is not None:
-        return "declared"
+        return f"declared, {_place_of(row.fused)}"
+    if row.kind == "composite":
+        rows = sorted(rows_of(row.body))
+        return f"its rows': {', '.join(rows)}" if rows else "its rows'"
     return {
         "pointwise": "NumPy first, one generated LLVM loop when hot",
         "view": "none",
         "reduce": "NumPy's reduction, generated when large",
-        "composite": "its rows'",
     }.get(row.kind, "the body")
 
 
+def rows_of(function: Any, seen: set[Any] | None = None) -> set[str]:
+    """Names of the rows that a function mentions, itself or in functions of its own module that it calls."""
+    seen = set() if seen is None else seen
+    function = inspect.unwrap(function)
+    if not isinstance(function, FunctionType) or function in seen:
+        return set()
+    seen.add(function)
+    mentioned = [function.__globals__.get(name) for name in function.__code__.co_names]
+    found = {value.name for value in mentioned if isinstance(value, Row)}
+    for value in mentioned:
+        if isinstance(value, FunctionType) and value.__module__ == function.__module__:
+            found |= rows_of(value, seen)
+    return found
+
+
 def source_of(row: Row) -> str:
-    """Where the row is written."""
-    code = getattr(row.body, "__wrapped__", row.body).__code__
+    """Where the row is written: the file, and the line of its body's `def`."""
+    return _place_of(row.body)
+
+
+def _place_of(function: Any) -> str:
+    """A function's file and the line of its `def`, which a code object's first line is not: that is its first
+    decorator's. Of a method of an object (a row kernel's), where the method is.
+    """
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return f"{type(function).__module__}"
     path = inspect.getsourcefile(code) or code.co_filename
-    return f"{path[path.rfind('rushlight') :]}:{code.co_firstlineno}"
+    line = code.co_firstlineno
+    with suppress(OSError):  # a package without its sources
+        lines, line = inspect.getsourcelines(code)
+        line += next((i for i, text in enumerate(lines) if text.lstrip().startswith("def ")), 0)
+    return f"{path[path.rfind('rushlight') :]}:{line}"

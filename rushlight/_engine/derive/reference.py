@@ -81,7 +81,8 @@ class Program:
         scope = {**constants, **{f"f{k}": step[0] for k, step in enumerate(self._steps)}}
         source = "\n    ".join(["def run(arrays):", *lines[::-1]])
         exec(compile(source, "<rushlight expression>", "exec"), scope)
-        return scope["run"]
+        found: Callable[[Sequence[Any]], list[Any]] = scope["run"]
+        return found
 
     def _slot(self, value: Any = None) -> int:
         self._start.append(value)

@@ -14,6 +14,7 @@ from os.path import dirname
 from types import CodeType, FrameType
 from typing import Any
 
+from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.signature import REQUIRED, SYNONYMS, Param
 from rushlight._engine.ops.table import Row
 
@@ -25,10 +26,9 @@ OF_NN = frozenset(
     "avg_pool3d scaled_dot_product_attention".split()
 )
 OF_TORCH = frozenset(
-    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
-    "avg_pool1d bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle "
-    "channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity "
-    "hardshrink threshold_ adaptive_avg_pool1d".split()
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d bilinear "
+    "prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle "
+    "pairwise_distance pdist cosine_similarity hardshrink threshold_ adaptive_avg_pool1d".split()
 )
 
 
@@ -44,7 +44,7 @@ def as_written(
     if len(args) > len(params) or (any(p.varargs for p in row.params) and args):
         # Spread over positional arguments, which were handed on as they are.
         return _spread(row, args, kwargs)
-    if function.__module__ == "rushlight.nn.functional" and not {function.__name__} <= OF_NN | OF_TORCH:
+    if our_module(function) == "rushlight.nn.functional" and not {function.__name__} <= OF_NN | OF_TORCH:
         needed = tuple(given.pop(name) for name, p in params.items() if p.default is REQUIRED)
         given.pop("out", None)
         return needed, given

@@ -43,9 +43,8 @@ def two_devices(row: Row, values: Sequence[Any], devices: tuple[Any, Any]) -> st
         if t.device != placed[0][1].device:
             return (
                 f"Expected all tensors to be on the same device, but got {renamed.get(name, name)} is on "
-                f"{t.device}, "
-                f"different from other tensors on {placed[0][1].device} (when checking argument in method "
-                f"wrapper_CUDA_{kernel})"
+                f"{t.device}, different from other tensors on {placed[0][1].device} (when checking argument "
+                f"in method wrapper_CUDA_{kernel})"
             )
     return f"Expected all tensors to be on the same device, but found at least two devices, {one} and {two}!"
 

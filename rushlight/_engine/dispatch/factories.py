@@ -161,9 +161,8 @@ def _resize(row: Row, out: Tensor, found: Tensor) -> None:
         warn(
             f"The number of elements in the out tensor of shape {list(out._geometry.shape)} is "
             f"{out._geometry.size} which does not match the computed number of elements "
-            f"{found._geometry.size}. "
-            "Note that this may occur as a result of rounding error. The out tensor will be "
-            f"resized to a tensor of shape ({found._geometry.size},).",
+            f"{found._geometry.size}. Note that this may occur as a result of rounding error. The out tensor "
+            f"will be resized to a tensor of shape ({found._geometry.size},).",
             UserWarning,
         )
     out.resize_(found._geometry.shape)

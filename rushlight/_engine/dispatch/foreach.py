@@ -15,9 +15,8 @@ from rushlight._engine.tensors.tensor import Tensor
 _PLACES = {
     **dict.fromkeys(
         (
-            "exp acos asin atan cos cosh log log10 log2 tan tanh sin sinh neg sqrt rsqrt ceil erf "
-            "erfc expm1 floor log1p round frac reciprocal sigmoid trunc abs zero sign lgamma clone "
-            "max"
+            "exp acos asin atan cos cosh log log10 log2 tan tanh sin sinh neg sqrt rsqrt ceil erf erfc expm1 "
+            "floor log1p round frac reciprocal sigmoid trunc abs zero sign lgamma clone max"
         ).split(),
         "",
     ),

@@ -52,7 +52,8 @@ def _compiled(text: str, file: str) -> CodeType:
     name = sha256(b"\0".join([MAGIC_NUMBER, file.encode(), text.encode()])).hexdigest()[:40]
     found = cache.find(name)
     if found is not None:
-        return marshal.loads(found)
+        result: CodeType = marshal.loads(found)
+        return result
     if not _fresh:
         atexit.register(_keep_fresh)
     _fresh[name] = code = compile(text, file, "exec")

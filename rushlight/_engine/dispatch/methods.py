@@ -32,6 +32,7 @@ from rushlight._engine.dispatch.method_overrides import taken_over
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
+from rushlight._engine.lazy import package
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
@@ -229,15 +230,13 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
             )
         if a.shape[-1] != 1 and self.stride(-1) != 1:
             raise RuntimeError(
-                "self.stride(-1) must be 1 to view "
-                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
-                f"{self.stride(-1)}"
+                f"self.stride(-1) must be 1 to view {self.dtype.legacy} as {dtype.legacy} (different element "
+                f"sizes), but got {self.stride(-1)}"
             )
         if (a.shape[-1] * a.itemsize) % dtype.itemsize:
             raise RuntimeError(
-                f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
-                f"view {self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
-                f"{a.shape[-1]}"
+                f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to view "
+                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got {a.shape[-1]}"
             )
         times = dtype.itemsize // a.itemsize
         if times > 1 and self.storage_offset() % times:
@@ -298,9 +297,8 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
     other = kwargs.pop("other", None)
     if kwargs:
         raise TypeError(
-            f"to() received an invalid combination of arguments - got unexpected keyword "
-            f"{sorted(kwargs)}; expected dtype, device, other, non_blocking, copy, "
-            "memory_format"
+            f"to() received an invalid combination of arguments - got unexpected keyword {sorted(kwargs)}; "
+            "expected dtype, device, other, non_blocking, copy, memory_format"
         )
     if not (order is None or isinstance(order, MemoryFormat)):
         raise wrong_type("to", "memory_format", "torch.memory_format", order)
@@ -352,9 +350,8 @@ def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = N
             target,
         )
     raise NotImplementedError(
-        "Cannot copy out of meta tensor; no data! Please use "
-        "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
-        "module from meta to a different device."
+        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+        "torch.nn.Module.to() when moving module from meta to a different device."
     )
 
 
@@ -558,9 +555,8 @@ def record_stream(self: Tensor, s: Any) -> None:
     """
     if self._kind.backend is None:
         raise NotImplementedError(
-            "Could not run 'aten::record_stream' with arguments from the 'CPU' "
-            "backend: only "
-            "tensors of CUDA devices have streams"
+            "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: only tensors of CUDA "
+            "devices have streams"
         )
     self._kind.backend.record_stream(self._memory, s)
 
@@ -667,7 +663,7 @@ def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             raise wrong_type(name, "input", "Tensor", input, 1)
         return getattr(input, name)(*args, **kwargs)
 
-    call.__module__, call.__qualname__ = "rushlight", name
+    call.__module__, call.__qualname__ = package(), name
     return call
 
 

@@ -42,9 +42,8 @@ def compute_into(
     tracked = [v for v in (*values, *outs) if isinstance(v, Tensor) and v._grad_node is not None]
     if LOCAL.enabled and tracked:
         raise RuntimeError(
-            f"{op}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad; leave out= away "
-            "or run it under torch.no_grad()"
+            f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of "
+            "the arguments requires grad; leave out= away or run it under torch.no_grad()"
         )
     for o in outs:
         refuse_inference(o)
@@ -159,12 +158,11 @@ def resize(out: Tensor, sizes: tuple[int, ...]) -> None:
     """Give `out` another shape; a warning unless it was empty."""
     if out._geometry.size:
         warn(
-            f"An output with one or more elements was resized since it had shape "
-            f"{list(out._geometry.shape)}, which does not match the required output shape "
-            f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
-            "outputs will not be resized unless they have zero elements. You can explicitly "
-            "reuse an out tensor t by resizing it, inplace, to zero elements with "
-            "t.resize_(0).",
+            "An output with one or more elements was resized since it had shape "
+            f"{list(out._geometry.shape)}, which does not match the required output shape {list(sizes)}. "
+            "This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+            "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+            "inplace, to zero elements with t.resize_(0).",
             UserWarning,
         )
     out.resize_(sizes)

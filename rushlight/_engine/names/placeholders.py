@@ -22,6 +22,7 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+from rushlight._engine.names import absent_devices
 from rushlight._engine.names.alternatives import advice, attribute, home, torch_name
 
 with open(os.path.join(os.path.dirname(__file__), "placeholders.tsv"), encoding="utf-8") as _file:
@@ -188,7 +189,13 @@ def find(full: str) -> Any:
     if full in _PACKAGES:
         return import_module(our_name(full))
     module, _, name = full.rpartition(".")
+    if name == "patch" and "install_config_module" in names(module):  # a module of settings
+        return _elsewhere("torch.utils._config_module.patcher")(our_name(module))
     mark = names(module).get(name)
+    if mark == "":  # a question whose answer is known: is it there?
+        answer = absent_devices.functions(module).get(name)
+        if answer is not None:
+            return answer
     return MISSING if mark is None else _made(full, name, mark)
 
 

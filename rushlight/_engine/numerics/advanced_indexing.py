@@ -252,9 +252,8 @@ def write(a: Array, indices: Indices, values: Array, accumulate: bool = False) -
     """
     if a.size and 0 in a.strides and overlaps_itself(a.shape, a.strides):
         warn(
-            "Use of index_put_ on expanded tensors is deprecated. Please clone() the "
-            "tensor before performing this operation. This also applies to advanced "
-            "indexing e.g. tensor[indices] = tensor",
+            "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before "
+            "performing this operation. This also applies to advanced indexing e.g. tensor[indices] = tensor",
             UserWarning,
         )
     if not accumulate and len(indices) == 1 and _write_plain(a, indices[0], values):

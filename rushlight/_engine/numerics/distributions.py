@@ -116,7 +116,8 @@ def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1
             return wide
         # fma64 splits its factors, which overflows near the end of the range: a power of two is exact.
         scale = 2.0**64 if max(abs(low), abs(high)) > 2.0**900 else 1.0
-        return fma64(wide, (high - low) / scale, low / scale) * scale
+        found: Array = fma64(wide, (high - low) / scale, low / scale) * scale
+        return found
     start, end = np.float32(low), np.float32(high)
     single = engine.take(UNITS, (n,))
     if (low, high) != (0, 1):
@@ -164,7 +165,8 @@ def normal(
     normal64(made[: n - n % GROUP])
     normal64(tail)
     made[n - len(tail) :] = tail
-    return _scaled(made, mean, std)
+    found: Array = _scaled(made, mean, std)
+    return found
 
 
 def _grouped32(engine: Engine, n: int, mean: float, std: float, reduced: bool) -> Array:
@@ -247,7 +249,8 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
 
 
 def _logs(units: Array, log1p: np.ufunc = np.log1p) -> Array:
-    return log1p(np.negative(units, out=units), out=units)
+    found: Array = log1p(np.negative(units, out=units), out=units)
+    return found
 
 
 def exponentials32(words: Array) -> Array:

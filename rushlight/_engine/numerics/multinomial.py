@@ -74,7 +74,8 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         times = (weights / rates).astype(wide.dtype, copy=False)
     if k == 1:
-        return np.argmax(times, axis=-1, keepdims=True)
+        found: Array = np.argmax(times, axis=-1, keepdims=True)
+        return found
     return np.argsort(-times, axis=-1, kind="stable")[:, :k].copy()
 
 

@@ -54,7 +54,8 @@ def sizes(x: Array, n: Array, kind: str) -> Array:
         "v": (1, sign * odd_many),
         "w": (odd_many, sign),
     }
-    return np.where(x > 0, *ends[kind])
+    found: Array = np.where(x > 0, *ends[kind])
+    return found
 
 
 def waves(x: Array, n: Array, kind: str) -> Array:

@@ -118,10 +118,9 @@ def _check_fits(of: dtype, low: int, last: int) -> None:
         digits = DIGITS.get(of)
         if digits is not None and abs(bound) > 1 << digits:
             warn(
-                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
-                f"limitations {dt.C_NAMES[of.name]} can support discrete uniform "
-                "distribution only within this range. This warning will become an error "
-                "in version 1.7 release, please fix the code in advance"
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                f"{dt.C_NAMES[of.name]} can support discrete uniform distribution only within this range. "
+                "This warning will become an error in version 1.7 release, please fix the code in advance"
             )
 
 

@@ -199,7 +199,8 @@ def logspace(start: Any, end: Any, steps: int, base: float, of: dtype) -> Array:
 def _power(base: float, exponents: Array) -> Array:
     """base ** exponents as the C library has it, whose complex powers are exponentials."""
     if exponents.dtype.kind == "c":
-        return np.exp(exponents * np.log(exponents.dtype.type(base)))
+        found: Array = np.exp(exponents * np.log(exponents.dtype.type(base)))
+        return found
     return np.float_power(base, exponents)  # the C library's, where power may be a vector's
 
 

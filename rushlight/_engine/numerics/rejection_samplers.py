@@ -173,7 +173,8 @@ def gamma(engine: Engine, shapes: Array) -> Array:
     """Gamma numbers of rate 1, float32 or float64; none is below the least normal number."""
     _need_float(shapes, "gamma_cpu", _WIDE)
     least = np.finfo(shapes.dtype).tiny
-    return np.maximum(_shaped(_gammas(engine, shapes), shapes), least)
+    found: Array = np.maximum(_shaped(_gammas(engine, shapes), shapes), least)
+    return found
 
 
 def dirichlet(engine: Engine, concentrations: Array) -> Array:
@@ -183,7 +184,8 @@ def dirichlet(engine: Engine, concentrations: Array) -> Array:
     made = np.maximum(np.array(_gammas(engine, like)).reshape(like.shape), np.finfo(np.float64).tiny)
     of = concentrations.dtype
     shares = (made / made.sum(-1, keepdims=True)).astype(of).reshape(concentrations.shape)
-    return np.clip(shares, np.finfo(of).tiny, np.nextafter(of.type(1), of.type(0)))
+    found: Array = np.clip(shares, np.finfo(of).tiny, np.nextafter(of.type(1), of.type(0)))
+    return found
 
 
 def _gammas(engine: Engine, shapes: Array) -> list[float]:

@@ -64,7 +64,8 @@ def builtin(name: str, address: int, own: Any = None) -> Callable[..., Any]:
     _alive.append(method)
     types = ctypes.py_object, pointer, ctypes.py_object, pointer
     make = ctypes.PYFUNCTYPE(*types)(("PyCFunction_NewEx", ctypes.pythonapi))
-    return make(ctypes.addressof(method), own, None)
+    found: Callable[..., Any] = make(ctypes.addressof(method), own, None)
+    return found
 
 
 @cache

@@ -22,8 +22,9 @@ class RowKernel:
     """One pass over rows along a dim. `inputs`: a name each; those in `scalars` hold one value a row.
 
     Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim. That is an eager
-    launch (`_launch`). A plan of an eager call runs the same kernel by kernels/runtime/small_calls.py if it
-    is small, and a compiled program by trace/stage_planning.py.
+    call, which ends in `launch`. Small eager calls that repeat do not come here: their plan
+    (dispatch/runners/plans.py) runs the kernel's loop by kernels/runtime/small_calls.py. A compiled program
+    runs it as a stage (trace/stage_planning.py).
     """
 
     def __init__(
@@ -42,18 +43,8 @@ class RowKernel:
         rows: Sequence[Array] = arrays if last else [a.swapaxes(dim, -1) for a in arrays]
         if self.scalars:
             rows = [a[..., 0] if n in self.scalars else a for n, a in zip(self.inputs, rows, strict=True)]
-        found = self._launch(kernel, rows)
-        for thread, calls in _watchers:
-            if thread == get_ident():
-                calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
+        found = launch(kernel, rows)
         return found if last and first.flags.c_contiguous else _back(found, -1 if last else dim)
-
-    @staticmethod
-    def _launch(kernel: Any, rows: Sequence[Array]) -> Any:
-        """Run a compiled kernel on arrays whose last axis is the row: here, or on all threads if it is
-        large.
-        """
-        return kernel.large(*rows) if rows[0].size >= BIG else kernel.fn(*rows)
 
     def compiled(self, *arrays: Array) -> Any:
         """The kernel for arrays of these dtypes; NotImplemented where there is none."""
@@ -87,6 +78,17 @@ class RowKernel:
         return NotImplemented if kernel is None else kernel
 
 
+def launch(kernel: Any, rows: Sequence[Array]) -> Any:
+    """Run a compiled row kernel on arrays whose last axis is the row: in this thread, or from BIG elements on
+    in all threads. One array, or a tuple of the kernel's results.
+    """
+    found = kernel.large(*rows) if rows[0].size >= BIG else kernel.fn(*rows)
+    for thread, calls in _watchers:
+        if thread == get_ident():
+            calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
+    return found
+
+
 # Elements behind a dim, and all in all, from which on it is faster to go over whole planes of them, op by op,
 # than over rows that lie apart.
 _PLANE, _PLANES = 64, 4096
@@ -100,17 +102,15 @@ def _are_planes(a: Array, dim: int) -> bool:
 
 
 _LONG_FLOATS = frozenset((np.dtype(np.float32).num, np.dtype(np.float64).num))
+# (thread, its launches) of each `watched` that is open.
 _watchers: list[tuple[int, list[Any]]] = []
-
-
-def is_watched() -> bool:
-    """Whether somebody asks for the calls of row kernels, which RowKernel's own call tells."""
-    return bool(_watchers)
 
 
 @contextmanager
 def watched() -> Iterator[list[Any]]:
-    """The calls of row kernels in this thread meanwhile: (kernel, its arrays, its results)."""
+    """Collect the launches of row kernels in this thread: (kernel, its arrays, its results). So compile()
+    learns which kernel a composite is (trace/passes/lowering.py).
+    """
     watcher: tuple[int, list[Any]] = get_ident(), []
     _watchers.append(watcher)
     try:

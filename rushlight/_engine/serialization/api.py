@@ -97,9 +97,8 @@ class _HeldStorages:
         key, known = self._keys.get(identity, (None, cls))
         if known is not cls and flat.size:
             raise RuntimeError(
-                "Cannot save multiple tensors or storages that view the same data "
-                f"as different types: got {known.__name__} and {cls.__name__}; "
-                "clone() one of them"
+                "Cannot save multiple tensors or storages that view the same data as different types: got "
+                f"{known.__name__} and {cls.__name__}; clone() one of them"
             )
         if key is None:
             key = str(identity) if self._by_address else str(len(self._keys))

@@ -91,10 +91,8 @@ def validate_cuda_device(location: str) -> int:
         index = platform.current if index is None else index
         if index >= platform.count:
             raise RuntimeError(
-                f"Attempting to deserialize object on CUDA device {index} but "
-                f"torch.cuda.device_count() is "
-                f"{platform.count}. Please use torch.load with map_location to map your "
-                f"storages to an "
+                f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is "
+                f"{platform.count}. Please use torch.load with map_location to map your storages to an "
                 "existing device."
             )
         return int(index)

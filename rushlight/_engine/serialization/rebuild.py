@@ -21,7 +21,8 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.layout import Ints, Layout
-from rushlight._engine.serialization.names import resolve
+from rushlight._engine.lazy import package
+from rushlight._engine.serialization.names import resolve, torch_module
 from rushlight._engine.tensors import geometry
 from rushlight._engine.tensors.construction.interop import from_numpy
 from rushlight._engine.tensors.copying import meta_tensor, tensor_over
@@ -55,13 +56,14 @@ def torch_form(value: Any) -> tuple[Any, ...] | None:
     """How PyTorch's files write a tensor or a layout; None for everything else."""
     if isinstance(value, Tensor):
         # A subclass may have its own form; Parameter does.
-        return _tensor_form(value) if type(value).__reduce_ex__ is Tensor.__reduce_ex__ else None
+        return tensor_form(value) if type(value).__reduce_ex__ is Tensor.__reduce_ex__ else None
     if isinstance(value, geometry.StorageLayout):
         return _get_layout, (repr(value),)
     return None
 
 
-def _tensor_form(t: Tensor) -> tuple[Any, ...]:
+def tensor_form(t: Tensor) -> tuple[Any, ...]:
+    """The function and arguments that make a tensor, of any class, again."""
     function, args = _plain_form(t)
     state = {name: value for name, value in t.__dict__.items() if name != "_retains_grad"}
     if type(t) is Tensor and not state:
@@ -91,9 +93,8 @@ def _warn_of_hooks(t: Tensor) -> None:
     for position, hook in t._grad_node.hooks.tensor.values():
         if position == t._output_nr and not hasattr(hook, "__torch_unserializable__"):
             warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
-                "expected, you can decorate the function with @torch.utils.hooks."
-                "unserializable_hook to suppress this warning",
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
                 UserWarning,
             )
 
@@ -116,7 +117,8 @@ def storage_dtype(cls: Any) -> dtype:
     """The dtype of a storage class found in a file; bytes for an untyped one."""
     if cls is UntypedStorage or cls is TypedStorage:
         return dt.uint8
-    return cls.dtype
+    found: dtype = cls.dtype
+    return found
 
 
 def make_cuda_storage(held: UntypedStorage, index: int) -> UntypedStorage:
@@ -264,3 +266,9 @@ def set_state(target: Any, state: Any) -> None:
         target.__dict__.update(state)
     for name, value in (slots or {}).items():
         setattr(target, name, value)
+
+
+# Where programs know us as torch, plain pickles say PyTorch's names, too.
+if package() == "torch":
+    for _function in [f for name, f in globals().items() if name.startswith(("_rebuild", "_get"))]:
+        _function.__module__ = torch_module("rushlight._engine.serialization.rebuild", _function.__name__)

@@ -125,9 +125,8 @@ def _check(tensors: Any) -> None:
     shared = [names for names in _sharing(tensors) if len(names) > 1]
     if shared:
         raise RuntimeError(
-            "Some tensors share memory, this will lead to duplicate memory on disk "
-            f"and potential differences when loading them again: {shared}. Use "
-            "save_model, or clone() them."
+            "Some tensors share memory, this will lead to duplicate memory on disk and potential "
+            f"differences when loading them again: {shared}. Use save_model, or clone() them."
         )
     for name, t in tensors.items():
         if not t.is_contiguous():

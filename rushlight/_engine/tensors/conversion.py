@@ -58,9 +58,8 @@ class Conversion(_Tensor):
             )
         if self._kind.off_cpu and not (force and self._kind.backend is not None):
             raise TypeError(
-                f"can't convert {self._kind.device} device type tensor to numpy. Use Tensor.cpu() "
-                f"to "
-                "copy the tensor to host memory first."
+                f"can't convert {self._kind.device} device type tensor to numpy. Use Tensor.cpu() to copy "
+                "the tensor to host memory first."
             )
         if self._kind.dtype.name == "bfloat16" or self._kind.dtype.name.startswith("float8"):
             raise TypeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -11,6 +12,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once, wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.storage import SHARED, address, owner, shared_at, storage
 
 if TYPE_CHECKING:  # it imports this file
@@ -57,7 +59,13 @@ class StorageLayout(_Constant):
 
     __slots__ = ()
 
+    def __reduce__(self) -> Any:
+        rebuild = import_module("rushlight._engine.serialization.rebuild")
+        return rebuild._get_layout, (repr(self),)
 
+
+for _class, _name in ((MemoryFormat, "memory_format"), (StorageLayout, "layout")):
+    _class.__module__, _class.__name__, _class.__qualname__ = package(), _name, _name
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")
 channels_last = MemoryFormat("channels_last")
@@ -212,7 +220,9 @@ class Geometry(_Tensor):
         return (address(self._memory) - address(start)) // self._geometry.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 for an empty tensor."""
+        """The address of the first element; 0 for an empty tensor; on meta, where none is, as from 0 on."""
+        if self._kind.device.type == "meta":
+            return int(self.storage_offset() * self._geometry.itemsize)
         return address(self._memory) if self._geometry.size else 0
 
     @property

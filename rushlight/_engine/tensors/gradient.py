@@ -83,7 +83,10 @@ class Gradient(_Tensor):
     @property
     def is_leaf(self) -> bool:
         """Whether no op made it (as far as autograd knows)."""
-        return self._grad_node is None or self._grad_node.__class__ is AccumulateGrad
+        node = self._grad_node
+        if node is not None and node.boundary:
+            node = node.next[0][0]
+        return node is None or node.__class__ is AccumulateGrad
 
     @property
     def grad_fn(self) -> Node | None:
@@ -101,7 +104,8 @@ class Gradient(_Tensor):
     @property
     def output_nr(self) -> int:
         """Which of grad_fn's results this is."""
-        return self._output_nr
+        node = self._grad_node
+        return node.next[0][1] if node is not None and node.boundary else self._output_nr
 
     @property
     def grad(self) -> Tensor | None:
@@ -280,11 +284,10 @@ def zero_gradient(grad: Any) -> None:
 def refuse_switch() -> None:
     """RuntimeError: gradients are not switched on inside transforms."""
     raise RuntimeError(
-        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd."
-        "functional.* APIs) inside of a function being transformed by a functorch transform. "
-        "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, "
-        "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-        "transformed instead."
+        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+        "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
+        "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+        "requires_grad_() outside of a function being transformed instead."
     )
 
 
@@ -297,9 +300,8 @@ def _check_grad(tensor: Any, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value._kind.dtype is not tensor._kind.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value._kind.dtype}' to a "
-            f"tensor with grad_dtype '{tensor._kind.dtype}'. The gradient must match "
-            "the tensor's dtype; convert it with .to()."
+            f"attempting to assign a gradient with dtype '{value._kind.dtype}' to a tensor with grad_dtype "
+            f"'{tensor._kind.dtype}'. The gradient must match the tensor's dtype; convert it with .to()."
         )
     if value._kind.device != tensor._kind.device:
         raise RuntimeError(
@@ -316,9 +318,8 @@ def _check_grad(tensor: Any, value: Any) -> None:
 
 def _warn_non_leaf() -> None:
     warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
-        ".grad attribute won't be populated during autograd.backward(). If you indeed want "
-        "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-        "non-leaf Tensor.",
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+        "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+        "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
         UserWarning,
     )

@@ -216,10 +216,9 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if len(index) >= 32 or not any(map(_makes_tuple, index)):
         return (index,)
     warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated and will "
-        "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
-        "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
-        "either in an error or a different result",
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+        "pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor "
+        "index, x[torch.tensor(seq)], which will result either in an error or a different result",
         UserWarning,
     )
     return tuple(index)

@@ -167,7 +167,8 @@ def _write_elements(corner: np.ndarray, options: PrintOptions) -> tuple[list[str
 def _corner(array: np.ndarray, edge: int) -> np.ndarray:
     """What remains of an array when each dimension longer than 2 * edge keeps only its ends."""
     kept = (np.r_[0:edge, size - edge : size] if size > 2 * edge else np.arange(size) for size in array.shape)
-    return array[np.ix_(*kept)]
+    found: np.ndarray = array[np.ix_(*kept)]
+    return found
 
 
 def _rows(cells: list[str], length: int) -> list[list[str]]:

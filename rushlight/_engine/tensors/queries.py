@@ -11,6 +11,7 @@ from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.device import Default, device as _device
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.kind import available
 from rushlight._engine.tensors.storages.typed import TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
@@ -45,7 +46,7 @@ def _asked(name: str) -> Callable[..., Any]:
         return getattr(input, name)(*args, **kwargs)
 
     ask.__name__ = ask.__qualname__ = name
-    ask.__module__ = "rushlight"
+    ask.__module__ = package()
     ask.__doc__ = getattr(Tensor, name).__doc__
     return ask
 
@@ -82,7 +83,7 @@ def _assert(condition: Any, message: str) -> None:
         raise AssertionError(message)
 
 
-_assert.__module__ = "rushlight"
+_assert.__module__ = package()
 
 
 def typename(obj: Any) -> str:

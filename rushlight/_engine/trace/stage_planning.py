@@ -260,7 +260,8 @@ def _merged(a: Array, last: int) -> Array:
 def _first_of_rows(a: Array, last: int) -> Array:
     """The first place of the last dims, along which the operand repeats."""
     index: Any = (..., *[0] * min(last, a.ndim))
-    return a[index]
+    found: Array = a[index]
+    return found
 
 
 def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
@@ -350,7 +351,11 @@ _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
     "gather": partial(looked_up, False),
     "index_select": lambda out, table, dim, rows: (
-        handwritten.look_up(out, table, rows) if dim == 0 else looked_up(True, out, table, dim, rows)
+        None
+        if not table.ndim
+        else handwritten.look_up(out, table, rows)
+        if dim == 0
+        else looked_up(True, out, table, dim, rows)
     ),
     "embedding": handwritten.look_up,
     "embedding_dense_backward": handwritten.look_up_backward,

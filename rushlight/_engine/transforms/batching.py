@@ -67,9 +67,8 @@ class Batched(Wrapped):
     def item(self) -> Any:
         """Refused: there is one for each example."""
         raise RuntimeError(
-            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap "
-            "over calling .item() on a Tensor, rewrite what you're doing with other "
-            "operations."
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
+            ".item() on a Tensor, rewrite what you're doing with other operations."
         )
 
     _single = item

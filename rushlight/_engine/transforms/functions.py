@@ -134,10 +134,8 @@ def _joined(
     if any(out is t for t in node.silent) or out._kind.dtype.category < FLOATING:
         if tangent is not None:
             raise RuntimeError(
-                "The jvp of a custom Function returned a forward gradient for its output "
-                f"{number}, "
-                "which is not differentiable. You should return None at that position "
-                "instead."
+                f"The jvp of a custom Function returned a forward gradient for its output {number}, which is "
+                "not differentiable. You should return None at that position instead."
             )
         return out
     tangents, versions = given
@@ -145,10 +143,9 @@ def _joined(
         if level.holds(a) and a.value is out:
             if tangent is not t or t._version == version:
                 raise RuntimeError(
-                    "An inplace custom Function is not modifying the forward mode gradients "
-                    "inplace. "
-                    "If the forward is modifying an input inplace, then the jvp function must "
-                    "modify the corresponding gradient inplace."
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+                    "forward is modifying an input inplace, then the jvp function must modify the "
+                    "corresponding gradient inplace."
                 )
             return a
     if out._is_view() and tangent is not None:

@@ -59,6 +59,7 @@ def save(
         plans, metadata = planner.create_global_plan(plans)
         return writer.prepare_global_plan(plans), metadata
 
+    metadata: Metadata
     plans, metadata = ranks.decide(ranks.gather(mine), choose, "save()")
     with ranks.together("save()"):
         results = writer.write_data(planner.finish_plan(plans[ranks.rank]), planner)

@@ -178,7 +178,8 @@ def _files(manifest: dict[str, Any]) -> set[str]:
 
 def _read(folder: str) -> dict[str, Any]:
     with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
-        return json.load(file)
+        found: dict[str, Any] = json.load(file)
+        return found
 
 
 def load(

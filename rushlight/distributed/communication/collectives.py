@@ -53,8 +53,7 @@ def check_tensors(value: Any, name: str) -> None:
     if not all(isinstance(item, Tensor) for item in value):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
-            f"             but got {type(value)} with elements of type "
-            f"{[type(item) for item in value]}."
+            f"             but got {type(value)} with elements of type {[type(item) for item in value]}."
         )
 
 

@@ -135,9 +135,8 @@ def fully_shard(
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {m}")
         if managed(m) is not None:
             raise AssertionError(
-                "Each distinct composable distributed API can only be applied to a module "
-                "once. The following API has already been applied: fully_shard to "
-                f"{type(m).__name__}"
+                "Each distinct composable distributed API can only be applied to a module once. The "
+                f"following API has already been applied: fully_shard to {type(m).__name__}"
             )
     mesh = mesh or init_device_mesh("cpu", (_world(),))
     policy = mp_policy or MixedPrecisionPolicy()

@@ -365,8 +365,7 @@ def _make_unit(
         if p.ndim == 0:
             raise ValueError(
                 "FSDP doesn't support scalar parameters. Change "
-                f"{slots[[q is p for q in params].index(True)][0][2]} to a 1D tensor with numel "
-                "equal to 1."
+                f"{slots[[q is p for q in params].index(True)][0][2]} to a 1D tensor with numel equal to 1."
             )
     if len(dtypes := {p.dtype for p in params}) > 1:
         raise ValueError(f"Must flatten tensors with uniform dtype but got {dtypes}")

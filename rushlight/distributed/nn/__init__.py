@@ -153,46 +153,54 @@ class _AllToAllSingle(Function):
 
 def all_reduce(tensor: Tensor, op: Any = dist.ReduceOp.SUM, group: Any = None) -> Tensor:
     """All ranks' tensors reduced, as a new tensor."""
-    return _AllReduce.apply(op, group, tensor)
+    found: Tensor = _AllReduce.apply(op, group, tensor)
+    return found
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """All ranks' tensors, of one shape."""
-    return _AllGather.apply(group, tensor)
+    found: tuple[Tensor, ...] = _AllGather.apply(group, tensor)
+    return found
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     """The rank src's tensor."""
-    return _Broadcast.apply(src, group, tensor)
+    found: Tensor = _Broadcast.apply(src, group, tensor)
+    return found
 
 
 def reduce(tensor: Tensor, dst: int, op: Any = dist.ReduceOp.SUM, group: Any = None) -> Tensor:
     """All ranks' tensors reduced at the rank dst; elsewhere the tensor as it is."""
-    return _Reduce.apply(dst, op, group, tensor)
+    found: Tensor = _Reduce.apply(dst, op, group, tensor)
+    return found
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """All ranks' tensors at the rank dst; zeros elsewhere."""
-    return _Gather.apply(dst, group, tensor)
+    found: tuple[Tensor, ...] = _Gather.apply(dst, group, tensor)
+    return found
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
     """This rank's of the rank src's tensors; others give tensors of the same shape."""
-    return _Scatter.apply(src, group, *tensors)
+    found: Tensor = _Scatter.apply(src, group, *tensors)
+    return found
 
 
 def reduce_scatter(
     output: Tensor, input_list: Sequence[Tensor], op: Any = dist.ReduceOp.SUM, group: Any = None
 ) -> Tensor:
     """All ranks' tensors of this rank's number, reduced; like `output`, which is left alone."""
-    return _ReduceScatter.apply(op, group, output, *input_list)
+    found: Tensor = _ReduceScatter.apply(op, group, output, *input_list)
+    return found
 
 
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
     """Tensor r of the list goes to rank r, whose comes back, like those of output_tensor_list."""
-    return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
+    found: tuple[Tensor, ...] = _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
+    return found
 
 
 def all_to_all_single(
@@ -203,4 +211,5 @@ def all_to_all_single(
     group: Any = None,
 ) -> Tensor:
     """Parts of `input` to all ranks, theirs back, like `output`."""
-    return _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
+    found: Tensor = _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
+    return found

@@ -215,7 +215,8 @@ class DTensor(Tensor):
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
-    made: Any = alias(local, local._grad_node, local._output_nr, DTensor)
+    shown: Any = alias(local, local._grad_node, local._output_nr, DTensor)
+    made: DTensor = shown
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
     return made
 
@@ -284,9 +285,8 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return _by_parts(func, args, kwargs, first)
     if torch.is_grad_enabled() and any(t.requires_grad for t in given):
         raise NotImplementedError(
-            f"torch.{name} of a DTensor that requires grad: only ops that work element "
-            "by element are differentiable on DTensors; use to_local(), or "
-            "torch.no_grad()"
+            f"torch.{name} of a DTensor that requires grad: only ops that work element by element are "
+            "differentiable on DTensors; use to_local(), or torch.no_grad()"
         )
     if name in _NORMS and len(given) == 1 and len(args) <= 1 + (name != "sum") and kwargs.get("dim") is None:
         return _norm(func, first, args, kwargs)

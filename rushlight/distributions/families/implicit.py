@@ -117,12 +117,16 @@ class _Drawn(Function):
 
 def standard_gamma(concentration: Tensor) -> Tensor:
     """Gamma numbers of rate 1, float32 or float64, whose gradient flows into the concentrations."""
-    return _Drawn.apply(concentration, torch._standard_gamma, lambda x, a, g: g * _standard_gamma_grad(a, x))
+    found: Tensor = _Drawn.apply(
+        concentration, torch._standard_gamma, lambda x, a, g: g * _standard_gamma_grad(a, x)
+    )
+    return found
 
 
 def standard_dirichlet(concentration: Tensor) -> Tensor:
     """Dirichlet numbers along the last dim, float32 or float64, likewise."""
-    return _Drawn.apply(concentration, torch._sample_dirichlet, _dirichlet_rule)
+    found: Tensor = _Drawn.apply(concentration, torch._sample_dirichlet, _dirichlet_rule)
+    return found
 
 
 def _dirichlet_rule(x: Tensor, a: Tensor, grad: Tensor) -> Tensor:

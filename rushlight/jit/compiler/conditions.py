@@ -195,9 +195,8 @@ class Conditions(Calls):
         if t is None:
             raise self.error(
                 node,
-                f"Type mismatch: the if-expression has type {sides[0].type} in the true "
-                f"branch and "
-                f"type {sides[1].type} in the false branch",
+                f"Type mismatch: the if-expression has type {sides[0].type} in the true branch and type "
+                f"{sides[1].type} in the false branch",
             )
         for block, value in zip(made.blocks, sides, strict=True):
             block.finish([value])
@@ -270,8 +269,7 @@ class Conditions(Calls):
         t = unify(pair[0].type, pair[1].type)
         if t is None:
             self.env[name] = Missing(
-                f"Type mismatch: {name} is set to type {pair[0].type} in the true "
-                f"branch and type "
+                f"Type mismatch: {name} is set to type {pair[0].type} in the true branch and type "
                 f"{pair[1].type} in the false branch",
                 self.source.show(node),
             )

@@ -206,9 +206,8 @@ class Loops(Conditions):
             if not subtype(end.type, param.type):
                 raise self.error(
                     node,
-                    f"Variable '{name}' previously had type {param.type} but is now "
-                    f"being assigned "
-                    f"to a value of type {end.type}",
+                    f"Variable '{name}' previously had type {param.type} but is now being assigned to a "
+                    f"value of type {end.type}",
                 )
             ends.append(end)
             made.outputs.append(Value(param.type, made, param.hint))

@@ -86,9 +86,8 @@ class Compiler(Contexts):
             names = ["Tensor (inferred)" if t == TENSOR else str(t) for t in (first, value.type)]
             raise self.error(
                 node,
-                f"Previous return statement returned a value of type {names[0]} but this "
-                f"return "
-                f"statement returns a value of type {names[1]}",
+                f"Previous return statement returned a value of type {names[0]} but this return statement "
+                f"returns a value of type {names[1]}",
             )
         return value
 
@@ -105,8 +104,7 @@ class Compiler(Contexts):
             t,
             node,
             "Variable '" + ast.unparse(node.target) + "' is annotated with "
-            "type "
-            "{wanted} but is being assigned to a value of type {actual}",
+            "type {wanted} but is being assigned to a value of type {actual}",
         )
         if found.type != t:
             found = self.emit(node, "prim::unchecked_cast", [found], t).output
@@ -159,9 +157,8 @@ class Compiler(Contexts):
                 ):
                     raise self.error(
                         node,
-                        f"Variable '{target.id}' previously had type {old.type} but is "
-                        f"now being "
-                        f"assigned to a value of type {found.type}",
+                        f"Variable '{target.id}' previously had type {old.type} but is now being assigned to "
+                        f"a value of type {found.type}",
                     )
                 if found.node and found.node.kind not in ("prim::Constant", "prim::Param") and not found.hint:
                     found.hint = "" if target.id.startswith(("$", "_")) else target.id
@@ -231,8 +228,7 @@ class Compiler(Contexts):
             if owner.is_module or self.function.name != "__init__":
                 raise self.error(
                     node,
-                    f"Tried to set nonexistent attribute: {name}. Did you forget to "
-                    f"initialize it in "
+                    f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in "
                     "__init__()?",
                 )
             if self.block is not self.function.block:

@@ -292,8 +292,7 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
         )
     if more:
         raise RuntimeError(
-            f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. "
-            f"Schema: "
+            f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. Schema: "
             f"{declared}"
         )
     taken = []

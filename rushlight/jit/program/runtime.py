@@ -25,10 +25,8 @@ from rushlight.jit.program.types import Type
 from rushlight.nn import functional as F
 
 _DTYPES = (
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 "
-    "quint8 "
-    "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 "
-    "uint32 "
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 "
+    "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 uint32 "
     "uint64 . . . . . . . . . . . . . . float8_e8m0fnu"
 ).split()
 _LISTS = {
@@ -54,9 +52,8 @@ def decode(kind: str, number: Any) -> Any:
 def fail(shown: str, message: str, kind: str | None = None) -> Any:
     """What raise does."""
     raise Error(
-        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
-        "(most recent "
-        f"call last):\n{shown}{kind or 'RuntimeError'}: {message}\n"
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most "
+        f"recent call last):\n{shown}{kind or 'RuntimeError'}: {message}\n"
     )
 
 

@@ -292,14 +292,10 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
     plain_list = isinstance(found, list) and all(isinstance(x, torch.Tensor) for x in found)
     if strict and (plain_list or isinstance(found, dict)):
         message = (
-            f"Encountering a {kind} at the output of the tracer might cause the trace to be "
-            f"incorrect, this "
-            "is only valid if the container structure does not change based on the module's "
-            "inputs. "
-            "Consider using a constant container instead (e.g. for `list`, use a `tuple` "
-            "instead. for "
-            "`dict`, use a `NamedTuple` instead). If you absolutely need this and know the "
-            "side effects, "
+            f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect, this "
+            "is only valid if the container structure does not change based on the module's inputs. "
+            "Consider using a constant container instead (e.g. for `list`, use a `tuple` instead. for "
+            "`dict`, use a `NamedTuple` instead). If you absolutely need this and know the side effects, "
             "pass strict=False to trace() to allow this behavior."
         )
         if isinstance(found, dict):
@@ -320,8 +316,7 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
         return compiler.call_builtin("prim::NumToTensor", [tracer.value(found)], {}, _AT)
     if not isinstance(found, torch.Tensor):
         raise RuntimeError(
-            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output "
-            "from traced "
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
             f"functions, got {kind}"
         )
     return tracer.value(found)

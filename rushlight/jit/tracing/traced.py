@@ -44,11 +44,9 @@ class TracingCheckError(Exception):
 
 
 _LOST = (
-    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the "
-    "data flow of "
-    "Python values, so this value will be treated as a constant in the future. This means that the "
-    "trace might not "
-    "generalize to other inputs!"
+    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the data flow "
+    "of Python values, so this value will be treated as a constant in the future. This means that the trace "
+    "might not generalize to other inputs!"
 )
 
 

@@ -63,9 +63,8 @@ class _InstanceNorm(_NormBase):
                     f" ({self.num_features}), but got: {input.size(feature_dim)}."
                 )
             warn(
-                f"input's size at dim={feature_dim} does not match num_features. You can "
-                "silence this warning by not passing in num_features, which is not used "
-                "because affine=False"
+                f"input's size at dim={feature_dim} does not match num_features. You can silence this "
+                "warning by not passing in num_features, which is not used because affine=False"
             )
         if input.dim() == self._get_no_batch_dim():
             return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
@@ -74,12 +73,11 @@ class _InstanceNorm(_NormBase):
 
 def _unexpected_stats(names: list[str], klass: str) -> str:
     return (
-        f"Unexpected running stats buffer(s) {' and '.join(f'{chr(34)}{n}{chr(34)}' for n in names)}"
-        f" for {klass} with track_running_stats=False. If state_dict is a checkpoint saved before "
-        f"0.4.0, this may be expected because {klass} does not track running stats by default "
-        "since 0.4.0. Please remove these keys from state_dict. If the running stats are actually "
-        f"needed, instead set track_running_stats=True in {klass} to enable them. See the "
-        f"documentation of {klass} for details."
+        f"Unexpected running stats buffer(s) {' and '.join(f'{chr(34)}{n}{chr(34)}' for n in names)} for "
+        f"{klass} with track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this may "
+        f"be expected because {klass} does not track running stats by default since 0.4.0. Please remove "
+        "these keys from state_dict. If the running stats are actually needed, instead set "
+        f"track_running_stats=True in {klass} to enable them. See the documentation of {klass} for details."
     )
 
 

@@ -328,9 +328,8 @@ class NLLLoss2d(NLLLoss):
         reduction: str = "mean",
     ) -> None:
         warn(
-            "NLLLoss2d has been deprecated. Please use NLLLoss instead as a drop-in "
-            "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss "
-            "for more details.",
+            "NLLLoss2d has been deprecated. Please use NLLLoss instead as a drop-in replacement and see "
+            "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
             FutureWarning,
         )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)

@@ -259,9 +259,8 @@ def _check_sizes(rnn: RNNBase) -> None:
         )
     if rnn.dropout > 0 and rnn.num_layers == 1:
         warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero "
-            "dropout expects num_layers greater than 1, but got "
-            f"dropout={rnn.dropout} and num_layers={rnn.num_layers}"
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+            f"num_layers greater than 1, but got dropout={rnn.dropout} and num_layers={rnn.num_layers}"
         )
     for name, of in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
         if not isinstance(value := getattr(rnn, name), of):

@@ -72,9 +72,8 @@ class ParametrizationList(ModuleList):
             for i, part in enumerate(new):
                 if not isinstance(part, torch.Tensor):
                     raise ValueError(
-                        "'right_inverse' must return a Tensor or a Sequence of tensors "
-                        f"(list, tuple...). Got element {i} of the sequence with type "
-                        f"{type(part).__name__}."
+                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                        f"Got element {i} of the sequence with type {type(part).__name__}."
                     )
                 if isinstance(original, Parameter):
                     part = Parameter(part, original.requires_grad)
@@ -240,10 +239,9 @@ def _check_inverse(found: Any, value: Any, name: str) -> None:
     for what, got, expected in (("dtype", found.dtype, value.dtype), ("shape", found.shape, value.shape)):
         if got != expected:
             raise ValueError(
-                "The tensor returned by parametrization.right_inverse must have the same "
-                f"{what} as "
-                f"module.{name}, unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: "
-                f"{expected}\nreturned {what}: {got}"
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as "
+                f"module.{name}, unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: {expected}\n"
+                f"returned {what}: {got}"
             )
 
 

@@ -159,10 +159,9 @@ def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
         )
     if any(a < b for a, b in zip(sizes, sizes[1:])):
         raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` "
-            "is True. You can pass `enforce_sorted=False` to pack_padded_sequence "
-            "and/or pack_sequence to sidestep this requirement if you do not need "
-            "ONNX exportability."
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+            "requirement if you do not need ONNX exportability."
         )
     reach = torch.arange(sizes[0]).unsqueeze(1) < lengths.unsqueeze(0)  # (T, B)
     batch_sizes = reach.sum(1)

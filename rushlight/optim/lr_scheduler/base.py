@@ -64,11 +64,10 @@ class LRScheduler:
             for i, group in enumerate(optimizer.param_groups):
                 if "initial_lr" not in group:
                     raise KeyError(
-                        f"param 'initial_lr' is not specified in param_groups[{i}] when "
-                        "resuming scheduler with last_epoch >= 0.\nThis typically happens "
-                        "when:\n1. You're trying to resume training from a checkpoint but "
-                        "haven't properly loaded the optimizer state\n2. You're using "
-                        "last_epoch >= 0 for a fresh training run (not recommended)"
+                        f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler "
+                        "with last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume "
+                        "training from a checkpoint but haven't properly loaded the optimizer state\n2. "
+                        "You're using last_epoch >= 0 for a fresh training run (not recommended)"
                     )
         self.base_lrs = [copy_lr(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -133,20 +132,18 @@ class LRScheduler:
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             warn(
-                "Seems like `optimizer.step()` has been overridden after learning rate "
-                "scheduler initialization. Please, make sure to call `optimizer.step()` before "
-                "`lr_scheduler.step()`. See more details at https://pytorch.org/docs/stable/"
-                "optim.html#how-to-adjust-learning-rate",
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. "
+                "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 UserWarning,
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch "
-                "1.1.0 and later, you should call them in the opposite order: "
-                "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                "result in PyTorch skipping the first value of the learning rate schedule. See "
-                "more details at https://pytorch.org/docs/stable/optim.html"
-                "#how-to-adjust-learning-rate",
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and "
+                "later, you should call them in the opposite order: `optimizer.step()` before "
+                "`lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first value "
+                "of the learning rate schedule. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 UserWarning,
             )
 

@@ -106,8 +106,7 @@ class _BaseDataLoaderIter:
             text += (
                 "For multiprocessing data-loading, this could be caused by not properly configuring the "
                 "IterableDataset replica at each worker. Please see "
-                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
-                "examples."
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
             )
         warn(text)
 

@@ -257,7 +257,8 @@ def _unpickler(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], J
             memory = memoryview(sharing.private(descriptor, size))
         finally:
             os.close(descriptor)
-        return pickle.loads(body, buffers=[memory[a:b] for a, b in spans])
+        found: Job = pickle.loads(body, buffers=[memory[a:b] for a, b in spans])
+        return found
 
     return unpacked
 

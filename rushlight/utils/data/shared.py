@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight._engine.tensors.copying import over, reduce_alone
+from rushlight._engine.tensors.copying import AMONG_OURS, over, reduce_alone
 from rushlight._engine.tensors.storages.sharing import anonymous_file, mapped, refuse_graph
 from rushlight._engine.tensors.storages.storage import Storage
 
@@ -54,8 +54,8 @@ class _Pickler(reduction.ForkingPickler):
         own = item.numel() * item.element_size()
         if type(item) is torch.Tensor and not item.__dict__ and own < item.untyped_storage().nbytes():
             part = item.detach().clone().requires_grad_(item.requires_grad)
-            return part.__reduce_ex__(5)
-        return item.__reduce_ex__(5)
+            return part.__reduce_ex__(AMONG_OURS)
+        return item.__reduce_ex__(AMONG_OURS)
 
 
 def dumps(data: Any) -> tuple[bytes, list[memoryview]]:

@@ -64,7 +64,8 @@ class ASPP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, in_channels, H, W)."""
-        return self.project(torch.cat([conv(x) for conv in self.convs], dim=1))
+        found: Tensor = self.project(torch.cat([conv(x) for conv in self.convs], dim=1))
+        return found
 
 
 class DeepLabHead(nn.Sequential):

@@ -13,7 +13,7 @@ def test_modules_that_pytorch_imports():
     assert torch.math is torch.nn.functional.math is torch.nn.init.math is math
     assert torch.os is torch.cuda.os is os and torch.warnings is warnings
     with pytest.raises(AttributeError, match="no attribute 'json'"):
-        torch.json  # noqa: B018  # of torch.hub's alone
+        torch.json  # of torch.hub alone
 
 
 def test_future_needs_no_import_of_its_own():

@@ -315,8 +315,13 @@ class Allocator:
 
     # --- allocating -----------------------------------------------------------------------------
 
-    def allocate(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Handle:
-        """Memory of `size` bytes for work on a stream; refuse(bytes) makes the error where there is none."""
+    def allocate(self, size: int, stream: Any, error_of: Callable[[int], Exception]) -> Handle:
+        """Memory of `size` bytes for work on a stream.
+
+        Where there is none, raises error_of(size): the device's OutOfMemoryError, whose text is
+        words.out_of_memory. Whether there is any, `_ask` decides, for a limit that a program has set, and the
+        driver (of a simulated device, memory.Memory.reserve).
+        """
         with self.lock:
             pending = self.pending
             if pending or self.waiting or self.cycles:
@@ -335,7 +340,7 @@ class Allocator:
                     found.frames = self.frames()
                     self._trace("alloc", found)
                 return Handle(self, found, size)
-        raise refuse(size)
+        raise error_of(size)
 
     def _returns(self, block: Block) -> bool:
         """Whether a freed block would be handed out again for the same request, as it lies: then nothing

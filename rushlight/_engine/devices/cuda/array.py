@@ -193,7 +193,8 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         try:
             return self.device.view(self, np.reshape(outline, sizes, copy=False, **how))
         except ValueError:  # no view is so; or no array, which the copy's reshape says
-            return self.device.call(np.ndarray.reshape, (self, *shape), how)
+            found: DeviceArray = self.device.call(np.ndarray.reshape, (self, *shape), how)
+            return found
 
     def transpose(self, *axes: Any) -> DeviceArray:
         """The dims in another order."""
@@ -224,7 +225,8 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     def __getitem__(self, key: Any) -> DeviceArray:
         if basic(key):
             return self.seen(np.ndarray.__getitem__, _with_ellipsis(key))
-        return self.device.call(np.ndarray.__getitem__, (self, key))
+        found: DeviceArray = self.device.call(np.ndarray.__getitem__, (self, key))
+        return found
 
     # --- elements -------------------------------------------------------------------------------
 
@@ -276,17 +278,15 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         method = None if name.startswith("__") else getattr(np.ndarray, name, None)
         if not callable(method) or name in ("tobytes", "tofile", "dump", "dumps", "data", "ctypes"):
             raise AttributeError(
-                f"this is memory of {self.device.where}, which has no {name!r} for the "
-                f"host: "
-                ".cpu() copies a tensor to the host"
+                f"this is memory of {self.device.where}, which has no {name!r} for the host: .cpu() copies a "
+                "tensor to the host"
             )
         return lambda *args, **named: self.device.call(method, (self, *args), named)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            f"can't convert {self.device.where} device type tensor to numpy. Use Tensor.cpu() "
-            f"to copy "
-            "the tensor to host memory first."
+            f"can't convert {self.device.where} device type tensor to numpy. Use Tensor.cpu() to copy the "
+            "tensor to host memory first."
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **named: Any) -> Any:

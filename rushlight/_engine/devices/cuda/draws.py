@@ -149,7 +149,8 @@ def normal(engine: Philox, a: Any, mean: float, std: float) -> Draw:
     std = std / math.sqrt(2) if of.is_complex else std
 
     def finish(z: Array) -> Array:
-        return z * z.dtype.type(std) + z.dtype.type(mean)
+        found: Array = z * z.dtype.type(std) + z.dtype.type(mean)
+        return found
 
     return _floats(engine, a, philox.normal32, philox.normal64, finish, "normal", mean=mean, std=std)
 
@@ -239,17 +240,20 @@ def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
 
 def _exponential(u: Array, rate: Any) -> Array:
     tiny = np.finfo(u.dtype).eps / 2
-    return -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)
+    found: Array = -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)
+    return found
 
 
 def _cauchy(u: Array, median: Any, sigma: Any) -> Array:
     eps = np.finfo(u.dtype).eps
     clear = np.where(u > 1 - eps, 1 - eps, np.where(u < eps, eps, u)).astype(u.dtype)
-    return median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))
+    found: Array = median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))
+    return found
 
 
 def _geometric(u: Array, p: Any) -> Array:
-    return np.ceil(np.log(u) / np.log1p(-p))
+    found: Array = np.ceil(np.log(u) / np.log1p(-p))
+    return found
 
 
 def _log_normal(backend: Device, a: Any, mean: float, std: float, generator: Any = None) -> Any:
@@ -312,9 +316,8 @@ def _keep(backend: Device, a: Any, p: float, channels: bool = False, share: floa
     engine, of = engine_of(backend, None), _of(a)
     if share != 1 and of.category < dt.FLOATING:
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {of.legacy}: "
-            f"dropout scales "
-            "what it keeps; convert the input to a floating dtype"
+            f"result type Float can't be cast to the desired output type {of.legacy}: dropout scales what it "
+            "keeps; convert the input to a floating dtype"
         )
     one = dt.opmath(of).np.type(1)
     kept = (one / one.dtype.type(share)).astype(of.np) if share != 1 else one.astype(of.np)
@@ -327,7 +330,8 @@ def _keep(backend: Device, a: Any, p: float, channels: bool = False, share: floa
 
     def masked(memory: Array) -> Array:
         chosen = in_memory_order(numbers(), memory) < np.float32(1 - p)
-        return np.where(chosen, kept, of.np.type(0)).astype(of.np)
+        found: Array = np.where(chosen, kept, of.np.type(0)).astype(of.np)
+        return found
 
     return _made(backend, a, Recipe(masked, words), "dropout")
 
@@ -394,7 +398,8 @@ def _multinomial(
             u = philox.drawn(claim, rows * count, philox.uniform32).reshape(*w.shape[:-1], count)
             total = np.cumsum(w.astype(np.float64), -1)
             total /= total[..., -1:]
-            return (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
+            found: Array = (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
+            return found
 
         return backend.call(chosen, (weights,), what="multinomial")
     memory = backend.empty(weights.shape, weights.dtype, None, False)
@@ -404,9 +409,8 @@ def _multinomial(
         _check_weights(w)
         if not replacement and count > 1 and ((w > 0).sum(-1) < count).any():
             raise RuntimeError(
-                "invalid multinomial distribution (with replacement=False, not enough "
-                "non-negative "
-                "category to sample)"
+                "invalid multinomial distribution (with replacement=False, not enough non-negative category "
+                "to sample)"
             )
         ratio = w.astype(dt.opmath(dt.from_numpy_dtype(w.dtype)).np) / q.astype(np.float64)
         return np.argsort(-ratio, -1, kind="stable")[..., :count].astype(np.int64)

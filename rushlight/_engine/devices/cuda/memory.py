@@ -69,9 +69,8 @@ class Memory:
         found = self._libc.mmap(None, size, access, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)
         if found in (None, ctypes.c_void_p(-1).value):
             raise RuntimeError(
-                f"the simulated CUDA device cannot reserve {size} bytes of addresses: choose "
-                f"one "
-                "with less memory, as in RUSHLIGHT_CUDA=simulated:4GB"
+                f"the simulated CUDA device cannot reserve {size} bytes of addresses: choose one with less "
+                "memory, as in RUSHLIGHT_CUDA=simulated:4GB"
             )
         return int(found)
 

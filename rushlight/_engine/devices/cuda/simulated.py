@@ -177,9 +177,8 @@ class Simulated(Rows):
             for target, f in zip(targets, _leaves(found), strict=True):
                 if f.shape != target.shape:
                     raise RuntimeError(
-                        f"{what}: the result's shape {f.shape} depends on numbers, and was "
-                        f"taken "
-                        f"to be {target.shape}"
+                        f"{what}: the result's shape {f.shape} depends on numbers, and was taken to be "
+                        f"{target.shape}"
                     )
                 target[...] = f
 
@@ -335,7 +334,8 @@ class Simulated(Rows):
         return int(self._failed.ctypes.data)
 
     def brought(self, found: Array) -> DeviceArray:
-        return self.adopt(found, [])
+        result: DeviceArray = self.adopt(found, [])
+        return result
 
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work: few, since they take turns."""

@@ -33,7 +33,8 @@ class Stream:
     @property
     def device(self) -> _torch_device:
         """The device."""
-        return self._queue.device.where
+        where: _torch_device = self._queue.device.where
+        return where
 
     @property
     def device_index(self) -> int:

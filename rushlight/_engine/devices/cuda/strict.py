@@ -71,8 +71,7 @@ class Checker:
         raise AcceleratorError(
             f"{_HEAD}a race between streams. {mine} {verb} memory of shape {a.shape} that {other} uses, and "
             "nothing orders them: call stream.wait_stream(other), or wait_event() for an event recorded "
-            "there, "
-            "or synchronize()"
+            "there, or synchronize()"
         )
 
     def born(self, address: int) -> None:
@@ -91,11 +90,9 @@ class Checker:
             ordered = access.stream in block.streams or block.stream.knows(access.stream, access.place)
             if not ordered and self.found is None:
                 self.found = (
-                    f"{_HEAD}memory of {block.requested} bytes, allocated on stream "
-                    f"{block.stream.number}, was freed while {access} still uses it: it may be "
-                    f"handed "
-                    "out again too early. Call tensor.record_stream(stream) where another stream "
-                    "uses a tensor"
+                    f"{_HEAD}memory of {block.requested} bytes, allocated on stream {block.stream.number}, "
+                    f"was freed while {access} still uses it: it may be handed out again too early. Call "
+                    "tensor.record_stream(stream) where another stream uses a tensor"
                 )
 
 
@@ -117,9 +114,8 @@ class Arriving(Kind):  # its slots are set one by one
         if not self.mark.done():
             raise AcceleratorError(
                 f"{_HEAD}the host reads memory before a non_blocking copy to it is done (copied at "
-                f"{self.line}): "
-                "call torch.cuda.synchronize(), or synchronize the stream or an event recorded after the "
-                "copy"
+                f"{self.line}): call torch.cuda.synchronize(), or synchronize the stream or an event "
+                "recorded after the copy"
             )
 
 

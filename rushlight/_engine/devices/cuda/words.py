@@ -9,8 +9,7 @@ from typing import Any
 # The folder of the package: what lies in it is not the program's.
 _PACKAGE = os.path.join(os.path.dirname(str(sys.modules[__name__.partition(".")[0]].__file__)), "")
 _ADVICE = (
-    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace "
-    "below "
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
     "might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
 )
 
@@ -99,15 +98,12 @@ def out_of_memory(device: Any, wanted: int) -> str:
     if allocator.fraction < 1:
         allowed = f"{size(int(allocator.total * allocator.fraction))} allowed; "
     return (
-        f"CUDA out of memory. Tried to allocate {size(wanted)}. GPU {device.index} has a total capacity "
-        f"of "
+        f"CUDA out of memory. Tried to allocate {size(wanted)}. GPU {device.index} has a total capacity of "
         f"{size(memory.total)} of which {size(memory.total - memory.own - memory.used)} is free. "
-        f"{allowed}"
-        f"Including non-PyTorch memory, this process has {size(memory.own + memory.used)} memory in "
-        f"use. Of "
-        f"the allocated memory {size(allocated)} is allocated by PyTorch, and "
-        f"{size(reserved - allocated)} is "
-        "reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting "
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for "
-        "Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
+        f"{allowed}Including non-PyTorch memory, this process has {size(memory.own + memory.used)} memory in "
+        f"use. Of the allocated memory {size(allocated)} is allocated by PyTorch, and "
+        f"{size(reserved - allocated)} is reserved by PyTorch but unallocated. If reserved but unallocated "
+        "memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid "
+        "fragmentation.  See documentation for Memory Management  "
+        "(https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
     )

@@ -305,9 +305,10 @@ class Formula:
             if MODES and wrapped(values):
                 return lambda formula, values: interpret(formula, formula, values, {})
             if LISTENING in WRAPPED:
-                listeners = import_module("rushlight._torch_dispatch.formulas")
+                listeners: Any = import_module("rushlight._torch_dispatch.formulas")
                 if listeners.concerned(values):
-                    return listeners.heard
+                    taker: Callable[[Formula, Any], Tensor] = listeners.heard
+                    return taker
         heard = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
         return heard or None
 

@@ -168,12 +168,11 @@ def _planned(
         len(operands) == 1 and not operands[0].is_list
     )
     return (
-        f"    if not DETAILED{only}:\n{look}"
-        f"        try:\n            plan = PLANS.get(_key)\n"
+        f"    if not DETAILED{only}:\n{look}        try:\n            plan = PLANS.get(_key)\n"
         f"        except TypeError:\n            return run({names})\n"
         f"{way}        if plan is not None:\n            return plan({given})\n"
         f"        found = learn(_key, {names})\n"
-        f"        if found is not NotImplemented:\n            return found\n"
+        "        if found is not NotImplemented:\n            return found\n"
     )
 
 

@@ -180,9 +180,8 @@ def _check_result(row: Row, result: Any, target: Tensor, values: list[Any]) -> N
             full = broadcast_shapes(*(u._geometry.shape for u in values if isinstance(u, Tensor)))
             if full != shape:
                 raise RuntimeError(
-                    f"output with shape {list(shape)} doesn't match the broadcast "
-                    f"shape {list(full)}; {row.name}_ cannot change the shape of the "
-                    f"tensor it writes to: use {row.name}"
+                    f"output with shape {list(shape)} doesn't match the broadcast shape {list(full)}; "
+                    f"{row.name}_ cannot change the shape of the tensor it writes to: use {row.name}"
                 )
             break
     if row.options.get("inplace_exact") and result is not target._kind.dtype:

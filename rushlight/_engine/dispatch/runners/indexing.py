@@ -206,7 +206,8 @@ def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     if self.__class__ in WRAPPED:
-        return BASIC(self, basic, ones)
+        found: Tensor = BASIC(self, basic, ones)
+        return found
     if MODES and listening():
         return interpret(None, _basic, (self, basic, ones, None), {})
     return _view(self, view(self._memory, basic, ones), basic, ones, None)
@@ -344,9 +345,8 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     if value._geometry.ndim > len(shape):
         raise RuntimeError(
             f"expand(torch.{value._kind.dtype.legacy}Tensor{{{list(value._geometry.shape)}}}, "
-            f"size={list(shape)}): the number of sizes provided ({len(shape)}) must "
-            "be greater or equal to the number of dimensions in the tensor "
-            f"({value._geometry.ndim})"
+            f"size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or equal to "
+            f"the number of dimensions in the tensor ({value._geometry.ndim})"
         )
     return TENSOR_ROWS["expand"](value, shape)
 
@@ -400,10 +400,9 @@ def _placed_on(target: Tensor, value: Tensor) -> None:
         value._geometry.ndim or value._kind.backend is not None
     ):
         raise RuntimeError(
-            "Expected all tensors to be on the same device, but got values is on "
-            f"{value._kind.device}, different from other tensors on {target._kind.device} (when "
-            f"checking "
-            "argument in method wrapper_CUDA__index_put_impl_)"
+            f"Expected all tensors to be on the same device, but got values is on {value._kind.device}, "
+            f"different from other tensors on {target._kind.device} (when checking argument in method "
+            "wrapper_CUDA__index_put_impl_)"
         )
 
 
@@ -417,9 +416,8 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     if target._kind.dtype is not value._kind.dtype or target._kind.on_meta is not value._kind.on_meta:
         advanced_indexing.fitting(target._geometry.shape, indices, value._geometry.shape)
         raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{target._kind.dtype.legacy} for the destination and "
-            f"{value._kind.dtype.legacy} for the source."
+            f"Index put requires the source and destination dtypes match, got {target._kind.dtype.legacy} "
+            f"for the destination and {value._kind.dtype.legacy} for the source."
         )
     if 0 not in target._geometry.strides:
         check_writable(target, False)

@@ -66,9 +66,8 @@ class Reducer:
         if asked is not None:
             if rule == "float" and asked.category < dt.FLOATING:
                 raise RuntimeError(
-                    f"{self.row.name}(): could not infer output dtype. Optional dtype "
-                    "must be either a floating point or complex dtype. Got: "
-                    f"{asked.legacy}"
+                    f"{self.row.name}(): could not infer output dtype. Optional dtype must be either a "
+                    f"floating point or complex dtype. Got: {asked.legacy}"
                 )
             return asked, asked
         if rule == "sum":
@@ -78,9 +77,8 @@ class Reducer:
             return given, dt.uint8 if given is dt.uint8 else dt.bool_
         if rule == "float" and given.category < dt.FLOATING:
             raise RuntimeError(
-                f"{self.row.name}(): could not infer output dtype. Input dtype must be "
-                f"either a floating point or complex dtype. Got: {given.legacy}; "
-                "convert with .float() or pass dtype="
+                f"{self.row.name}(): could not infer output dtype. Input dtype must be either a floating "
+                f"point or complex dtype. Got: {given.legacy}; convert with .float() or pass dtype="
             )
         if rule == "default_float":
             given = cast.compute_dtype("float", given)
@@ -197,7 +195,8 @@ class Reducer:
             if LOCAL.enabled or WRAPPED or result._kind.on_meta or np.isnan(result._array).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
-            return mask * (g / mask.sum(axes, True))
+            found: Tensor = mask * (g / mask.sum(axes, True))
+            return found
         return product_gradient(x, result, g, axes)
 
     def _finish_rule(self) -> tuple[Formula, tuple[str, ...]]:
@@ -315,7 +314,8 @@ def _sums_by_channel(sums: Any, order: tuple[int, ...], like: Array, shape: tupl
 
     def run(a: Array) -> Array:
         parts = sums.large(a.transpose(order).reshape(places // times, times * channels))
-        return np.add.reduce(parts.reshape(times, channels), 0).reshape(shape)
+        found: Array = np.add.reduce(parts.reshape(times, channels), 0).reshape(shape)
+        return found
 
     return run
 
@@ -345,7 +345,8 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     if not (LOCAL.enabled or WRAPPED):
         decides("prod's gradient")
         if bool((x._array != 0).all()):
-            return g * conjugate(result) / conjugate(x)
+            quotient: Tensor = g * conjugate(result) / conjugate(x)
+            return quotient
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._geometry.ndim) if i not in axes]
     order = (*kept, *axes)
@@ -359,7 +360,8 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     others = (before * behind).reshape(turned.shape)
     inverse = [order.index(i) for i in range(x._geometry.ndim)]
     others = others.permute(inverse)
-    return g * conjugate(others)
+    product: Tensor = g * conjugate(others)
+    return product
 
 
 class _GeneralReduction:

@@ -122,7 +122,8 @@ def wide(kind: str, element: str) -> str:
 
 def identity(kind: str, d: str) -> float | int:
     """What a reduction of nothing gives, in dtype `d`."""
-    return accumulate.identity(_HOW[kind], dt.BY_NAME[d].np)
+    found: float | int = accumulate.identity(_HOW[kind], dt.BY_NAME[d].np)
+    return found
 
 
 def combine(kind: str, d: str, a: Lane, b: Lane) -> Lane:

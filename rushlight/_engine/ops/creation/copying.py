@@ -186,7 +186,7 @@ def converted(a: Array, out: Array) -> Array:
 
 
 @opaque(name="_tensor_of", where=("aten",))
-def tensor_of(array: Any) -> Array:
+def tensor_of(array: Any) -> Any:
     """A tensor around an array that a composite row or a gradient rule has computed."""
     return array
 
@@ -302,7 +302,8 @@ view_as_real.gradient(lambda s, grad: grad.select(-1, 0) + grad.select(-1, 1) * 
 
 
 def _view_complex(a: Array, of: Any) -> Array:
-    return a.view(of)[..., 0]
+    found: Array = a.view(of)[..., 0]
+    return found
 
 
 @view(native=True)

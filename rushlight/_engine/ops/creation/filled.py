@@ -133,9 +133,8 @@ def empty_permuted(size: Ints, physical_layout: Ints, *, dtype: dtype | None = N
     sizes, order = sizes_of(size), tuple(physical_layout)
     if len(order) != len(sizes):
         raise RuntimeError(
-            "Number of dimensions in size does not match the length of the "
-            f"physical_layout; i.e. len(size) = {len(sizes)} is not equal to "
-            f"len(physical_layout) = {len(order)}"
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) "
+            f"= {len(sizes)} is not equal to len(physical_layout) = {len(order)}"
         )
     for i, d in enumerate(order):
         if not 0 <= d < len(sizes):

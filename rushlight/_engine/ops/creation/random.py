@@ -133,7 +133,14 @@ def cauchy(input, median: float = 0.0, sigma: float = 1.0, *, generator: Any = N
     return _drawn(distributions.cauchy, engine_of("cauchy_", generator), input, median, sigma)
 
 
-_LEFT_OUT: Any = type("LeftOut", (), {"__repr__": lambda self: "..."})()
+class _LeftOut:
+    """Stands for an argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_LEFT_OUT: Any = _LeftOut()
 
 
 @fill("random_")
@@ -203,9 +210,8 @@ def randint(
     if size is None or high is None or isinstance(size, int):
         missing = "high" if high is None else "size"
         raise TypeError(
-            f"randint(): argument '{missing}' must be given, as in randint(high, size) or "
-            f"randint(low, high, size); size must be tuple of ints, not "
-            f"{type(size).__name__}"
+            f"randint(): argument '{missing}' must be given, as in randint(high, size) or randint(low, high, "
+            f"size); size must be tuple of ints, not {type(size).__name__}"
         )
     bounds = (_whole("randint", "low", 0 if low is None else low), _whole("randint", "high", high))
     sizes, of = tuple([_whole("randint", "size", n) for n in size]), dt.int64 if dtype is None else dtype

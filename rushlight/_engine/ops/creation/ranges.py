@@ -79,7 +79,8 @@ def linspace(
     of = ranges.linspace_dtype("linspace", first, last, dtype)
     if of is not dt.float32 or not 1 < steps <= FEW:
         return ranges.linspace(first, last, steps, of)
-    return _line()(*_places(steps), number(first, of), number(last, of))
+    found: Array = _line()(*_places(steps), number(first, of), number(last, of))
+    return found
 
 
 @cache
@@ -89,7 +90,8 @@ def _line() -> Callable[..., Any]:
     far, first, last, step = (m.cast(x, arg="float64") for x in (rest, start, end, (end - start) / rest))
     found = m.where(m.lt(i, half), first + step * i, last - step * (far - i))
     kinds = *[(n.arg, "float64") for n in (i, half)], *[(n.arg, "float32") for n in (rest, start, end)]
-    return service("pointwise kernel")((found,), kinds, ("float32",))
+    result: Callable[..., Any] = service("pointwise kernel")((found,), kinds, ("float32",))
+    return result
 
 
 @lru_cache(maxsize=64)

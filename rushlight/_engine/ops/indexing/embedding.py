@@ -36,9 +36,8 @@ def _check_table(weight: Array, indices: Array) -> None:
         raise RuntimeError(f"'weight' must be 2-D, got {weight.ndim}-D")
     if indices.dtype not in (np.int64, np.int32):
         raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following "
-            f"scalar types: Long, Int; but got torch.{legacy(indices)}Tensor instead "
-            "(while checking arguments for embedding)"
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            f"Int; but got torch.{legacy(indices)}Tensor instead (while checking arguments for embedding)"
         )
 
 

@@ -92,9 +92,8 @@ def _in_bags(input: Any, offsets: Any) -> tuple[Any, Array]:
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a "
-                "mini-batch of fixed length sequences. However, found offsets of type "
-                f"{type(offsets)}"
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
+                f"length sequences. However, found offsets of type {type(offsets)}"
             )
         many, width = input.shape
         return input.reshape(-1), np.arange(many, dtype=np.int64) * width
@@ -183,21 +182,18 @@ def _check(
     for position, name, array in ((1, "indices", indices._array), (1, "offsets", starts)):
         if array.dtype.kind not in "iu":
             raise RuntimeError(
-                f"Expected tensor for argument #{position} '{name}' to have one of the "
-                f"following scalar types: Long, Int; but got torch.{legacy(array)}Tensor "
-                f"instead {where}"
+                f"Expected tensor for argument #{position} '{name}' to have one of the following scalar "
+                f"types: Long, Int; but got torch.{legacy(array)}Tensor instead {where}"
             )
     if not weight.is_floating_point():
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have one of the following scalar "
-            f"types: Half, BFloat16, Float, Double; but got torch.{weight.dtype.legacy}Tensor "
-            f"instead {where}"
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, "
+            f"BFloat16, Float, Double; but got torch.{weight.dtype.legacy}Tensor instead {where}"
         )
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have the same type as tensor for "
-            "argument #1 'per_sample_weights'; but type "
-            f"torch.{weight.dtype.legacy}Tensor does not equal "
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type torch.{weight.dtype.legacy}Tensor does not equal "
             f"torch.{per_sample_weights.dtype.legacy}Tensor {where}"
         )
     kind = f"[ torch.{legacy(starts)}Tensor{{}} ]"
@@ -236,7 +232,8 @@ def _padding(padding_idx: int | None, weight: Any) -> int:
             f"padding_idx must be within the number of embeddings, -{rows} through "
             f"{rows - 1}, but got {padding_idx}"
         )
-    return padding_idx % rows
+    found: int = padding_idx % rows
+    return found
 
 
 def _bags(

@@ -79,7 +79,8 @@ def masked_scatter(input, mask, source) -> Array:
     if input.shape != mask.shape:
         shape = broadcast_shapes(input.shape, mask.shape)
         input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
-    out, where = input.copy(), mask.reshape(-1).nonzero()[0]
+    out: Array = input.copy()
+    where = mask.reshape(-1).nonzero()[0]
     if where.size > source.size:
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask, got {source.size} and {where.size}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.indexing.along_dim import (
@@ -166,9 +167,8 @@ def take_along_dim(input, indices, dim: int | None = None):
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of "
-            f"dimensions, but got {input.ndim} dimensions for input, and "
-            f"{indices.ndim} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     d = wrap_dim(dim, input.ndim)
     shape, size = input._geometry.shape, input._geometry.shape[d]
@@ -176,7 +176,9 @@ def take_along_dim(input, indices, dim: int | None = None):
         (*shape[:d], indices._geometry.shape[d], *shape[d + 1 :]), indices._geometry.shape
     )
     source = *full[:d], size, *full[d + 1 :]
-    if indices._geometry.size and not indices._kind.on_meta and np.minimum.reduce(indices._array, None) < 0:
+    if indices._geometry.size and (
+        fusing() or (not indices._kind.on_meta and np.minimum.reduce(indices._array, None) < 0)
+    ):
         indices = ROWS["where"](indices < 0, indices + size, indices)
     if source != shape or full != indices._geometry.shape:
         input, indices = input.expand(source), indices.expand(full)
@@ -197,7 +199,8 @@ def masked_select(input, mask) -> Array:
         shape = broadcast_shapes(mask.shape, input.shape)
         input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
     if input.flags.c_contiguous:
-        return input.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+        found: Array = input.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+        return found
     return np.ascontiguousarray(input[mask])
 
 

@@ -169,9 +169,8 @@ def scatter(
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}.")
     if reduce is not None and array is not None:
         warn(
-            "The reduce argument of torch.scatter with Tensor src is deprecated and will be "
-            "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
-            "reduction options.",
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a "
+            "future PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
             UserWarning,
         )
     if array is None:

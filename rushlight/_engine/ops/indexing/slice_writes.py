@@ -30,7 +30,8 @@ def _rows(a: Array, d: int) -> Array:
 
 def _others(a: Array, d: int) -> tuple[int, ...]:
     """The sizes but that of dim d."""
-    return a.shape[:d] + a.shape[d + 1 :]
+    found: tuple[int, ...] = a.shape[:d] + a.shape[d + 1 :]
+    return found
 
 
 def _check_vector(op: str, index: Array) -> None:
@@ -135,9 +136,8 @@ def _check_copy(a: Array, d: int, index: Array, source: Array) -> None:
         )
     if source.ndim and a.ndim and source.ndim != a.ndim:
         raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their "
-            f"dimensionality must match. Source dimensionality ({source.ndim}), "
-            f"destination dimensionality ({a.ndim})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+            f"Source dimensionality ({source.ndim}), destination dimensionality ({a.ndim})"
         )
     if index.dtype != np.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {legacy(index)}")

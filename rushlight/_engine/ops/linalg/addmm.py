@@ -30,7 +30,8 @@ from rushlight._engine.ops.table import ROWS, Array, composite, contract, pointw
 @pointwise(where=(), inplace=False)
 def _scaled_sum(product: Expr, input: Expr, beta: Number = 1, alpha: Number = 1) -> Expr:
     """beta * input + alpha * product, laid out as the product."""
-    return input * beta + product * alpha
+    found: Expr = input * beta + product * alpha
+    return found
 
 
 @contract(where=("nn.functional",), leaves=-1, out=True)

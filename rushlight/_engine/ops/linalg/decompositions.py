@@ -203,7 +203,8 @@ def geqrf(input) -> tuple[Array, Array]:
     """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
     check_matrix("torch.geqrf", input)
     a, tau = np.linalg.qr(input, mode="raw")
-    return named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
+    found: tuple[Array, Array] = named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
+    return found
 
 
 def _underived(row: Row, what: str, instead: str) -> None:

@@ -20,7 +20,8 @@ def _einsum(operands: list[Tensor], equation: str) -> Array:
     equation, operands = f"{','.join(terms.split(',')[::-1])}->{out}", operands[::-1]
     if dtype.itemsize <= 2 and dtype.kind not in "iub":
         wide = [o.astype(np.float32) for o in operands]
-        return np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)
+        result: Array = np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)
+        return result
     if dtype.kind in "iub" and not set(terms) <= {*out, ","}:
         if len(operands) == 1:
             dtype = np.dtype(np.int64)  # of sums
@@ -139,9 +140,8 @@ def _normalised(equation: str, ndims: list[int]) -> str:
         own = n - len(t.replace("...", ""))
         if own < 0 or ("..." not in t and own):
             raise RuntimeError(
-                "einsum(): the number of subscripts in the equation "
-                f"({len(t.replace('...', ''))}) does not match the number of dimensions "
-                f"({n}) for operand {number} and no ellipsis was given"
+                f"einsum(): the number of subscripts in the equation ({len(t.replace('...', ''))}) does not "
+                f"match the number of dimensions ({n}) for operand {number} and no ellipsis was given"
             )
         filled.append(t.replace("...", dots[len(dots) - own :] if own else ""))
     if arrow:

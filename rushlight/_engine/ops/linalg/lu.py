@@ -188,9 +188,8 @@ def _factored(A: Any, pivot: bool, op: str = "torch.lu_factor") -> Any:
 
 
 _ZERO = (
-    "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want "
-    "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, "
-    "pivot)"
+    "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+    "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
 )
 
 
@@ -352,7 +351,8 @@ def _slogdet_gradient(s: Any, grad_sign: Any, grad_size: Any) -> Any:
 
 def _logarithm(op: str, A: Any) -> tuple[Any, Any]:
     check_square(op, A._array)
-    return _slogdet(A)
+    found: tuple[Any, Any] = _slogdet(A)
+    return found
 
 
 @composite(where=("linalg.slogdet",), name="linalg_slogdet", out=True)

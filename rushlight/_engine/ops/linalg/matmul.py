@@ -26,7 +26,8 @@ def same_dtype(op: str, a: Array, b: Array) -> None:
 
 
 def _c_name(a: Array) -> str:
-    return C_NAMES.get(a.dtype.name, a.dtype.name)
+    found: str = C_NAMES.get(a.dtype.name, a.dtype.name)
+    return found
 
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
@@ -40,7 +41,8 @@ def is_low_precision(a: Array) -> bool:
 
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
-    return product_function(a, b)(a, b)
+    found: Array = product_function(a, b)(a, b)
+    return found
 
 
 def product_function(a: Array, b: Array) -> ArrayFunction:
@@ -59,7 +61,8 @@ def _rounded(multiply: ArrayFunction) -> ArrayFunction:
 
 def unrounded_product(a: Array, b: Array) -> Array:
     """The product, of two-byte floats in float32."""
-    return unrounded_product_function(a, b)(a, b)
+    found: Array = unrounded_product_function(a, b)(a, b)
+    return found
 
 
 def is_large_product(a: Array, b: Array) -> bool:
@@ -191,9 +194,8 @@ def dot_kernel(a: Array, b: Array) -> ArrayFunction:
         )
     if a.shape != b.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
-            f"[{b.shape[0]}] to have the same number of elements, but got "
-            f"{a.shape[0]} and {b.shape[0]} elements respectively"
+            f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] to have the "
+            f"same number of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
         )
     return product_function(a, b)
 

@@ -155,9 +155,8 @@ def _first(samples: Array, size: int, out: int, kernel: int) -> Array:
         return np.full((*samples.shape, 1), size - kernel)
     step = np.asarray((size - kernel) / (out - 1), samples.dtype)
     drawn = samples[..., None]
-    found = ((np.arange(out).astype(samples.dtype) + drawn) * step).astype(np.int64) - (drawn * step).astype(
-        np.int64
-    )
+    ends = (np.arange(out).astype(samples.dtype) + drawn) * step
+    found: Array = ends.astype(np.int64) - (drawn * step).astype(np.int64)
     found[..., -1:] = size - kernel
     return found
 

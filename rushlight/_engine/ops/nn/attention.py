@@ -24,9 +24,8 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
         )
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got "
-            f"query.dim: {query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} "
-            "instead."
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
     if attn_mask is not None:
         if is_causal:
@@ -35,9 +34,8 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
             )
         if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype:
             raise RuntimeError(
-                "Expected attn_mask dtype to be bool or float or to match query dtype, "
-                f"but got attn_mask.dtype: {attn_mask.dtype.legacy} and  query.dtype: "
-                f"{query.dtype.legacy} instead."
+                "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+                f"attn_mask.dtype: {attn_mask.dtype.legacy} and  query.dtype: {query.dtype.legacy} instead."
             )
 
 

@@ -54,7 +54,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
 
 def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
-    counted = target != ignore_index
+    counted: Array = target != ignore_index
     if _plain(target, classes, -1):
         return counted
     wrong = counted & ((target < 0) | (target >= classes))
@@ -211,7 +211,8 @@ def _rows_loss_kernel(x: Array, t: Array, ignore_index: int, reduction: str) -> 
     def run(x: Array, t: Array) -> tuple[Array, Array]:
         count = many if _plain(t, classes, ignore_index) else in_range(t, classes, ignore_index).sum()
         if reduction == "none":
-            return loss_of_rows(1, x, t[:, None], ignore)
+            found: tuple[Array, Array] = loss_of_rows(1, x, t[:, None], ignore)
+            return found
         losses, lse = losses_of(x, t, ignored)
         loss = total(losses)
         return np.asarray(loss / of(count) if reduction == "mean" else loss), lse

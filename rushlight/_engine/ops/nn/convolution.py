@@ -396,9 +396,8 @@ def _transposed(n: int) -> None:
         for e, s, d in zip(extra, stride, dilation, strict=True):
             if e >= s and e >= d:
                 raise RuntimeError(
-                    "output padding must be smaller than either stride or dilation, but got "
-                    f"output_padding: {list(extra)} stride: {list(stride)} dilation: "
-                    f"{list(dilation)}"
+                    "output padding must be smaller than either stride or dilation, but got output_padding: "
+                    f"{list(extra)} stride: {list(stride)} dilation: {list(dilation)}"
                 )
         unbatched = input.ndim == n + 1
         x = input.unsqueeze(0) if unbatched else input
@@ -461,10 +460,9 @@ def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) ->
     out = _sizes(input.shape[2:], kernel, stride, padding, dilation)
     if any(o <= 0 for o in out):
         raise RuntimeError(
-            f"Given input with spatial size {tuple(input.shape[2:])}, kernel_size="
-            f"{tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, "
-            f"calculated shape of the array of sliding blocks as {out}, but its "
-            "components must be at least one."
+            f"Given input with spatial size {tuple(input.shape[2:])}, kernel_size={tuple(kernel)}, "
+            f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape of the array of sliding "
+            f"blocks as {out}, but its components must be at least one."
         )
     return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
 
@@ -521,11 +519,10 @@ def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: A
         )
     if places != int(np.prod(out)):
         raise RuntimeError(
-            f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation="
-            f"{tuple(dilation)}, padding={tuple(padding)}, stride={tuple(stride)}, "
-            "expected size of input's dimension 2 to match the calculated number of "
-            f"sliding blocks {' * '.join(map(str, out))} = {int(np.prod(out))}, but got "
-            f"input.size(2)={places}."
+            f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+            f"padding={tuple(padding)}, stride={tuple(stride)}, expected size of input's dimension 2 to "
+            f"match the calculated number of sliding blocks {' * '.join(map(str, out))} = "
+            f"{int(np.prod(out))}, but got input.size(2)={places}."
         )
     columns = _wide(input).reshape(n, rows // per, *kernel, *out)
     found = add_windows(columns, space, kernel, stride, padding, dilation)

@@ -145,10 +145,9 @@ def dropout1d(input, p: float = 0.5, training: bool = True, inplace: bool = Fals
     _check(p, ValueError)
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. "
-            "Note that dropout1d exists to provide channel-wise dropout on inputs with "
-            "1 spatial dimension, a channel dimension, and an optional batch dimension "
-            "(i.e. 2D or 3D inputs)."
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d "
+            "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+            "dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
     return _batched(input, p, training, inplace, input.ndim == 2)
 

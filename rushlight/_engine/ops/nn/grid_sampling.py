@@ -18,7 +18,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.nn.interpolation import keys_far, keys_near
-from rushlight._engine.ops.resolved import ArrayFunction, resolved
+from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import fetch
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import ROWS, Array, composite
@@ -177,7 +177,7 @@ def _grid_sample(input, grid, mode: str, padding: str, align: bool):
 
 @_grid_sample.kernel
 @resolved
-def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> ArrayFunction:
+def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> Any:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
     fits = service("suits the team")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
@@ -202,7 +202,8 @@ def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> ArrayFunction:
     def sample(input: Array, grid: Array) -> Array:
         start, grid = np.array(address(input)), grid.transpose(first).copy()
         if loop is None:
-            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)
+            found: Array = kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)
+            return found
         out = np.empty(shape, of)
         loop(start, offsets, grid, *given, out)
         return out

@@ -139,10 +139,9 @@ def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], lis
     listed = list(given) if isinstance(given, (tuple, list)) else [given] * len(space)
     if len(listed) != len(space):
         raise ValueError(
-            "Input and output must have the same number of spatial dimensions, but got input "
-            f"with spatial dimensions of {list(space)} and output size of {given}. Please "
-            "provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, "
-            "o2, ...,oK) format."
+            "Input and output must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {list(space)} and output size of {given}. Please provide input tensor in (N, C, "
+            "d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
         )
     if size is not None:
         if not all(map(_is_whole, listed)):

@@ -223,7 +223,8 @@ def hash_tensor(input, dim: Ints = (), *, keepdim: bool = False, mode: int = 0) 
     wide = convert(input, np.dtype(np.int64 if input.dtype.kind in "iub" else np.float64))
     axis = (axes or None) if input.ndim else ()
     reduce: Any = np.bitwise_xor.reduce
-    return reduce(wide.view(np.uint64), axis=axis, keepdims=keepdim)
+    found: Array = reduce(wide.view(np.uint64), axis=axis, keepdims=keepdim)
+    return found
 
 
 _REDUCE = {

@@ -35,9 +35,8 @@ def margin_ranking_loss(input1, input2, target, margin: float = 0):
     """max(0, -y (x1 - x2) + margin)."""
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got "
-            f"sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
-            f"{target.size()} "
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
     return (-target * (input1 - input2) + float(margin)).clamp(min=0)
 
@@ -188,9 +187,8 @@ def triplet_margin_with_distance_loss(
     dims = {anchor.ndim, positive.ndim, negative.ndim}
     if len(dims) > 1:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same "
-            f"number of dimensions, but got: anchor {anchor.ndim}D, positive "
-            f"{positive.ndim}D, and negative {negative.ndim}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
     distance = ROWS["pairwise_distance"] if distance_function is None else distance_function
     return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)

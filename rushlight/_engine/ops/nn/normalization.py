@@ -17,7 +17,7 @@ from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtype
 from rushlight._engine.ops.reductions.statistics import distances
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import extent, reduce_
-from rushlight._engine.ops.row_kernels import BIG, RowKernel, is_watched
+from rushlight._engine.ops.row_kernels import BIG, RowKernel, launch
 from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
@@ -106,18 +106,19 @@ def _normalize_rows(input, eps: float, weight: Tensor | None = None, bias: Tenso
 @resolved
 def _normalize_rows_kernel(a: Any, eps: float, weight: Any, bias: Any) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
-    number = np.array([eps], np.float32 if a.itemsize <= 2 else a.dtype)
+    eps_array = np.array([eps], np.float32 if a.itemsize <= 2 else a.dtype)
+    eps_of_row = eps_array.reshape(())
     forward = _forward[*more,]
-    kernel = forward.compiled(a, number, *more.values())
+    kernel = forward.compiled(a, eps_array, *more.values())
     if kernel is NotImplemented or not a.ndim or not a.size:
         return NotImplemented
-    alone = number.reshape(()) if a.flags.c_contiguous and a.size < BIG else None
+    rows_lie_as_given = a.flags.c_contiguous
 
     def run(a: Any, *more: Any) -> Any:
-        if alone is None or is_watched():
-            hat, center, rstd = forward(-1, a, number, *more)
+        if rows_lie_as_given:
+            hat, center, rstd = launch(kernel, (a, eps_of_row, *more))
         else:
-            hat, center, rstd = kernel.fn(a, alone, *more)
+            hat, center, rstd = forward(-1, a, eps_array, *more)
         return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
 
     return run
@@ -265,9 +266,8 @@ def group_norm(
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (p.ndim != 1 or p.shape[0] != channels):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels "
-                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
-                f"{list(input.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                f"{name} of shape {list(p.shape)} and input of shape {list(input.shape)}"
             )
     check_dtypes(input, weight, bias)
     sizes = input.shape[0], channels, math.prod(input.shape[2:])

@@ -129,7 +129,7 @@ def _sent(grad: Any, places: Any, shape: tuple[int, ...], dims: int) -> Any:
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
 def _spread(input, places, size: int) -> Array:
     """Zeros (*lead, size) with input (*lead, n) added at places."""
-    done = service("max pool backward")(input, places, size)
+    done: Array | None = service("max pool backward")(input, places, size)
     if done is None:
         done = np.zeros((*input.shape[:-1], size), input.dtype)
         rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
@@ -140,7 +140,7 @@ def _spread(input, places, size: int) -> Array:
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(1, s.places), None))
 def _spread_last(input, places, size: int) -> Array:
     """Zeros (N, size, C) with input (N, n, C) added at places, channel by channel."""
-    done = service("max pool backward")(input, places, size, True)
+    done: Array | None = service("max pool backward")(input, places, size, True)
     if done is None:
         turned = [t.swapaxes(1, 2) for t in (input, places)]
         done = np.ascontiguousarray(_spread.body(*turned, size).swapaxes(1, 2))
@@ -194,9 +194,7 @@ def _greatest(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
 
 @_greatest.kernel
 @resolved
-def _greatest_kernel(
-    x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
-) -> ArrayFunction:
+def _greatest_kernel(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
     if math.prod(kernel) > FEW_TAPS or x.size > _LARGE:
         return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
@@ -311,7 +309,8 @@ def _avg_pool(
         add = service("reduction of few elements")(np.add, table.astype(of), (0,), False) or np.add.reduce
 
         def looked_up(a: Array) -> Array:  # tap by tap, as below
-            return np.divide(total := add(a.take(table)), share, total)
+            found: Array = np.divide(total := add(a.take(table)), share, total)
+            return found
 
         return formatted(input, looked_up, PLANES[len(kernel)])
 
@@ -320,7 +319,8 @@ def _avg_pool(
         total = a[first].copy()
         for cut in others:
             np.add(total, a[cut], total)
-        return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
+        found: Array = np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
+        return found
 
     return formatted(input, run, PLANES[len(kernel)])
 
@@ -444,9 +444,8 @@ def _unpool_row(n: int) -> None:
             raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
         if tuple(indices.shape) != tuple(input.shape):
             raise RuntimeError(
-                "Expected shape of indices to be same as that of the input tensor "
-                f"({list(input.shape)}) but got indices tensor with shape: "
-                f"{list(indices.shape)}"
+                f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
+                f"got indices tensor with shape: {list(indices.shape)}"
             )
         default = [
             (size - 1) * s + k - 2 * p

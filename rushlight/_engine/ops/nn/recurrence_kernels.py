@@ -107,7 +107,10 @@ def _symbols(stem: str, count: int) -> list[Expr]:
 def _kernel(outputs: Sequence[Expr], names: Sequence[str], dtype: str) -> Callable[..., None]:
     """A function of (operands, results)."""
     inputs = tuple([(name, dtype) for name in names])
-    return service("fused pointwise kernel")(tuple(outputs), inputs, (dtype,) * len(outputs))
+    found: Callable[..., None] = service("fused pointwise kernel")(
+        tuple(outputs), inputs, (dtype,) * len(outputs)
+    )
+    return found
 
 
 @cache

@@ -76,7 +76,8 @@ def out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil:
 
 def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
     """The last dims extended by (before, behind) elements of `value`."""
-    return padder(a.shape, pads, value)(a)
+    found: Array = padder(a.shape, pads, value)(a)
+    return found
 
 
 def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> ArrayFunction:

@@ -34,9 +34,8 @@ def _check_search(edges: Array, values: Any, right: bool, side: str | None, sort
     if sorter is not None:
         if sorter.shape != edges.shape:
             raise RuntimeError(
-                "torch.searchsorted(): boundary and sorter must have the same size, but "
-                f"got boundary tensor {list(edges.shape)}and got sorter tensor "
-                f"{list(sorter.shape)}"
+                "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(edges.shape)}and got sorter tensor {list(sorter.shape)}"
             )
         if sorter.dtype != np.int64:
             raise RuntimeError(
@@ -54,10 +53,9 @@ def _check_search(edges: Array, values: Any, right: bool, side: str | None, sort
             )
     elif edges.ndim != 1 and edges.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first "
-            "N-1 dimensions of boundaries tensor and input value tensor must match, but "
-            f"we got boundaries tensor {list(edges.shape)} and input value tensor "
-            f"{list(values.shape)}"
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            "boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{list(edges.shape)} and input value tensor {list(values.shape)}"
         )
     return right or side == "right"
 
@@ -341,7 +339,9 @@ def _histogram(points, edges: list[Tensor], weight: Tensor | None, density: bool
     for place, size in zip(places, sizes, strict=True):
         flat = flat * size + place[inside]
     shares = None if weight is None else weight[inside].astype(np.float64)
-    found = np.bincount(flat, shares, minlength=int(np.prod(sizes))).reshape(sizes).astype(points.dtype)
+    found: Array = (
+        np.bincount(flat, shares, minlength=int(np.prod(sizes))).reshape(sizes).astype(points.dtype)
+    )
     if not density:
         return found
     found = found / found.sum()
@@ -423,9 +423,8 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
 def _counted(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Any, list[Any]]:
     if x.is_cuda:
         raise NotImplementedError(
-            "Could not run 'aten::_histogramdd_from_bin_cts' with arguments from the "
-            "'CUDA' "
-            "backend: histograms are the CPU's; use .cpu(), or torch.histc"
+            "Could not run 'aten::_histogramdd_from_bin_cts' with arguments from the 'CUDA' backend: "
+            "histograms are the CPU's; use .cpu(), or torch.histc"
         )
     points = x.detach().reshape(-1, x.shape[-1])
     edges = _edges(points, bins, range)

@@ -43,7 +43,8 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
     if a.dtype.kind in "iub":
         return (~a).argsort(d, "stable")  # ~a falls where a rises, without overflow
     turned = (slice(None),) * d + (slice(None, None, -1),)
-    return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]
+    found: Array = a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]
+    return found
 
 
 # --- keys that hold value and position ------------------------------------------------------------
@@ -229,7 +230,8 @@ def _median_all(input, skip_nan: bool) -> Array:
     if not input.size:
         return np.full((), np.nan if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min, input.dtype)
     flat = input.reshape(-1)
-    return flat.take(_median_order(flat, 0, skip_nan)).reshape(())
+    found: Array = flat.take(_median_order(flat, 0, skip_nan)).reshape(())
+    return found
 
 
 @_median_all.gradient

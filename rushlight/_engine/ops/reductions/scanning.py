@@ -164,13 +164,15 @@ def put_back(s: Any, grad: Any, _: Any = None) -> Any:
 @opaque(out=True, vjp=put_back)
 def cummax(input, dim: int) -> tuple[Array, Array]:
     """The largest of the elements up to each one along dim, and where it is."""
-    return named("cummax")(*_running_extreme(np.maximum, input, dim))
+    found: tuple[Array, Array] = named("cummax")(*_running_extreme(np.maximum, input, dim))
+    return found
 
 
 @opaque(out=True, vjp=put_back)
 def cummin(input, dim: int) -> tuple[Array, Array]:
     """The smallest of the elements up to each one along dim, and where it is."""
-    return named("cummin")(*_running_extreme(np.minimum, input, dim))
+    found: tuple[Array, Array] = named("cummin")(*_running_extreme(np.minimum, input, dim))
+    return found
 
 
 # --- logcumsumexp ---------------------------------------------------------------------------------
@@ -182,7 +184,8 @@ def logcumsumexp(input, dim: int) -> Array:
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     if not input.size:
-        return input.copy()
+        result: Array = input.copy()
+        return result
     if input.dtype.kind == "c":
         return _complex_logcumsumexp(source, d).astype(input.dtype).reshape(input.shape)
     work = source.astype(np.float32 if input.dtype.itemsize == 2 else input.dtype, copy=False)
@@ -270,7 +273,6 @@ def _check_beside(input: Any, other: Any, d: int) -> None:
     for i, (n, m) in enumerate(zip(input._geometry.shape, other._geometry.shape, strict=True)):
         if i != d and n != m:
             raise RuntimeError(
-                "diff expects the shape of tensor to prepend or append to match that of "
-                "input except along the differencing dimension; input.size("
-                f"{i}) = {n}, but got tensor.size({i}) = {m}"
+                "diff expects the shape of tensor to prepend or append to match that of input except along "
+                f"the differencing dimension; input.size({i}) = {n}, but got tensor.size({i}) = {m}"
             )

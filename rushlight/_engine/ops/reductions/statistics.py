@@ -68,7 +68,7 @@ def nanmean(input, dim: Ints | None = None, keepdim: bool = False, *, dtype: dty
 abs_ = ROWS["abs"]
 
 
-def _correction(unbiased: Any, correction: Any) -> float:
+def _correction(unbiased: bool | None, correction: float | None) -> float:
     if unbiased is not None and correction is not None:
         raise TypeError(
             f"unbiased and correction do not go together; {forms.how_called('var', ROWS['var'].params)}"

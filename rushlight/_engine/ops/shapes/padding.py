@@ -100,9 +100,8 @@ def _check_mode(input: Any, pad: Any, mode: str) -> None:
         n, low, high = input.shape[-1 - i], pad[2 * i], pad[2 * i + 1]
         if mode == "reflect" and (low >= n or high >= n):
             raise RuntimeError(
-                "Argument #4: Padding size should be less than the corresponding input "
-                f"dimension, but got: padding ({low}, {high}) at dimension "
-                f"{input.ndim - 1 - i} of input {list(input.shape)}"
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: "
+                f"padding ({low}, {high}) at dimension {input.ndim - 1 - i} of input {list(input.shape)}"
             )
         if mode == "circular" and (low > n or high > n):
             raise RuntimeError("Padding value causes wrapping around more than once.")

@@ -89,15 +89,17 @@ def roll(input, shifts: Ints, dims: Ints | None = ()) -> Array:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     if not input.ndim:
         raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
+    found: Array = input
     for step, d in zip(steps, axes, strict=True):
-        input = _rolled(input, step, wrap_dim(d, input.ndim))
-    return input
+        found = _rolled(found, step, wrap_dim(d, input.ndim))
+    return found
 
 
 def _rolled(a: Array, step: int, d: int) -> Array:
     before, kept = (slice(None),) * d, -step % max(a.shape[d], 1)
     parts = a[(*before, slice(kept, None))], a[(*before, slice(kept))]
-    return ROWS["_cat"].body(parts, d)
+    found: Array = ROWS["_cat"].body(parts, d)
+    return found
 
 
 roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims))

@@ -165,9 +165,8 @@ def _fixed_split(name: str, doc: str, dim_of: Any) -> Any:
             indices_or_sections <= 0 or input.shape[d] % indices_or_sections
         ):
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {d}, but the size of "
-                f"the dimension {input.shape[d]} is not divisible by the split_size "
-                f"{indices_or_sections}!"
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
+                f"{input.shape[d]} is not divisible by the split_size {indices_or_sections}!"
             )
         return tensor_split(input, indices_or_sections, d)
 

@@ -56,7 +56,8 @@ def hamming_window(
 def _raised_cosine(alpha: float, beta: float) -> Callable[[Array, Any], Array]:
     def shape(x: Array, last: Any) -> Array:
         work = x.dtype.type
-        return np.cos(x * work(2 * math.pi / float(last))) * work(-beta) + work(alpha)
+        found: Array = np.cos(x * work(2 * math.pi / float(last))) * work(-beta) + work(alpha)
+        return found
 
     return shape
 
@@ -69,7 +70,8 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype |
         work = x.dtype.type
         x = x * work(math.pi / float(last))
         second = np.cos(x * work(4)) * work(0.08)
-        return second - np.cos(x * work(2)) * work(0.5) + work(0.42)
+        found: Array = second - np.cos(x * work(2)) * work(0.5) + work(0.42)
+        return found
 
     return _window("blackman_window", window_length, periodic, dtype, shape)
 
@@ -96,6 +98,7 @@ def kaiser_window(
         work = x.dtype.type
         ratio = x * work(2) / last - work(1)
         height = work(beta) * np.sqrt(np.maximum(work(1) - ratio * ratio, work(0)))
-        return (i0(height) / i0(np.asarray(work(beta)))).astype(x.dtype)
+        found: Array = (i0(height) / i0(np.asarray(work(beta)))).astype(x.dtype)
+        return found
 
     return _window("kaiser_window", window_length, periodic, dtype, shape)

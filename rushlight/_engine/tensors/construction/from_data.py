@@ -160,9 +160,8 @@ def _stack(data: Any, of: dtype | None) -> Array | None:
     if type(data) is not list or set(map(type, data)) != {np.ndarray}:
         return None
     warn(
-        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
-        "consider converting the list to a single numpy.ndarray with numpy.array() "
-        "before converting to a tensor.",
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+        "list to a single numpy.ndarray with numpy.array() before converting to a tensor.",
         UserWarning,
     )
     if len({(a.shape, a.dtype) for a in data}) != 1 or not data[0].ndim:
@@ -340,9 +339,8 @@ def _warn_read_only(what: str, noun: str) -> None:
     )
     warn_once(
         f"The given {what} is not writable, and PyTorch does not support non-writable tensors. This means "
-        f"{means} You may want to copy the {noun} to "
-        f"protect its data or make it writable before converting it to a tensor. This type of warning will "
-        "be suppressed for the rest of this program."
+        f"{means} You may want to copy the {noun} to protect its data or make it writable before converting "
+        "it to a tensor. This type of warning will be suppressed for the rest of this program."
     )
 
 

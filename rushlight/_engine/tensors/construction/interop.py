@@ -138,7 +138,8 @@ class _Disguised:
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.of.__dlpack_device__()
+        found: tuple[int, int] = self.of.__dlpack_device__()
+        return found
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -179,8 +179,8 @@ class State(Tables):
                     self._put(name, current, given, assign)
         except Exception as ex:
             error_msgs.append(
-                f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in the '
-                f"model are {current.size()} and whose dimensions in the checkpoint "
+                f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in '
+                f"the model are {current.size()} and whose dimensions in the checkpoint "
                 f"are {given.size()}, an exception occurred : {ex.args}."
             )
 
@@ -280,9 +280,8 @@ def _load(
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are "
-                "not expected to return new values, if incompatible_keys need to "
-                "be modified, it should be done inplace."
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values, if incompatible_keys need to be modified, it should be done inplace."
             )
 
 
@@ -352,10 +351,9 @@ def _positional(
 
 def _warn_meta(key: str) -> None:
     warn(
-        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
-        "parameter in the current model, which is a no-op. (Did you mean to pass "
-        "`assign=True` to assign items in the state dictionary to their corresponding key "
-        "in the module instead of copying them in place?)"
+        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+        "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
+        "dictionary to their corresponding key in the module instead of copying them in place?)"
     )
 
 

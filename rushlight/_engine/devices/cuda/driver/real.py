@@ -305,9 +305,8 @@ class Real(Rows):
         """The error for what no kernel serves."""
         return NotImplementedError(
             f"Could not run '{what}' on {self.where}: the real CUDA device has no kernel for it yet "
-            f"({error}). "
-            "Move the operands to the host with .cpu(), or run under RUSHLIGHT_CUDA=simulated, which serves "
-            "every op; docs/cuda.md tells which rows have kernels"
+            f"({error}). Move the operands to the host with .cpu(), or run under RUSHLIGHT_CUDA=simulated, "
+            "which serves every op; docs/cuda.md tells which rows have kernels"
         )
 
     def unserved(self, what: str, error: Exception) -> None:

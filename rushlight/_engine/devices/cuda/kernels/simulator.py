@@ -119,8 +119,7 @@ class Kernel:
         if torn:
             raise RuntimeError(
                 f"block {torn - 1}: some of its threads wait at a barrier that others never reach; on "
-                f"hardware "
-                "the kernel would hang"
+                "hardware the kernel would hang"
             )
 
 

@@ -209,7 +209,8 @@ def _multinomial(
     ratio = functions.ufunc(backend, np.divide, (weights, q), {})
     if count == 1:
         return first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
-    return ordering.ROWS["topk"](backend, ratio, count)[1]
+    found: DeviceArray = ordering.ROWS["topk"](backend, ratio, count)[1]
+    return found
 
 
 def _bernoulli_each(backend: Device, a: DeviceArray, p: DeviceArray, generator: Any) -> DeviceArray:
