@@ -4,8 +4,8 @@ runs as far as it does not need it.
 placeholders.tsv says which: a module (torch's without "torch.", and torchvision's) and its names, with marks
 that tools/absent_names.py explains; one with `>` is another name of what is there. Any other name is a class:
 it can be imported, named in annotations, asked for by isinstance() and subclassed; who calls it is told what
-is missing and what to use instead (alternatives.tsv). A module that
-has only such names is made from its line.
+is missing and what to use instead (alternatives.tsv). A module that has only such names is made from its
+line.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once, wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
+from rushlight._engine.core.services import service
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.storage import SHARED, address, owner, shared_at, storage
@@ -60,8 +60,7 @@ class StorageLayout(_Constant):
     __slots__ = ()
 
     def __reduce__(self) -> Any:
-        rebuild = import_module("rushlight._engine.serialization.rebuild")
-        return rebuild._get_layout, (repr(self),)
+        return service("layout of a name"), (repr(self),)
 
 
 for _class, _name in ((MemoryFormat, "memory_format"), (StorageLayout, "layout")):
@@ -316,12 +315,10 @@ class Geometry(_Tensor):
 
     def storage_type(self) -> Any:
         """The class of this dtype's storages: torch.FloatStorage, ..."""
-        from importlib import import_module
-
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.storages.typed import _dtype_to_storage_type_map
 
-        return getattr(import_module("rushlight"), _dtype_to_storage_type_map()[self._kind.dtype])
+        return service("public name")(_dtype_to_storage_type_map()[self._kind.dtype])
 
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
@@ -355,11 +352,9 @@ class Geometry(_Tensor):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The array API standard's functions for this tensor."""
-        from importlib import import_module
-
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
             raise ValueError(f"array API version {api_version!r} is not known; up to '2024.12' are")
-        return import_module("rushlight.array_api")
+        return service("public name")("array_api")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array API standard's name of `to(device)`."""

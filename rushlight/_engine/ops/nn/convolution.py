@@ -34,7 +34,9 @@ from rushlight._engine.ops.table import Array, composite, opaque
 def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: Any) -> ArrayFunction:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
     paired = service("convolution of pairs")(which, a, b, *how)
-    run = paired or service("convolution")(which, _wide(a), _wide(b), *how) or otherwise
+    wide = _wide(a), _wide(b)
+    alone = None if paired else service("convolution of each channel")(which, *wide, *how)
+    run = paired or alone or service("convolution")(which, *wide, *how) or otherwise
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
 
     def widened(a: Array, b: Array) -> Array:
