@@ -107,6 +107,7 @@ from rushlight.toplevel.functions import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel.functions import affine_grid_generator as affine_grid_generator
 from rushlight import amp as amp
+from rushlight import ao as ao
 from rushlight._engine.tensors.execution import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from rushlight import array_api as array_api
 from rushlight._engine.tensors.construction.factories import as_tensor as as_tensor

@@ -134,6 +134,7 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = None
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Of each row of a dense tensor the elements that a mask chooses: (rows, uneven)."""
-    mask = mask.expand(tensor.shape)
-    return nested_along([row[chosen] for row, chosen in zip(tensor, mask)], 0)
+    """Of each row of a dense tensor, along its last dim, the elements that a mask chooses: (rows, uneven)."""
+    rows, chosen = (t.reshape(-1, tensor.shape[-1]) for t in (tensor, mask.expand(tensor.shape)))
+    lengths = torch.nn.functional.pad(chosen.sum(-1).cumsum(0), (1, 0))
+    return make(rows[chosen], Extent(lengths))
