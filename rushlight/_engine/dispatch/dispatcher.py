@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 import rushlight._engine.kernels  # noqa: F401  (registers its services)
+from rushlight._engine.core.services import service
 from rushlight._engine.core.tracebacks import own
 from rushlight._engine.dispatch import methods, operators, signatures
 from rushlight._engine.dispatch.runners import general, in_place, pointwise
@@ -47,12 +48,12 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     if name in extra and namespace in ("Tensor", "torch"):
         return general.build_before(ROWS["_view"], extra[name]) if name == "view" else extra[name]
     if name.startswith("_foreach_") and namespace == "torch":
-        build: Callable[[str], Callable[..., Any] | None]
-        build = import_module("rushlight._engine.dispatch.foreach").build
+        from rushlight._engine.dispatch.foreach import build  # few programs need it
+
         return build(name)
     found = NAMES.get((namespace, name))
     if found is None and namespace == "Tensor" and name in _SPARSE:
-        method: Callable[[str], Callable[..., Any] | None] = import_module("rushlight.sparse").method
+        method: Callable[[str], Callable[..., Any] | None] = service("sparse method")
         return method(name)
     if found is None:
         return None

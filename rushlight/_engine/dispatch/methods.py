@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from rushlight._engine.core.layout import (
 )
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
+from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
 from rushlight._engine.dispatch.method_overrides import taken_over
@@ -120,6 +120,9 @@ def _follow_(self: Tensor, src: Any) -> Tensor:
 
 def assign(a: Array, b: Any) -> None:
     """a[...] = b with PyTorch's conversions."""
+    if a.dtype is b.dtype:
+        a[...] = b
+        return
     with np.errstate(all="ignore"):
         a[...] = convert(b, a.dtype) if needs_care(b.dtype, a.dtype) else b
 
@@ -609,7 +612,7 @@ def _removed(name: str) -> Callable[..., Any]:
     """A method that PyTorch has removed (rushlight/toplevel/removed.py)."""
 
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return getattr(import_module("rushlight.toplevel.removed"), name)(self)
+        return service("method that PyTorch has removed")(name, self)
 
     refuse.__name__ = name
     return refuse

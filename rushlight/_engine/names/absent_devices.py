@@ -1,4 +1,4 @@
-"""What the modules of devices that are not there answer: PyTorch's build for CPUs has their names, too.
+"""What modules of devices and libraries that are not there answer: PyTorch's build for CPUs has them, too.
 
 absent_devices.tsv says what: module, the type that is made or raised, the words of an exception, names of
 functions.

@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.layout import Ints, Layout
+from rushlight._engine.core.services import service
 from rushlight._engine.lazy import package
 from rushlight._engine.serialization.names import resolve, torch_module
 from rushlight._engine.tensors import geometry
@@ -219,7 +219,7 @@ def checking_sparse() -> Iterator[None]:
     try:
         yield
         if _LOADING.sparse:
-            import_module("rushlight.sparse.invariants").check_made(_LOADING.sparse)
+            service("check of sparse tensors")(_LOADING.sparse)
     finally:
         _LOADING.sparse = before
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from importlib import import_module
 from pickle import PickleBuffer
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import BY_NAME, dtype
 from rushlight._engine.core.layout import Layout, beyond_storage, extent
+from rushlight._engine.core.services import service
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
@@ -70,7 +70,7 @@ def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     programs know us as torch, it is what PyTorch writes, and reads: there each tensor brings its own memory.
     """
     if protocol != AMONG_OURS and package() == "torch":
-        found: tuple[Any, ...] = import_module("rushlight._engine.serialization.rebuild").tensor_form(t)
+        found: tuple[Any, ...] = service("form of a tensor in pickles")(t)
         return found
     memory = None
     if not t._kind.on_meta:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.errors import warn_once, wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
+from rushlight._engine.core.services import service
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.storage import SHARED, address, owner, shared_at, storage
@@ -60,8 +60,7 @@ class StorageLayout(_Constant):
     __slots__ = ()
 
     def __reduce__(self) -> Any:
-        rebuild = import_module("rushlight._engine.serialization.rebuild")
-        return rebuild._get_layout, (repr(self),)
+        return service("layout of a name"), (repr(self),)
 
 
 for _class, _name in ((MemoryFormat, "memory_format"), (StorageLayout, "layout")):
@@ -136,12 +135,11 @@ class Geometry(_Tensor):
         if self._geometry.ndim == 2:
             return lookup_function("permute")(self, (1, 0))
         if self._geometry.ndim:
-            warn(
+            warn_once(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
                 "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
-                "to reverse the dimensions of a tensor.",
-                UserWarning,
+                "to reverse the dimensions of a tensor."
             )
         return lookup_function("permute")(self, tuple(range(self._geometry.ndim))[::-1])
 
@@ -221,7 +219,9 @@ class Geometry(_Tensor):
         return (address(self._memory) - address(start)) // self._geometry.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 for an empty tensor."""
+        """The address of the first element; 0 for an empty tensor; on meta, where none is, as from 0 on."""
+        if self._kind.device.type == "meta":
+            return int(self.storage_offset() * self._geometry.itemsize)
         return address(self._memory) if self._geometry.size else 0
 
     @property
@@ -243,8 +243,10 @@ class Geometry(_Tensor):
         from rushlight._engine.tensors.storages.typed import TypedStorage
 
         warn(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
-            "only storage class. Use tensor.untyped_storage() instead of tensor.storage()",
+            "TypedStorage is deprecated. It will be removed in the future and "
+            "UntypedStorage will be the only storage class. This should only matter to you if you are using "
+            "storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+            "tensor.storage()",
             UserWarning,
         )
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._kind.dtype)
@@ -313,12 +315,10 @@ class Geometry(_Tensor):
 
     def storage_type(self) -> Any:
         """The class of this dtype's storages: torch.FloatStorage, ..."""
-        from importlib import import_module
-
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.storages.typed import _dtype_to_storage_type_map
 
-        return getattr(import_module("rushlight"), _dtype_to_storage_type_map()[self._kind.dtype])
+        return service("public name")(_dtype_to_storage_type_map()[self._kind.dtype])
 
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
@@ -352,11 +352,9 @@ class Geometry(_Tensor):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The array API standard's functions for this tensor."""
-        from importlib import import_module
-
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
             raise ValueError(f"array API version {api_version!r} is not known; up to '2024.12' are")
-        return import_module("rushlight.array_api")
+        return service("public name")("array_api")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array API standard's name of `to(device)`."""

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from rushlight._engine.core import accelerator, dtype as dt, layout, promotion
+from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.device import Default, device as _device
+from rushlight._engine.core.services import service
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
 from rushlight._engine.lazy import package
@@ -34,7 +36,7 @@ def _foreign(value: Any) -> bool:
 
 def _handed(function: Callable[..., Any], value: Any, *args: Any, **kwargs: Any) -> Any:
     """What the class of `value` makes of the call."""
-    handle = import_module("rushlight.overrides").handle_torch_function
+    handle = service("call of a class with a __torch_function__")
     return handle(function, (value,), value, *args, **kwargs)
 
 
@@ -125,6 +127,7 @@ def set_default_tensor_type(t: Any) -> None:
 
     TypeError for another one, and for torch.cuda's where there is no device.
     """
+    deprecated("set_default_tensor_type")
     name = t if isinstance(t, str) else f"torch.{'cuda.' * getattr(t, 'is_cuda', False)}{t.__name__}"
     on_cuda = name.startswith("torch.cuda.")
     if on_cuda and accelerator.platform() is None:

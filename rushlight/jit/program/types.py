@@ -17,8 +17,7 @@ from rushlight._engine.lazy import is_ours
 @dataclass(frozen=True)
 class Type:
     """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
-    "Future"),
-    or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
+    "Future"), or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
     """
 
     kind: str

@@ -1,11 +1,11 @@
 """Batches from a worker to the main process: a small message, and bytes that stay where they are.
 
 A message is a pickle (protocol 5) without the bytes of tensors and arrays. Those lie in a *block*: an
-anonymous file in memory that both sides map. The worker makes it and sends its descriptor beside
-the first message that uses it. A block has no name, so there is nothing to unlink, and when both
-sides are gone, killed or not, the system takes it back. What the main process unpickles lies in the block
-itself; when the last such array dies the block's number returns with the next indices, and
-the worker writes another batch there, since fresh pages would cost more than the copy.
+anonymous file in memory that both sides map. The worker makes it and sends its descriptor beside the first
+message that uses it. A block has no name, so there is nothing to unlink, and when both sides are gone, killed
+or not, the system takes it back. What the main process unpickles lies in the block itself; when the last such
+array dies the block's number returns with the next indices, and the worker writes another batch there, since
+fresh pages would cost more than the copy.
 """
 
 from __future__ import annotations

@@ -1,5 +1,10 @@
 """CUDA devices: real where there is a GPU, simulated where there is none. Loaded when a program asks for
 them.
+
+Begin with platform.py (which devices there are), device.py (one of them: memory, launches) and array.py (what
+a tensor holds there). served/ has rows by the device's kernels, kernels/ their text, driver/ NVIDIA's
+libraries; the files that end in _api are what torch.cuda hands out. Nothing here knows trace/ or the public
+storey.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.recording import decides
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy, rows_of
@@ -20,13 +20,7 @@ def embedding(
     weight, indices, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Array:
     """weight[indices]: the rows of a matrix. The row padding_idx gets no gradient."""
-    if weight.ndim != 2:
-        raise RuntimeError(f"'weight' must be 2-D, got {weight.ndim}-D")
-    if indices.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
-            f"Int; but got torch.{legacy(indices)}Tensor instead (while checking arguments for embedding)"
-        )
+    _check_table(weight, indices)
     if indices.size and int(indices.min()) < 0:
         raise _outside(indices.min(), weight)
     try:
@@ -35,6 +29,24 @@ def embedding(
         return np.ascontiguousarray(weight[indices])
     except IndexError:
         raise _outside(indices.max(), weight) from None
+
+
+def _check_table(weight: Array, indices: Array) -> None:
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got {weight.ndim}-D")
+    if indices.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            f"Int; but got torch.{legacy(indices)}Tensor instead (while checking arguments for embedding)"
+        )
+
+
+@embedding.shape_rule
+def _embedding_shape(
+    weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Any:
+    _check_table(weight._array, indices._array)
+    return weight.new_empty((*indices.shape, weight.shape[1]))
 
 
 def _outside(place: Any, weight: Array) -> IndexError:
@@ -48,7 +60,7 @@ def embedding_gradient(s: Any, grad: Any) -> Any:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         places, values = s.indices.reshape(-1), grad.reshape(s.indices.numel(), grad.shape[-1])
         kept = places != s.padding_idx
-        return import_module("rushlight.sparse").make(
+        return service("sparse tensor")(
             (places[kept].long().unsqueeze(0), values[kept]), s.shape("weight")
         ), None
     rows = s.shape("weight")[0]
@@ -73,6 +85,13 @@ def _dense_backward(
     out = np.zeros((num_weights, width), grad_output.dtype)
     add_at(out, where, rows)
     return out
+
+
+@_dense_backward.shape_rule
+def _dense_backward_shape(
+    grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    return grad_output.new_empty((num_weights, grad_output.shape[-1]))
 
 
 @_dense_backward.gradient

@@ -1,7 +1,7 @@
 """Memory that processes share: files in memory that have no names, and storages that lie in one.
 
-Who knows such a file's descriptor maps it; when nobody does any more, killed
-or not, the system takes it back.
+Who knows such a file's descriptor maps it; when nobody does any more, killed or not, the system takes it
+back.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import io
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert
 from rushlight._engine.core.device import device
+from rushlight._engine.core.services import service
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 
@@ -261,15 +261,13 @@ NAMED = (
 def saved_bytes(storage: Any) -> bytes:
     """The file that torch.save writes of a storage alone, in PyTorch's older format: what pickles hold."""
     file = io.BytesIO()
-    import_module("rushlight._engine.serialization.api").save(
-        storage, file, _use_new_zipfile_serialization=False
-    )
+    service("save")(storage, file, _use_new_zipfile_serialization=False)
     return file.getvalue()
 
 
 def _load_from_bytes(data: bytes) -> Any:
     """The storage of such a file."""
-    return import_module("rushlight._engine.serialization.api").load(io.BytesIO(data), weights_only=False)
+    return service("load")(io.BytesIO(data), weights_only=False)
 
 
 _load_from_bytes.__module__ = f"{package()}.storage"
