@@ -76,7 +76,7 @@ def {name}({sig}):
 _PLANNED = """
 def {name}({sig}):
     if extra or out is not None:
-        return general({call})
+{into}        return general({call})
     try:
         plan = PLANS.get(({key},))
     except TypeError:
@@ -103,6 +103,33 @@ def make(formula, entries, check):
 {made}        if ({tracked}) and LOCAL.enabled:
             record(entry, t, ({values},))
         return t
+    return plan
+"""
+# Before that, for a tensor that takes the result.
+_INTO = """        if not extra and out.__class__ in PLAIN:
+            try:
+                plan = OUTS.get(({key},))
+            except TypeError:
+                plan = None
+            if plan is not None:
+                return plan({values} out)
+            return learn_out(({key},), ({values}), general({call}))
+"""
+# Its plan: for one like the results, beside operands of its shape or numbers.
+_PLAN_OUT = """
+def make(general, entries, check):
+    def plan({given}, out):
+        {check}
+        {arrays}
+        r, s, entry = out._array, out._storage, entries.get(({key},))
+        if entry is None or entry.kind is not out._kind or entry.kind.off_cpu or 0 in r.strides or (
+                {unlike}LOCAL.enabled and ({tracked} or LOCAL.transforms)) or (
+                s is not None and (s.inference{apart})):
+            return general({given}, out)
+        {scalars}
+        entry.fn({operands}, out=r) if r.size < BIG else entry.large({operands}, out=r)
+        (storage(out) if s is None else s).version += 1
+        return out
     return plan
 """
 # The same that writes into the first; whatever may not be written to so simply goes by `formula`, the general
@@ -188,6 +215,62 @@ def build(row: Row) -> Callable[..., Any]:
     return overrides.compile_callable(text, row, scope, direct)
 
 
+class _Learner:
+    """The plans of a row's calls, `plans` and those with out=, `outs`, and what makes them of a call."""
+
+    def __init__(self, row: Row, general: Callable[..., Any], order: list[str], in_place: bool) -> None:
+        self.row, self.general, self.order, self.in_place = row, general, order, in_place
+        self.plans: dict[Any, Any] = {}
+        self.outs: dict[Any, Any] = {}
+        self.checks = [row.options[name] for name in ("check", "verify") if name in row.options]
+
+    def check(self, *values: Any) -> None:
+        """What the row asks of arguments."""
+        for look in self.checks:
+            look(dict(zip(self.order, values, strict=True)))
+
+    def anyhow(self, *values: Any) -> Any:
+        """The general way."""
+        return self.general(**dict(zip(self.order, values, strict=True)))
+
+    def into(self, *values: Any) -> Any:
+        """The general way with out=, which is the last value."""
+        return self.general(**dict(zip((*self.order, "out"), values, strict=True)))
+
+    def formula(self, values: tuple[Any, ...]) -> tuple[Formula, tuple[type | None, ...]] | None:
+        """The formula of such a call and its operands' classes, None for others; None if it has no plan."""
+        given = dict(zip(self.order, values, strict=True))
+        if (
+            given.pop("inplace", False)
+            or not all(_plain(p, given[p.name]) for p in self.row.params)
+            or any(check(given) for check in self.checks)
+        ):
+            return None
+        formula = variant(
+            self.row,
+            {p.name: given[p.name] for p in self.row.params if not p.is_tensor or given[p.name] is None},
+        )
+        return formula, tuple([given[n].__class__ if n in formula.operands else None for n in self.order])
+
+    def learn(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        """Make the plan of a call that gave `found`."""
+        known = self.formula(values)
+        if known is None or (self.in_place and known[1][0] not in interpreters.PLAIN):
+            return found
+        formula, classes = known
+        make = _maker(classes, bool(self.checks), self.in_place)
+        self.plans[key] = make(self.anyhow if self.in_place else formula, formula.entries, self.check)
+        return found
+
+    def learn_out(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        """The same with out=."""
+        known = self.formula(values)
+        if known is not None and known[0].operands:
+            make = _out_maker(known[1], bool(self.checks))
+            self.outs[key] = make(self.into, known[0].entries, self.check)
+        return found
+
+
 def planned(
     row: Row,
     direct: Callable[..., Any],
@@ -204,44 +287,27 @@ def planned(
         else f"{p.name}, {p.name}.__class__"
         for p in params
     ]
-    order, plans = [p.name for p in params], {}
-    checks = [row.options[name] for name in ("check", "verify") if name in row.options]
-
-    def learn(key: Any, values: tuple[Any, ...], found: Any) -> Any:
-        given = dict(zip(order, values, strict=True))
-        if (
-            given.pop("inplace", False)
-            or not all(_plain(p, given[p.name]) for p in row.params)
-            or any(check(given) for check in checks)
-        ):
-            return found
-        formula = variant(
-            row, {p.name: given[p.name] for p in row.params if not p.is_tensor or given[p.name] is None}
-        )
-        classes = tuple([given[n].__class__ if n in formula.operands else None for n in order])
-
-        def check(*values: Any) -> None:
-            for look in checks:
-                look(dict(zip(order, values, strict=True)))
-
-        def anyhow(*values: Any) -> Any:
-            return general(**dict(zip(order, values, strict=True)))
-
-        if in_place and classes[0] not in interpreters.PLAIN:
-            return found
-        make = _maker(classes, bool(checks), in_place)
-        plans[key] = make(anyhow if in_place else formula, formula.entries, check)
-        return found
-
-    with_out = not in_place
+    learner, with_out = _Learner(row, general, [p.name for p in params], in_place), not in_place
+    words = {
+        "key": ", ".join(keys),
+        "values": "".join(f"{p.name}, " for p in params),
+        "call": ", ".join([*[f"{p.name}={p.name}" for p in params], *["out=out"] * with_out, "**extra"]),
+    }
     text = _PLANNED.format(
         name=f"{row.name}{'_' * in_place}",
         sig=signature.source(params, out=with_out) + ", **extra",
-        key=", ".join(keys),
-        values="".join(f"{p.name}, " for p in params),
-        call=", ".join([*[f"{p.name}={p.name}" for p in params], *["out=out"] * with_out, "**extra"]),
+        into=_INTO.format(**words) if with_out else "",
+        **words,
     )
-    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn, "out": None}
+    scope = {
+        **SCOPE,
+        "general": general,
+        "PLANS": learner.plans,
+        "OUTS": learner.outs,
+        "learn": learner.learn,
+        "learn_out": learner.learn_out,
+        "out": None,
+    }
     return overrides.compile_callable(
         text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct, "_" * in_place
     )
@@ -275,6 +341,28 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
         made=made(*_MADE, 8),
     )
     return compile_function(text, "make", dict(SCOPE), "plan")
+
+
+@cache
+def _out_maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any]:
+    """What makes plans for such arguments and a tensor that takes the result."""
+    given = [f"v{i}" for i in range(len(classes))]
+    values = [v for v, c in zip(given, classes, strict=True) if c]
+    numbers = [v for v, c in zip(given, classes, strict=True) if c in NUMBERS]
+    tensors, arrays = [v for v in values if v not in numbers], {v: v.replace("v", "x") for v in values}
+    kinds = [f"({v}._kind, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
+    text = _PLAN_OUT.format(
+        given=", ".join(given),
+        check=f"check({', '.join(given)})" * checked,
+        arrays="; ".join(f"{arrays[v]} = {v}._array" for v in tensors),
+        key=", ".join(kinds),
+        unlike="".join(f"{arrays[v]}.shape != r.shape or " for v in tensors),
+        apart="".join(f" or ({v} is not out and {v}._storage is s)" for v in tensors),
+        scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
+        operands=", ".join(arrays.values()),
+        tracked=" or ".join(f"{v}._grad_node is not None" for v in [*tensors, "out"]),
+    )
+    return compile_function(text, "make", dict(SCOPE), "plan with out")
 
 
 def _plain(p: signature.Param, value: Any) -> bool:
