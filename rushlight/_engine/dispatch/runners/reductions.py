@@ -325,9 +325,11 @@ def _columns(meaning: Reduction, of: str) -> ArrayFunction:
             *several, places, width = a.shape
             times = gcd(places, 1 << max(0, (_WIDE // width).bit_length() - 1))
             if times == 1:
-                return sums(a)
+                found: Array = sums(a)
+                return found
             parts = sums(a.reshape(*several, places // times, times * width))
-            return np.add.reduce(parts.reshape(*several, times, width), -2)
+            found = np.add.reduce(parts.reshape(*several, times, width), -2)
+            return found
 
         return total
     mapped, reduce = program((meaning.map,), (("input", of),), of), UFUNCS[meaning.combine].reduce
