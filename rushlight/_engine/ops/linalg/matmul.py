@@ -97,7 +97,7 @@ def _by_doubles(a: Array, b: Array) -> Array:
     if a.size and b.size and _most(a) * _most(b) * a.shape[-1] < _WHOLE:
         found = unrounded_product(a.astype(np.float64), b.astype(np.float64))
         return found.astype(np.int64).astype(a.dtype, copy=False)
-    return np.matmul(a, b)
+    return np.asarray(np.matmul(a, b))
 
 
 def _most(a: Array) -> int:

@@ -214,9 +214,9 @@ def unique(
     options: Any = {"return_inverse": return_inverse, "return_counts": return_counts, "equal_nan": False}
     counted = _by_counting(flat)
     if counted is not None:
-        values, back, count = counted
-        inverse = back().reshape(input.shape) if return_inverse else None
-        return _chosen((values, inverse, count), return_inverse, return_counts)
+        values, ranked, times = counted
+        ranks = ranked().reshape(input.shape) if return_inverse else None
+        return _chosen((values, ranks, times), return_inverse, return_counts)
     if not return_inverse and not return_counts:
         return _chosen((np.unique(flat, **options).astype(input.dtype), None, None), False, False)
     values, *more = np.unique(flat, **options)
