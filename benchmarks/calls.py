@@ -4,8 +4,8 @@
     --rounds N       interleaved rounds (5)     --seconds S   about how long a round is (0.012)
     --above RATIO    what is listed at the end (1.2)
 
-It needs an interpreter with PyTorch. `calls.tsv` has a name and a call a line, over the operands below; where
-the name ends in "backward" the result's gradients are computed, too. A call's time is the least of the rounds.
+It needs an interpreter with PyTorch. `calls.tsv` has a name and a call a line, over the operands below;
+where the name ends in "backward" gradients are computed, too. A call's time is the least of the rounds.
 """
 
 from __future__ import annotations
