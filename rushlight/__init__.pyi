@@ -37,6 +37,7 @@ from rushlight._engine.tensors.storages.typed import TypedStorage as TypedStorag
 from rushlight._engine.tensors.storages.untyped import UntypedStorage as UntypedStorage
 from rushlight import _C as _C
 from rushlight import __config__ as __config__
+from rushlight import __future__ as __future__
 from rushlight.torch_version import __version__ as __version__
 from rushlight._engine.tensors.queries import _assert as _assert
 from rushlight.toplevel.checks import _assert_async as _assert_async
@@ -386,7 +387,7 @@ class Tensor(metaclass=_TensorMeta):
     @data.deleter
     def data(self) -> None: ...
     def data_ptr(self) -> _int:
-        """The address of the first element; 0 for an empty tensor."""
+        """The address of the first element; 0 for an empty tensor; on meta, where none is, as from 0 on."""
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
     def detach_(self) -> Tensor:
@@ -500,6 +501,11 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def mT(self) -> Tensor:
         """The last two dims swapped."""
+    def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
+        """What load_state_dict exchanges this parameter or buffer for, given a value of the state dict, where
+        torch.__future__.set_swap_module_params_on_conversion is on: this one with the other's numbers, or
+        with assign the other. A subclass may answer otherwise, with a new tensor.
+        """
     @property
     def nbytes(self) -> _int:
         """Bytes of all elements."""
@@ -2323,7 +2329,9 @@ def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor
 def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> Tensor:
     """fake_quantize_per_channel_affine with gradients of scale and zero_point, times grad_factor."""
 def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> Tensor:
-    """fake_quantize_per_tensor_affine with gradients of scale and zero_point, times grad_factor."""
+    """fake_quantize_per_tensor_affine with gradients of scale and zero_point, times grad_factor
+    (arXiv:1902.08153).
+    """
 def _grid_sampler_2d_cpu_fallback(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """grid_sampler_2d."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-import rushlight as torch  # noqa: F401  (pickles of PyTorch name constants by way of this module)
+import rushlight as torch  # pickles of PyTorch, too, name constants by way of this module
 from rushlight import cat, dtype
 from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
@@ -24,6 +24,11 @@ from rushlight.nn.parameter import (
 )
 
 __all__: list[str] = []
+
+
+def is_compiling() -> bool:
+    """torch.compiler.is_compiling(), in its older place."""
+    return torch.compiler.is_compiling()
 
 
 def _element_size(of: dtype) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Hooks as Hooks, Node
 from rushlight._engine.ops.creation.copying import assign, duplicate
+from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.lazy_views import mark, memory
 from rushlight._engine.tensors.tensor import BELOW, wrap
 
@@ -206,8 +207,10 @@ def own(grad: Any, leaf: Any) -> Any:
         )
     ):
         return grad
-    if grad.is_sparse or grad.__class__ in BELOW:
+    if grad.__class__ in BELOW or (grad.layout is not strided and sys.getrefcount(grad) <= _ALONE):
         return grad.detach()
+    if grad.layout is not strided:
+        return grad.clone()
     return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._kind)
 
 

@@ -317,7 +317,15 @@ def _prod_rule(
     single = zero & (zeros.gather(dim, index) == 1)
     without = scatter_reduce(input, dim, index, src.masked_fill(single, 1), "prod", include_self=include_self)
     divided = (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
-    return own, ROWS["where"](single, (grad * without).gather(dim, index), divided)
+    source = ROWS["where"](single, (grad * without).gather(dim, index), divided)
+    if source._grad_node is not None and not getattr(zeros, "_many", False) and bool((zeros > 1).any()):
+        # What is 0 here whatever else moves is not so for another 0: the gradient's gradient would be wrong.
+        source = service("a tensor without gradients")(
+            source,
+            "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to "
+            "the same position in self",
+        )
+    return own, source
 
 
 # --- put ------------------------------------------------------------------------------------------
