@@ -16,6 +16,8 @@ import stubtypes
 from stubtypes import Scope
 
 # What every class has, and what is nobody's business.
+# Private names of a Module that subclasses override, as PyTorch's documentation has it.
+_OVERRIDDEN = frozenset(("_save_to_state_dict", "_load_from_state_dict"))
 _UNTOLD = frozenset(
     (
         "__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ __parameters__ "
@@ -156,7 +158,9 @@ def class_lines(scope: Scope, name: str, cls: Any) -> list[str]:
     body += attribute_lines(scope, cls)
     layer = isinstance(vars(cls).get("forward"), FunctionType) and name not in _NO_CALL
     for member in sorted(vars(cls), key=_first):
-        if member not in _UNTOLD and not (member.startswith("_") and not member.startswith("__")):
+        if member in _OVERRIDDEN or (
+            member not in _UNTOLD and not (member.startswith("_") and not member.startswith("__"))
+        ):
             told = member_lines(scope, cls, member, vars(cls)[member])
             body += forward_lines(scope, told) if layer and member == "forward" else told
     if layer:

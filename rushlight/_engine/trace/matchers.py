@@ -440,10 +440,11 @@ class _Writer:
             return
         for n in self.nodes:
             if n.first <= place < n.count:
-                r: Any = n.step.results[place - n.first]  # type: ignore[union-attr]
+                step: Any = n.step  # a node that is matched has one
+                r = step.results[place - n.first]
                 view = getattr(t, "_view_of", None)
                 if r.given < 0 and (view is None) == (r.view is None):
-                    tracked = any(t is o for o in self._outs()) or n.step.node is not None  # type: ignore[union-attr]
+                    tracked = any(t is o for o in self._outs()) or step.node is not None
                     tracked = tracked or not (view is None or n.enabled)
                     if t._grad_node is not None and not tracked:
                         break
@@ -514,7 +515,8 @@ class _Writer:
 
     def _second(self, n: Node, number: int, out: str) -> str:
         """Of a result that its own node keeps, with its version: a second tensor."""
-        r: Any = n.step.results[number]  # type: ignore[union-attr]
+        step: Any = n.step
+        r = step.results[number]
         if r.given >= 0 or r.view is not None:
             return f"keep_result({out})"
         constants = self.constant(r.kind), self.constant(r.pending)

@@ -266,8 +266,9 @@ class Program:
         def handed(t: Tensor) -> Tensor:
             memory = id(root(t._array))
             one = self.lent.get(memory)
-            copied = one is None or memory in busy or one.often > _OFTEN
-            return wrap(t._array.copy("K") if copied else one.array(), t._kind)  # type: ignore[union-attr]
+            if one is None or memory in busy or one.often > _OFTEN:
+                return wrap(t._array.copy("K"), t._kind)
+            return wrap(one.array(), t._kind)
 
         found = [None if t is None else handed(t) for t in part.output]
         for one, values in held:

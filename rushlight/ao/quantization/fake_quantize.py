@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import rushlight as torch
 from rushlight import nn
@@ -37,9 +38,13 @@ class FakeQuantizeBase(ABC, nn.Module):
     def forward(self, x: Any) -> Any:
         """The input, rounded to levels."""
 
-    @abstractmethod
-    def calculate_qparams(self, **kwargs: Any) -> Any:
-        """(scale, zero_point) for what was seen."""
+    if TYPE_CHECKING:  # each class takes arguments of its own
+        calculate_qparams: Callable[..., Any]
+    else:
+
+        @abstractmethod
+        def calculate_qparams(self, **kwargs: Any) -> Any:
+            """(scale, zero_point) for what was seen."""
 
     def enable_fake_quant(self, enabled: bool = True) -> None:
         """Round from now on."""
@@ -106,7 +111,7 @@ class FakeQuantize(FakeQuantizeBase):
             )
         self.is_per_channel = is_per_channel(self.qscheme)
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:
         """The observer's."""
         return self.activation_post_process.calculate_qparams()
 
@@ -147,7 +152,7 @@ class FakeQuantize(FakeQuantizeBase):
             held = state_dict.get(prefix + name)
             if held is not None:
                 getattr(self, name).resize_(held.shape)
-        super()._load_from_state_dict(state_dict, prefix, *rest)  # type: ignore[misc]
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
 class FixedQParamsFakeQuantize(FakeQuantize):
@@ -163,7 +168,7 @@ class FixedQParamsFakeQuantize(FakeQuantize):
         self.scale = self.activation_post_process.scale
         self.zero_point = self.activation_post_process.zero_point
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:
         """What was given."""
         return self.scale, self.zero_point
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as torch
 from rushlight import nn
@@ -71,9 +71,13 @@ class ObserverBase(ABC, nn.Module):
     def forward(self, x: Any) -> Any:
         """See a tensor, and return it."""
 
-    @abstractmethod
-    def calculate_qparams(self, **kwargs: Any) -> Any:
-        """(scale, zero_point) for what was seen."""
+    if TYPE_CHECKING:  # each class takes arguments of its own
+        calculate_qparams: Callable[..., Any]
+    else:
+
+        @abstractmethod
+        def calculate_qparams(self, **kwargs: Any) -> Any:
+            """(scale, zero_point) for what was seen."""
 
     @classmethod
     def with_args(cls, **kwargs: Any) -> Any:
@@ -169,7 +173,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         if version is None or version == 1:  # files of before there was a least scale
             self.register_buffer("eps", torch.tensor([_EPS]))
             state_dict[prefix + "eps"] = self.eps
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *rest)  # type: ignore[misc]
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *rest)
 
 
 def _refuse_unsigned_half(dtype: Any, qscheme: Any, reduce_range: bool) -> None:
@@ -218,7 +222,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         self.min_val.copy_(least)
         self.max_val.copy_(most)
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:
         """(scale, zero_point), of one element each."""
         return self._calculate_qparams(self.min_val, self.max_val)
 
@@ -327,7 +331,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         self.min_val.resize_(least.shape).copy_(least)
         self.max_val.resize_(most.shape).copy_(most)
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:
         """(scale, zero_point), one for each channel."""
         return self._calculate_qparams(self.min_val, self.max_val)
 
@@ -475,7 +479,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
 
     # --- choosing the range -------------------------------------------------------------------------
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:
         """(scale, zero_point), of one element each; defaults, with a warning, before anything was seen."""
         if self.min_val == float("inf") and self.max_val == float("-inf"):
             warn(
@@ -566,7 +570,7 @@ class FixedQParamsObserver(ObserverBase):
         """The input."""
         return X
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:
         """What was given."""
         return self.scale, self.zero_point
 
@@ -578,7 +582,7 @@ class _Unseeing(ObserverBase):
         """The input."""
         return x
 
-    def calculate_qparams(self) -> Any:  # type: ignore[override]
+    def calculate_qparams(self) -> Any:
         """Refused: nothing was seen."""
         raise Exception(f"calculate_qparams should not be called for {type(self).__name__}")
 

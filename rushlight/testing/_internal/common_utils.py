@@ -183,7 +183,8 @@ class TestCase(unittest.TestCase):
 
     def _with_message(self, msg: Any) -> Callable[[str], str] | None:
         if msg is None or callable(msg):
-            return msg  # type: ignore[no-any-return]  # what the caller gave
+            given: Callable[[str], str] | None = msg
+            return given
         return functools.partial("{1}\n{0}".format, str(msg)) if self.longMessage else lambda _: str(msg)
 
     def assertNotEqual(  # type: ignore[override]  # PyTorch's names

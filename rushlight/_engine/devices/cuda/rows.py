@@ -114,9 +114,9 @@ class Rows(Device):
         self.write(_into, (compute, out, *arrays), targets=(out,), what=launch.kernel_name)
         return out
 
-    def launcher(self, launch: Any) -> Callable[..., Any]:
+    def launcher(self, launch: Any) -> Any:
         """What stands for a pointwise kernel's functions: launch(*arrays, out=None), or what is faster."""
-        return launch  # type: ignore[no-any-return]
+        return launch
 
     def unserved(self, what: str, error: Exception) -> None:
         """What follows where no kernel serves: on a simulated device, a library call."""

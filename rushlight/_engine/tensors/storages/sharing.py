@@ -86,7 +86,8 @@ def share(memory: Storage, t: Tensor | None = None) -> None:
         else [v for v in gc.get_referrers(memory) if isinstance(v, Tensor)]
     )
     places = [(v, v.storage_offset(), v.stride()) for v in viewers]
-    block(old.size, memory=memory)._bytes[:] = old  # type: ignore[index]
+    shared: Any = block(old.size, memory=memory)
+    shared._bytes[:] = old
     for v, offset, steps in places:
         place(v, strided(memory._bytes, v._geometry.dtype, v._geometry.shape, steps, offset), v._kind)  # type: ignore[arg-type]
 

@@ -8,6 +8,10 @@ from typing import Any
 class State(Tables):
     """The part of Module that reads and writes state dicts."""
 
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+        """Load this module's own tensors (not the children's); may be overridden."""
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put this module's own tensors into `destination`; may be overridden."""
     def get_extra_state(self) -> Any:
         """What else `state_dict()` should hold; override it together with set_extra_state()."""
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:

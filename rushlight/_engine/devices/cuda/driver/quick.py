@@ -171,7 +171,8 @@ def function(
         given=", ".join(text.given),
         body="\n        ".join(text.lines),
     )
-    return _maker(whole)(device, slow, _scope(device), text.constants)  # type: ignore[no-any-return]
+    made: Callable[..., Any] = _maker(whole)(device, slow, _scope(device), text.constants)
+    return made
 
 
 @cache
@@ -223,10 +224,10 @@ def make(plans, slow, learn):
 """
 
 
-def launcher(device: Any, launch: Any) -> Callable[..., Any]:
+def launcher(device: Any, launch: Any) -> Any:
     """A pointwise kernel's function, which knows the geometries that it has served."""
     if not any(launch.there):
-        return launch  # type: ignore[no-any-return]
+        return launch
     plans: dict[Any, Callable[..., Any]] = {}
     arrays = [f"a{k}" for k, there in enumerate(launch.there) if there]
     text = _LAUNCHER.format(
@@ -244,7 +245,7 @@ def launcher(device: Any, launch: Any) -> Callable[..., Any]:
             plans[key if out is None else (*key, out.form)] = _pointwise(device, launch, plan, out)
         return launch(*given, out=out)
 
-    return _maker(text)(plans, launch, learn)  # type: ignore[no-any-return]
+    return _maker(text)(plans, launch, learn)
 
 
 # How many geometries of operands a kernel is known to serve.

@@ -24,14 +24,14 @@ class WeightedQuantizedModule(nn.Module):
         raise NotImplementedError
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
+        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "scale"] = torch.tensor(self.scale)
         destination[prefix + "zero_point"] = torch.tensor(self.zero_point)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         self.scale = float(state_dict.pop(prefix + "scale"))
         self.zero_point = int(state_dict.pop(prefix + "zero_point"))
-        super()._load_from_state_dict(state_dict, prefix, *rest)  # type: ignore[misc]
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def _take_range(self, observer: Any) -> None:
         """The scale and zero point of the result, of an observer of it."""

@@ -84,7 +84,7 @@ class QFunctional(nn.Module):
         self.activation_post_process: Any = nn.Identity()
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
+        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "scale"] = torch.tensor(self.scale)
         destination[prefix + "zero_point"] = torch.tensor(self.zero_point)
 
@@ -93,7 +93,7 @@ class QFunctional(nn.Module):
     ) -> None:
         self.scale = float(state_dict.pop(prefix + "scale"))
         self.zero_point = int(state_dict.pop(prefix + "zero_point"))
-        super()._load_from_state_dict(state_dict, prefix, metadata, False, *rest)  # type: ignore[misc]
+        super()._load_from_state_dict(state_dict, prefix, metadata, False, *rest)
 
     def _get_name(self) -> str:
         return "QFunctional"

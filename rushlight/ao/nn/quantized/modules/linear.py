@@ -43,7 +43,7 @@ class LinearPackedParams(nn.Module):
         return x
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
+        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "dtype"] = self.dtype
         destination[prefix + "_packed_params"] = self._weight_bias()
 
@@ -52,7 +52,7 @@ class LinearPackedParams(nn.Module):
     ) -> None:
         self.dtype = state_dict.pop(prefix + "dtype")
         self.set_weight_bias(*state_dict.pop(prefix + "_packed_params"))
-        super()._load_from_state_dict(state_dict, prefix, metadata, False, *rest)  # type: ignore[misc]
+        super()._load_from_state_dict(state_dict, prefix, metadata, False, *rest)
 
     def __repr__(self) -> str:
         return repr(self._weight_bias())

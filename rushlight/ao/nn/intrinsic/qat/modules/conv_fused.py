@@ -96,7 +96,8 @@ class _ConvBnNd(nn.modules.conv._ConvNd, fused._FusedModule):
 
     def extra_repr(self) -> str:
         """The convolution's options."""
-        return self._float_conv.extra_repr(self)  # type: ignore[no-any-return]
+        text: str = self._float_conv.extra_repr(self)
+        return text
 
     def forward(self, input: Any) -> Any:
         """The convolution and the norm, and relu where that belongs to them."""

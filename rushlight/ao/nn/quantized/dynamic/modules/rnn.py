@@ -29,14 +29,14 @@ class PackedParameter(nn.Module):
         return computing.linear_dynamic(x, weight, bias, reduce_range=True)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
+        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "param"] = self.param
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, metadata: Any, strict: Any, *rest: Any
     ) -> None:
         self.param = state_dict.pop(prefix + "param")
-        super()._load_from_state_dict(state_dict, prefix, metadata, False, *rest)  # type: ignore[misc]
+        super()._load_from_state_dict(state_dict, prefix, metadata, False, *rest)
 
 
 def _packed(mod: Any, weight: Tensor, bias: Tensor | None, dtype: Any) -> PackedParameter:
