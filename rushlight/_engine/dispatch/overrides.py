@@ -144,7 +144,8 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     if not interpreters.CLASSES.asked:
         return found
     for value in (*args, *kwargs.values()):
-        items = value if isinstance(value, (list, tuple)) else (value,)
+        several = isinstance(value, (list, tuple)) and not hasattr(value.__class__, "__torch_function__")
+        items = value if several else (value,)
         for item in items:
             cls = item.__class__
             if cls in interpreters.PLAIN or cls in _SIMPLE:
