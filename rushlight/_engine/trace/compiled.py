@@ -115,7 +115,7 @@ class Compiled:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
         program: Any = plan.program
         # What it writes to is read by other names, too, where an argument is the same memory.
-        met = program.writes and not program.writes.isdisjoint(roots(tensors))
+        met = program.writes and not program.writes.isdisjoint([id(root(t._memory)) for t in tensors])
         if met or program.pending or not program.busy.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:

@@ -20,7 +20,7 @@ from enum import Enum
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -184,7 +184,7 @@ class Guards:
         self.facts: list[tuple[Any, str, Any]] = []  # owner[name] is or equals value
         self.cells: list[tuple[Any, Any]] = []
         self.counts: list[tuple[Any, int]] = []
-        self.layers: list[_Layer] = []
+        self.layers: list[dict[str, Any]] = []  # what layers have
         # Functions that ran, as they were.
         self.ran: list[tuple[FunctionType, tuple[Any, ...]]] = []
         self.modes = _modes()
@@ -194,6 +194,7 @@ class Guards:
         self.mentioned: set[str] = set()
         self.contents = Contents(self._look, self.facts)
         self._quick: _Quick | None = None
+        self._attributed: set[Tensor] = set()
         self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
             self._look(value)
@@ -208,7 +209,7 @@ class Guards:
             quick = self._quick = _Quick(self)
         if not quick.tensors():
             return self._tensor()
-        why = quick.layers() or quick.changed()
+        why = quick.changed()
         if why:
             return why
         if not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
@@ -235,13 +236,15 @@ class Guards:
         for name, value in chain(iter(self.seen), given):
             if not self.contents.hold(value):
                 return _may_change(name, type(value).__name__)
-        for layer in self.layers:
-            for name, value in zip(layer.names, layer.values, strict=True):
+        for own in self.layers:
+            for name, value in own.items():
                 if not _is_table(name):
                     self.contents.attribute(name, value)
         for t, _, _ in self.tensors:
+            if t.__dict__ and t not in self._attributed:
+                self._attributed.add(t)
+                self.contents.dicts.add(t.__dict__)
             for name, value in t.__dict__.items():
-                self.facts.append((t.__dict__, name, value))
                 self.contents.attribute(name, value)
         for name, kind in self.contents.opaque.items():
             if name in self.mentioned or "__dict__" in self.mentioned:
@@ -333,8 +336,8 @@ class Guards:
             hooks = [(name, value) for name, value in known.items() if name.startswith("_global_")]
             self.facts += [(known, name, value) for name, value in hooks]
             self._tables([value for _, value in hooks if isinstance(value, dict)])
-        self.layers.append(_Layer(module, type(module), (*own,), (*own.values(),)))
-        self.contents.of_class(type(module))
+        self.layers.append(own)
+        self.contents.own(module, own)
         for value in own.values():
             if isinstance(value, (Tensor, list, tuple)):
                 self._look(value)
@@ -347,8 +350,7 @@ class Guards:
     def _tables(self, tables: list[dict[Any, Any]]) -> None:
         """Guard what is registered with a layer, or with all: parameters, hooks."""
         for table in tables:
-            self.counts.append((table, len(table)))
-            self.facts += [(table, key, item) for key, item in table.items()]
+            self.contents.dicts.add(table)
             self.seen += [("a hook", item) for item in table.values() if callable(item)]
 
     def _variables(self, function: Any) -> Iterator[Any]:
@@ -376,23 +378,6 @@ class Guards:
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
-class _Layer(NamedTuple):
-    """A layer, and what it had."""
-
-    layer: Any
-    cls: type
-    names: tuple[str, ...]
-    values: tuple[Any, ...]
-
-    def change(self) -> str:
-        """What it has no longer; empty if it has all."""
-        now = self.layer.__dict__
-        if self.layer.__class__ is not self.cls or (*now,) != self.names:
-            return f"a {self.cls.__name__} has got another class or other attributes"
-        changed = [n for n, v in zip(self.names, self.values, strict=True) if not alike(now[n], v)]
-        return _no_longer(changed[0], self.values[self.names.index(changed[0])]) if changed else ""
-
-
 class _Quick:
     """The facts in the form in which many are compared at once; of: how many there were."""
 
@@ -402,7 +387,9 @@ class _Quick:
         self._memories = [memory for _, memory, _ in guards.tensors]
         self._tracked = [tracked for _, _, tracked in guards.tensors]
         self._types = [*map(type, self._tensors)]
-        self._attributes = [*chain.from_iterable(map(_OWN, self._tensors))]
+        self._bare = [t for t in self._tensors if not t.__dict__]
+        self._attributed = [t.__dict__ for t in self._tensors if t.__dict__]
+        self._attributes = [*chain.from_iterable(self._attributed)]
         owners: dict[int, tuple[Any, dict[str, Any]]] = {}
         for owner, name, value in guards.facts:
             owners.setdefault(id(owner), (owner, {}))[1][name] = value
@@ -411,20 +398,13 @@ class _Quick:
         plain = {id(c): (c, n) for c, n in guards.counts if type(c) in (list, tuple, dict, OrderedDict)}
         self.plain, self.counts = [c for c, _ in plain.values()], [n for _, n in plain.values()]
         self.others = [(c, n) for c, n in guards.counts if id(c) not in plain]
-        self._of_layers = [*guards.layers]
-        self._layers = [layer.layer for layer in guards.layers]
-        self._classes = [layer.cls for layer in guards.layers]
-        self._own = [layer.layer.__dict__ for layer in guards.layers]
-        self._names = [*chain.from_iterable([layer.names for layer in guards.layers])]
-        self._values = [*chain.from_iterable([layer.values for layer in guards.layers])]
         self._ran = [f for f, _ in guards.ran]
         self._parts = [parts for _, parts in guards.ran]
 
     @staticmethod
     def size(guards: Guards) -> tuple[int, ...]:
         """How many facts there are."""
-        facts, layers = len(guards.facts), len(guards.layers)
-        return len(guards.tensors), facts, len(guards.counts), layers, len(guards.ran)
+        return len(guards.tensors), len(guards.facts), len(guards.counts), len(guards.ran)
 
     def tensors(self) -> bool:
         """Whether they have the memory that they had, and require a gradient as they did."""
@@ -432,18 +412,9 @@ class _Quick:
             all(map(is_, map(_MEMORY, self._tensors), self._memories))
             and [g is not None for g in map(_NODE, self._tensors)] == self._tracked
             and [*map(type, self._tensors)] == self._types
-            and [*chain.from_iterable(map(_OWN, self._tensors))] == self._attributes
+            and not any(map(_OWN, self._bare))
+            and [*chain.from_iterable(self._attributed)] == self._attributes
         )
-
-    def layers(self) -> str:
-        """Which attribute a layer has no longer; empty if all have theirs."""
-        if (
-            [*chain.from_iterable(self._own)] == self._names
-            and all(map(is_, chain.from_iterable(map(_VALUES, self._own)), self._values))
-            and all(map(is_, map(type, self._layers), self._classes))
-        ):
-            return ""
-        return next(filter(None, [layer.change() for layer in self._of_layers]), "")
 
     def changed(self) -> str:
         """Which variable or attribute is no longer what it was; empty if all are."""
@@ -451,7 +422,7 @@ class _Quick:
             if not all(map(is_, map(get, names, _NOTHING), values)):
                 for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
                     if not alike(held, value):
-                        return _no_longer(name, value)
+                        return f"{name!r} is no longer {value!r:.60}"
         return ""
 
     def functions(self) -> bool:
@@ -460,15 +431,10 @@ class _Quick:
 
 
 _MEMORY, _NODE, _OWN = attrgetter("_memory"), attrgetter("_grad_node"), attrgetter("__dict__")
-_VALUES = dict.values
 _OF_FUNCTIONS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 # What stands for the value of a name that is gone.
 _NOTHING = repeat(_Quick)
 _NONE: dict[str, Any] = {}
-
-
-def _no_longer(name: str, value: Any) -> str:
-    return f"{name!r} is no longer {value!r:.60}"
 
 
 def _is_table(name: str) -> bool:
