@@ -198,7 +198,7 @@ def test_cells_are_one_step_of_layers(name):
         torch.testing.assert_close(*gradients)
 
 
-@pytest.mark.parametrize("shifts, dims", [(1, 0), (-2, 1), ((1, 2), (1, 1)), ((7, 0), (2, 3)), (5, ())])
+@pytest.mark.parametrize(("shifts", "dims"), [(1, 0), (-2, 1), ((1, 2), (1, 1)), ((7, 0), (2, 3)), (5, ())])
 def test_roll(shifts, dims):
     x = torch.randn(3, 4, 5, 6)
     expected = np.roll(x.numpy(), shifts, None if dims == () else dims)
