@@ -91,6 +91,9 @@ class CustomOpDef:
         self._setup_context: Any = None
         self._vmap: Any = None
         self._mutates: set[str] = set()  # names of arguments that it says it writes to
+        # Whether it writes to arguments and returns nothing: without values there is nothing to do, so that
+        # on the meta device it needs no function of register_fake.
+        self._only_writes = False
         self._casts: dict[str, Any] = {}  # autocast's dtypes by device type
         self._rules: dict[
             type, Callable[..., Any]
@@ -106,6 +109,8 @@ class CustomOpDef:
         for key in (where, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
             if key in self._kernels:
                 return self._kernels[key](*args, **named)
+        if meta and self._only_writes:
+            return None
         raise NotImplementedError(
             f"Could not run '{self._name}' with arguments from the '{where}' backend: it has functions for "
             f"{sorted(self._kernels)}; torch.library.impl or register_fake adds one"
@@ -323,6 +328,10 @@ def custom_op(
         op._mutates = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
         op.register_kernel(device_types, fn)
         op._declare(signature(fn))
+        if schema is None:
+            op._only_writes = bool(op._mutates) and op._signature.return_annotation in (None, "None")
+        else:
+            op._only_writes = "!" in schema and schema.rstrip().endswith("-> ()")
         return op
 
     return make if fn is None else make(fn)

@@ -12,6 +12,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care
+from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.layout import (
     channels_last_strides,
     format_strides,
@@ -144,6 +145,8 @@ def contiguous(a: Array) -> Array:
 @cache
 def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     """How elements are converted into an array (array, out); None: as NumPy does it."""
+    if source.kind == "c" and to.kind in "fiu":
+        warn_once("Casting complex values to real discards the imaginary part")
     if {source.name, to.name} in _HALVES:
         kernel = service("conversion kernel")(source.name, to.name)
         return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
