@@ -29,8 +29,8 @@ class Adagrad(Elementwise, formula=formula):
     ones.
     """
 
-    _later = {"fused": None}
-    _starts = {"sum": "initial_accumulator_value"}
+    _defaults_of_older_groups = {"fused": None}
+    _initial = {"sum": "initial_accumulator_value"}
 
     def __init__(
         self,

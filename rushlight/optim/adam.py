@@ -40,7 +40,7 @@ class Adam(Elementwise, formula=formula):
     Optimizer.
     """
 
-    _later = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
+    _defaults_of_older_groups = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class AdamW(Adam):
     The default weight_decay is 0.01; everything else is Adam's.
     """
 
-    _later = {**Adam._later, "decoupled_weight_decay": True}
+    _defaults_of_older_groups = {**Adam._defaults_of_older_groups, "decoupled_weight_decay": True}
 
     def __init__(
         self,

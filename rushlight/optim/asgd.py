@@ -25,8 +25,8 @@ class ASGD(Elementwise, formula=formula):
     the state.
     """
 
-    _carried = ("eta", "mu")
-    _starts = {"eta": "lr", "mu": 1.0}
+    _number_states = ("eta", "mu")
+    _initial = {"eta": "lr", "mu": 1.0}
     _capture_states = "params, mus, etas, and state_steps"
 
     def __init__(

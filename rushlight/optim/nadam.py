@@ -28,10 +28,10 @@ class NAdam(Elementwise, formula=formula):
     The momentum of step t is beta1 * (1 - 0.96^(t * momentum_decay) / 2).
     """
 
-    _carried = ("mu_product",)
-    _starts = {"mu_product": 1.0}
+    _number_states = ("mu_product",)
+    _initial = {"mu_product": 1.0}
     _capture_states = "params, mu_products and state_steps"
-    _later = {"decoupled_weight_decay": False}
+    _defaults_of_older_groups = {"decoupled_weight_decay": False}
 
     def __init__(
         self,

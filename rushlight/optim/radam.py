@@ -33,7 +33,7 @@ class RAdam(Elementwise, formula=formula):
     at beta2 = 0.999.
     """
 
-    _later = {"decoupled_weight_decay": False}
+    _defaults_of_older_groups = {"decoupled_weight_decay": False}
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ class Rprop(Elementwise, formula=formula):
     within step_sizes. For gradients of the whole data: signs of small batches turn by chance.
     """
 
-    _starts = {"step_size": "lr"}
+    _initial = {"step_size": "lr"}
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class SGD(Elementwise, formula=formula):
     """
 
     _counted = False
-    _later = {"nesterov": False, "fused": False}
+    _defaults_of_older_groups = {"nesterov": False, "fused": False}
 
     def __init__(
         self,

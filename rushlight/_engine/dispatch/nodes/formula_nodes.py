@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import Node, any_tensor
@@ -10,6 +11,42 @@ from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reatta
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
+
+
+class SimpleGradient(Enum):
+    """The gradient of an operand that needs no formula."""
+
+    INCOMING = "the gradient of the result"
+    ZERO = "zeros"
+
+
+INCOMING, ZERO = SimpleGradient
+
+
+class NoGradient:
+    """Stands where an operand's gradient formula would, if there is none: called, it raises the reason."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __call__(self, *_: Any) -> Any:
+        """Raise the reason."""
+        raise NotImplementedError(self.reason)
+
+
+class Kept(NamedTuple):
+    """One operand (or the result) that a node keeps. The hot path writes a plain tuple in this order."""
+
+    value: Any
+    version: int  # of its storage when it was kept; -1 of a plain number
+
+
+class SavedByFormula(NamedTuple):
+    """What the node of a formula has in `saved`. The hot path writes a plain tuple in this order."""
+
+    operands: Any  # formula_rules.SavedOperands: their names, and the rule that reads them
+    kept: list[Kept]  # in the order of the names
+    places: list[Any] | None  # of each operand its `place`; None where all are like the result
 
 
 def keep(v: Any) -> tuple[Any, int]:
@@ -67,9 +104,9 @@ def apply_any(node: Any, grad: Tensor) -> list[Any]:
             results.append(None)
             continue
         formula, uses = (variants and variants[number]) or formula_of.variant(number, complex_, names)
-        if formula.__class__ is str:  # "grad"
+        if formula is INCOMING:
             g = grad
-        elif formula is None:
+        elif formula is ZERO:
             g = grad * 0
         else:
             g = formula(*[values[u] for u in uses])

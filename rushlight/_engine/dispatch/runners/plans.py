@@ -30,10 +30,11 @@ from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.dispatch.node_names import keeps_constants, rename
 from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of
 from rushlight._engine.dispatch.runners.array_bodies import all_there, tracked
-from rushlight._engine.dispatch.runners.formulas import BIG, Formula
+from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.dispatch.runners.reductions import Reducer
 from rushlight._engine.dispatch.runners.views import see
 from rushlight._engine.ops.resolved import arrays_in
+from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap_view

@@ -1,7 +1,7 @@
 """The callables of pointwise rows: a generated fast path over a general one.
 
 The fast path is for plain tensors of one kind (or a tensor and a Python number) with default
-attributes: look up the entry, run its kernel, wrap the result, record a node where needed. Attributes
+attributes: look up the compiled, run its kernel, wrap the result, record a node where needed. Attributes
 and other operands go by a plan that was learnt from a call with arguments of the same classes. The rest
 (out=, interpreters, subclasses, errors) is `general`.
 """
@@ -19,26 +19,27 @@ from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.dispatch import arguments, interpreters, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
-from rushlight._engine.dispatch.runners.formulas import BIG, Formula
+from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.expressions import const, symbol
+from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import REFUSALS, Row
 from rushlight._engine.tensors.tensor import Tensor, storage
 
 # A tensor around r.
-_MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "entry.kind"
+_MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "compiled.result_kind"
 _TEMPLATE = {
     1: """
 def {name}({sig}):
     if out is not None or {a}.__class__ not in PLAIN{plain}:
         return general({call})
-    entry = FAST.get({a}._kind)
-    if entry is None:
+    compiled = FAST.get({a}._kind)
+    if compiled is None:
         return general({call})
     x = {a}._array
-    r = entry.fn(x) if x.size < BIG else entry.large(x)
+    r = compiled.fn(x) if x.size < BIG else compiled.large(x)
 {made}    if {a}._grad_node is not None and LOCAL.enabled:
-        record(entry, t, ({a},))
+        record(compiled, t, ({a},))
     return t
 """,
     2: """
@@ -47,27 +48,27 @@ def {name}({sig}):
         return general({call})
     c = {b}.__class__
     if c in PLAIN:
-        entry = FAST.get({a}._kind) if {b}._kind is {a}._kind else None
-        if entry is None:
+        compiled = FAST.get({a}._kind) if {b}._kind is {a}._kind else None
+        if compiled is None:
             return general({call})
         y = {b}._array
         g = {b}._grad_node
     else:
-        entry = FAST.get(({a}._kind, c)) if c in NUMBERS else None
-        if entry is None:
+        compiled = FAST.get(({a}._kind, c)) if c in NUMBERS else None
+        if compiled is None:
             return general({call})
-        y = scalar({b}, entry.scalar_np)
+        y = scalar({b}, compiled.scalar_np)
         g = None
     x = {a}._array
     try:
         if not x.flags.c_contiguous and x.strides != y.strides:
-            r = compute(entry, (x, y))  # laid out as the first
+            r = compute(compiled, (x, y))  # laid out as the first
         else:
-            r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
+            r = compiled.fn(x, y) if x.size < BIG and y.size < BIG else compiled.large(x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._grad_node is not None) and LOCAL.enabled:
-        record_pair(entry, t, {a}, {b}, g)
+        record_pair(compiled, t, {a}, {b}, g)
     return t
 """,
 }
@@ -85,42 +86,45 @@ def {name}({sig}):
         return learn(({key},), ({values}), general({call}))
     return plan({values})
 """
-# A plan for operands of these classes: x1 is the array of the tensor or number v1.
+# A plan, for operands of known classes: x1 is the array of the tensor or number v1. Operands of other kinds or
+# layouts than it takes go by `formula`.
 _PLAN = """
-def make(formula, entries, check):
+def make(formula, compiled_by_kinds, check):
     record = formula.record
     def plan({given}):
         {check}
         {arrays}
-        entry = entries.get(({key},))
-        if entry is None or entry.kind.off_cpu{apart}:
+        compiled = compiled_by_kinds.get(({key},))
+        if compiled is None or compiled.result_kind.off_cpu{apart}:
             return formula({values})
         {scalars}
         try:
-            r = entry.fn({operands}) if {small} else entry.large({operands})
+            r = compiled.fn({operands}) if {small} else compiled.large({operands})
         except ValueError:
             return formula({values})
 {made}        if ({tracked}) and LOCAL.enabled:
-            record(entry, t, ({values},))
+            record(compiled, t, ({values},))
         return t
     return plan
 """
-# The same that writes into the first; whatever may not be written to so simply goes by `formula`, the general
-# way.
+# A plan of an in-place variant, which writes into x0. `formula` is the general way here: it takes what must be
+# recorded, refused, or computed in another dtype first.
 _PLAN_IN_PLACE = """
-def make(formula, entries, check):
+def make(formula, compiled_by_kinds, check):
     def plan({given}):
         {check}
         {arrays}
-        entry = entries.get(({key},))
+        compiled = compiled_by_kinds.get(({key},))
         s = v0._storage
-        if entry is None or entry.kind is not v0._kind or entry.kind.off_cpu or 0 in x0.strides or (
-                LOCAL.enabled and ({tracked} or LOCAL.transforms)) or (
-                s is not None and (s.inference{apart})):
+        if compiled is None or compiled.result_kind is not v0._kind or compiled.result_kind.off_cpu:
+            return formula({given})
+        if 0 in x0.strides or (LOCAL.enabled and ({tracked} or LOCAL.transforms)):
+            return formula({given})
+        if s is not None and (s.inference{apart}):
             return formula({given})
         {scalars}
         try:
-            entry.fn({operands}, out=x0) if x0.size < BIG else entry.large({operands}, out=x0)
+            compiled.fn({operands}, out=x0) if x0.size < BIG else compiled.large({operands}, out=x0)
         except ValueError:
             return formula({given})
         (storage(v0) if s is None else s).version += 1
@@ -188,6 +192,60 @@ def build(row: Row) -> Callable[..., Any]:
     return overrides.compile_callable(text, row, scope, direct)
 
 
+class _Plans:
+    """The plans of a row: generated functions of its arguments, one for each way in which these are of classes
+    and have attributes (`key_code`). A call without a plan goes by `general`, and one is written for its likes.
+    """
+
+    def __init__(
+        self, row: Row, general: Callable[..., Any], params: tuple[signature.Param, ...], in_place: bool
+    ) -> None:
+        self.row, self.general, self.in_place = row, general, in_place
+        self.order = [p.name for p in params]
+        self.by_key: dict[Any, Callable[..., Any]] = {}
+        # A row's own checks of its arguments, which a plan runs first; `check` may also change them.
+        self.checks = [row.options[name] for name in ("check", "verify") if name in row.options]
+
+    def learn(self, key: Any, values: tuple[Any, ...], result: Any) -> Any:
+        """Write a plan for calls with this key, if there is one; `result`, which is this call's, is returned."""
+        row, given = self.row, self.by_name(values)
+        if given.pop("inplace", False) or not all(_plain(p, given[p.name]) for p in row.params):
+            return result
+        if any(check(given) for check in self.checks):
+            return result  # the arguments are not what the formula takes
+        attributes = [p.name for p in row.params if not p.is_tensor or given[p.name] is None]
+        formula = variant(row, {name: given[name] for name in attributes})
+        classes = tuple([given[n].__class__ if n in formula.operands else None for n in self.order])
+        if self.in_place and classes[0] not in interpreters.PLAIN:
+            return result
+        make = _maker(classes, bool(self.checks), self.in_place)
+        otherwise = self.run_general if self.in_place else formula
+        self.by_key[key] = make(otherwise, formula.compiled_by_kinds, self.run_checks)
+        return result
+
+    def by_name(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        """Arguments in order, by their parameters' names."""
+        return dict(zip(self.order, values, strict=True))
+
+    def run_checks(self, *values: Any) -> None:
+        """What the row checks of its arguments."""
+        for check in self.checks:
+            check(self.by_name(values))
+
+    def run_general(self, *values: Any) -> Any:
+        """A call that a plan does not take after all."""
+        return self.general(**self.by_name(values))
+
+
+def _key_code(p: signature.Param) -> str:
+    """Code of what a plan is looked up by, of one argument: all calls that agree in it go the same way."""
+    if p.is_tensor:
+        return f"{p.name}.__class__"
+    if p.is_number:  # the default is a constant of the formula, any other an input of its kernel
+        return f"{p.name} is _default_{p.name} or {p.name}.__class__"
+    return f"{p.name}, {p.name}.__class__"
+
+
 def planned(
     row: Row,
     direct: Callable[..., Any],
@@ -195,56 +253,25 @@ def planned(
     params: tuple[signature.Param, ...],
     in_place: bool = False,
 ) -> Callable[..., Any]:
-    """`general` behind a table of plans: by the classes of operands and numbers, and other attributes."""
-    keys = [
-        f"{p.name}.__class__"
-        if p.is_tensor
-        else f"{p.name} is _default_{p.name} or {p.name}.__class__"
-        if p.is_number
-        else f"{p.name}, {p.name}.__class__"
-        for p in params
-    ]
-    order, plans = [p.name for p in params], {}
-    checks = [row.options[name] for name in ("check", "verify") if name in row.options]
-
-    def learn(key: Any, values: tuple[Any, ...], found: Any) -> Any:
-        given = dict(zip(order, values, strict=True))
-        if (
-            given.pop("inplace", False)
-            or not all(_plain(p, given[p.name]) for p in row.params)
-            or any(check(given) for check in checks)
-        ):
-            return found
-        formula = variant(
-            row, {p.name: given[p.name] for p in row.params if not p.is_tensor or given[p.name] is None}
-        )
-        classes = tuple([given[n].__class__ if n in formula.operands else None for n in order])
-
-        def check(*values: Any) -> None:
-            for look in checks:
-                look(dict(zip(order, values, strict=True)))
-
-        def anyhow(*values: Any) -> Any:
-            return general(**dict(zip(order, values, strict=True)))
-
-        if in_place and classes[0] not in interpreters.PLAIN:
-            return found
-        make = _maker(classes, bool(checks), in_place)
-        plans[key] = make(anyhow if in_place else formula, formula.entries, check)
-        return found
-
-    with_out = not in_place
+    """A row's callable that takes a plan for the classes and attributes of its arguments, else `general`."""
+    plans = _Plans(row, general, params, in_place)
+    arguments_by_name = [f"{p.name}={p.name}" for p in params]
     text = _PLANNED.format(
-        name=f"{row.name}{'_' * in_place}",
-        sig=signature.source(params, out=with_out) + ", **extra",
-        key=", ".join(keys),
+        name=f"{row.name}_" if in_place else row.name,
+        sig=signature.source(params, out=not in_place) + ", **extra",
+        key=", ".join(map(_key_code, params)),
         values="".join(f"{p.name}, " for p in params),
-        call=", ".join([*[f"{p.name}={p.name}" for p in params], *["out=out"] * with_out, "**extra"]),
+        call=", ".join([*arguments_by_name, *([] if in_place else ["out=out"]), "**extra"]),
     )
-    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn, "out": None}
-    return overrides.compile_callable(
-        text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct, "_" * in_place
-    )
+    scope = {
+        **SCOPE,
+        "general": general,
+        "PLANS": plans.by_key,
+        "learn": plans.learn,
+        "out": None,
+        **{f"_default_{p.name}": p.default for p in params},
+    }
+    return overrides.compile_callable(text, row, scope, direct, "_" if in_place else "")
 
 
 @cache
@@ -268,7 +295,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
         arrays="; ".join(f"{arrays[v]} = {v}._array" for v in tensors),
         key=", ".join(kinds),
         apart="".join(apart),
-        scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
+        scalars="; ".join(f"{arrays[v]} = scalar({v}, compiled.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()),
         small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._grad_node is not None" for v in tensors),
@@ -377,7 +404,7 @@ def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
         if out is None:
             return formula(*values)
         return out_arguments.compute_into(
-            row.name, out, values, lambda: formula(*values), partial(formula.directly, values)
+            row.name, out, values, lambda: formula(*values), partial(formula.try_write_result, values)
         )
 
     return direct, overrides.entrance(row, direct)
