@@ -27,7 +27,7 @@ _memory, _gradient = attrgetter("_array"), attrgetter("_grad")
 class GroupKey(NamedTuple):
     """What the plans of a parameter group hold for: while it is equal, no option has changed what is done."""
 
-    count: int  # of parameters
+    parameters: int  # how many
     capturable: Any
     differentiable: Any
     foreach: Any
@@ -125,9 +125,10 @@ class Plan:
 class Elementwise(Optimizer):
     """An optimizer that computes a parameter's new value and states element by element, by one formula.
 
-    A subclass is declared with `formula=`, a function of switches: the group's options (by name, as bools) that
-    decide which formula it is and which states there are. Parameters of it with a default are no options, but
-    what `_options` appends. `_scalars` gives the numbers that the formula mentions and that are no options.
+    A subclass is declared with `formula=`, a function of switches: the group's options (by name, as bools)
+    that decide which formula it is and which states there are. Parameters of it with a default are no
+    options, but what `_options` appends. `_scalars` gives the numbers that the formula mentions and that are
+    no options.
     """
 
     _switches: tuple[str, ...]  # names of the formula's options

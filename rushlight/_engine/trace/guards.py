@@ -106,7 +106,7 @@ class Guards:
         self._seen: set[int] = set()
         self.functions: set[FunctionType] = set()
         self.contents = Contents(self._look)
-        self._quick: _Quick | None = None
+        self._columns: _Columns | None = None
         self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
             self._look(value)
@@ -114,22 +114,23 @@ class Guards:
     def failure(self) -> str:
         """Which fact no longer holds; empty if all do."""
         if _modes() != self.modes:
-            return "the mode of autograd, an interpreter, a default or the switch of determinism has changed"
-        quick = self._quick
-        if quick is None or quick.of != (len(self.tensors), len(self.facts), len(self.counts)):
-            quick = self._quick = _Quick(self)
-        if not quick.tensors():
+            pairs = zip(_MODE_CHANGES, self.modes, _modes(), strict=True)
+            return next(text for text, before, now in pairs if before != now)
+        columns = self._columns
+        if columns is None or columns.made_of != (len(self.tensors), len(self.facts), len(self.counts)):
+            columns = self._columns = _Columns(self)
+        if not columns.tensors():
             return self._tensor()
-        for get, names, values in quick.facts:
-            if not all(map(is_, map(get, names, _NOTHING), values)):
-                for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
+        for get, names, values in columns.facts:
+            if not all(map(is_, map(get, names, _MISSING), values)):
+                for name, held, value in zip(names, map(get, names, _MISSING), values, strict=True):
                     if not alike(held, value):
                         return f"{name!r} is no longer {value!r:.60}"
         for cell, value in self.cells:
             held = cell.cell_contents
             if not alike(held, value):
                 return "a variable of an enclosing function has changed"
-        if [*map(len, quick.plain)] != quick.counts or any(_count(c) != n for c, n in quick.others):
+        if [*map(len, columns.plain)] != columns.counts or any(_count(c) != n for c, n in columns.others):
             return "a module, a list of hooks or a container has got other entries"
         return self.contents.failure()
 
@@ -202,8 +203,8 @@ class Guards:
         elif is_module(value):
             for module in value.modules():
                 self._module(module)
-        elif type(value).__name__ == "GradScaler":
-            self._look([item for item in vars(value).values() if isinstance(item, Tensor)])
+        elif hasattr(type(value), "__guarded_tensors__"):  # a GradScaler, say
+            self._look(value.__guarded_tensors__())
 
     def _dict(self, value: dict[Any, Any]) -> None:
         self.counts.append((value, dict.__len__(value)))
@@ -259,11 +260,16 @@ class Guards:
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
-class _Quick:
-    """The facts in the form in which many are compared at once; of: how many there were."""
+class _Columns:
+    """The facts as columns, so that one `map` compares all of a kind, without a loop in Python.
+
+    facts: for each owner (a dict) the function that looks up its names, these names, and their values.
+    plain, counts: containers whose len() is their own, and the lengths that they had. others: the rest.
+    made_of: how many tensors, facts and counts there were; with more, the columns are made anew.
+    """
 
     def __init__(self, guards: Guards) -> None:
-        self.of = len(guards.tensors), len(guards.facts), len(guards.counts)
+        self.made_of = len(guards.tensors), len(guards.facts), len(guards.counts)
         self._tensors = [t for t, _, _ in guards.tensors]
         self._memories = [memory for _, memory, _ in guards.tensors]
         self._tracked = [tracked for _, _, tracked in guards.tensors]
@@ -285,8 +291,9 @@ class _Quick:
 
 
 _MEMORY, _NODE = attrgetter("_memory"), attrgetter("_grad_node")
-# What stands for the value of a name that is gone.
-_NOTHING = repeat(_Quick)
+# What the look-up of a name that is gone answers: an object that is no fact's value. As an endless iterator,
+# it is `map`'s second argument of dict.get.
+_MISSING = repeat(object())
 
 
 class VisibleTensors(Guards):
@@ -297,10 +304,22 @@ class VisibleTensors(Guards):
             self._look(t)
 
 
+# What has changed, for each of `_modes()`.
+_MODE_CHANGES = (
+    "the mode of autograd (no_grad, enable_grad) has changed",
+    "inference_mode has been entered or left",
+    "autocast, or another interpreter of ops, has been entered or left, or has another dtype",
+    "a default (dtype, device) or the switch of deterministic algorithms has changed",
+)
+
+
 def _modes() -> tuple[Any, ...]:
-    # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
-    modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
-    return LOCAL.enabled, LOCAL.inference, modes, switches()
+    """What a recorded call depends on beside its arguments and variables: whether autograd records, inference
+    mode, the dtypes that interpreters cast to, and the process's switches.
+    """
+    # An interpreter that only watches (a profiler) changes nothing; autocast's has a dtype.
+    interpreters = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
+    return LOCAL.enabled, LOCAL.inference, interpreters, switches()
 
 
 def _names(code: Any) -> set[str]:

@@ -86,8 +86,8 @@ def {name}({sig}):
         return learn(({key},), ({values}), general({call}))
     return plan({values})
 """
-# A plan, for operands of known classes: x1 is the array of the tensor or number v1. Operands of other kinds or
-# layouts than it takes go by `formula`.
+# A plan, for operands of known classes: x1 is the array of the tensor or number v1. Operands of other kinds
+# or layouts than it takes go by `formula`.
 _PLAN = """
 def make(formula, compiled_by_kinds, check):
     record = formula.record
@@ -107,8 +107,8 @@ def make(formula, compiled_by_kinds, check):
         return t
     return plan
 """
-# A plan of an in-place variant, which writes into x0. `formula` is the general way here: it takes what must be
-# recorded, refused, or computed in another dtype first.
+# A plan of an in-place variant, which writes into x0. `formula` is the general way here: it takes what must
+# be recorded, refused, or computed in another dtype first.
 _PLAN_IN_PLACE = """
 def make(formula, compiled_by_kinds, check):
     def plan({given}):
@@ -193,8 +193,9 @@ def build(row: Row) -> Callable[..., Any]:
 
 
 class _Plans:
-    """The plans of a row: generated functions of its arguments, one for each way in which these are of classes
-    and have attributes (`key_code`). A call without a plan goes by `general`, and one is written for its likes.
+    """The plans of a row: generated functions of its arguments, each for arguments of certain classes and
+    with certain attributes (`_key_code`). A call without a plan goes by `general`, and one is written for its
+    likes.
     """
 
     def __init__(
@@ -207,7 +208,7 @@ class _Plans:
         self.checks = [row.options[name] for name in ("check", "verify") if name in row.options]
 
     def learn(self, key: Any, values: tuple[Any, ...], result: Any) -> Any:
-        """Write a plan for calls with this key, if there is one; `result`, which is this call's, is returned."""
+        """Write a plan for calls with this key, if there is one. `result` is this call's, and is returned."""
         row, given = self.row, self.by_name(values)
         if given.pop("inplace", False) or not all(_plain(p, given[p.name]) for p in row.params):
             return result

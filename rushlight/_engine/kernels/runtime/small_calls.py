@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.numpy_warnings import mark_without_flags
 from rushlight._engine.kernels.runtime import native, stages, team
 
 Array = np.ndarray[Any, Any]
@@ -68,8 +69,7 @@ def reduction(
         run(a, out)
         return out
 
-    setattr(total, "quiet", True)
-    return total
+    return mark_without_flags(total)
 
 
 def product(a: Array, b: Array) -> Callable[[Array, Array], Array] | None:
