@@ -93,7 +93,8 @@ class Node:
     placed = False
     place: Callable[[], Any]
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
-    multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
+    multi = False  # whether the op had several results: `apply` gets a list of gradients
+    last_leaf_first = False  # of the leaves that a node leads to, PyTorch gives the last its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Hooks | None
