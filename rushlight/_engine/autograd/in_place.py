@@ -197,9 +197,10 @@ _reference = weakref.ref
 
 
 class CopySlices(Node):
-    """base with the part seen through a chain of views replaced: gradients to both."""
+    """base with the part seen through a chain of views replaced: gradients to both. saved: `view_chain`'s."""
 
     __slots__ = ()
+    release = Node.let_go
 
     def name(self) -> str:
         """PyTorch's name."""

@@ -14,7 +14,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.methods import assign
-from rushlight._engine.dispatch.runners.formulas import Formula
+from rushlight._engine.dispatch.runners.formulas import CompiledFormula, Formula
 from rushlight._engine.dispatch.runners.recorded import recorded
 from rushlight._engine.dispatch.runners.reductions import BIG, Reducer, X
 from rushlight._engine.kernels.emit.target import available
@@ -260,10 +260,10 @@ def _first_of_rows(a: Array, last: int) -> Array:
     return found
 
 
-def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
+def _in_place(compiled: CompiledFormula, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
     # An operand may be what is written to, but not another view of it.
     apart = all(_same(a, out) or not np.may_share_memory(a, out) for a in arrays)
-    return _formula(entry.kernel, arrays, out) if entry.kind is of and apart else None
+    return _formula(compiled.kernel, arrays, out) if compiled.result_kind is of and apart else None
 
 
 def _same(a: Array, b: Array) -> bool:

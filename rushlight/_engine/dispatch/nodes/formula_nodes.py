@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.node import Node, any_tensor
+from rushlight._engine.autograd.node import Node
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.tensors.kind import Kind
@@ -78,10 +78,16 @@ def release(node: Any) -> None:
     saved = node.saved
     if saved.__class__ is tuple:
         kept = saved[1]
-        if kept and (kept[0][1] >= 0 or any_tensor(saved)):
+        if kept and (kept[0][1] >= 0 or _keeps_tensor(saved)):
             node.saved = None
     else:
         Node.release(node)
+
+
+def _keeps_tensor(saved: Any) -> bool:
+    """Whether a node keeps more than numbers like `alpha`; a number called "other" is a tensor in PyTorch."""
+    names, kept, _ = SavedByFormula(*saved)
+    return any(version >= 0 or name == "other" for name, (_, version) in zip(names, kept, strict=True))
 
 
 def apply_any(node: Any, grad: Tensor) -> list[Any]:

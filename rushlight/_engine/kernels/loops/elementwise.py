@@ -40,7 +40,8 @@ class Plan:
         planned = team.planes(layouts, shape, threads)
         if planned is not None:
             jobs, steps = planned
-            self.call = team.Call((LOOPS[kernel.fn], jobs, range(len(layouts)), len(layouts), steps))  # type: ignore[index]
+            loop, count = LOOPS[kernel.fn], len(layouts)  # type: ignore[index]
+            self.call = team.Call(team.CallStage(loop, jobs, range(count), count, steps))
             self.threads = min(threads, len(jobs))
 
     def _layouts(self, operands: Sequence[Array], out: Array) -> tuple[tuple[int, ...], list[Layout]]:

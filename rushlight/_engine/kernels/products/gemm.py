@@ -124,7 +124,8 @@ def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
     found = blas.relative(a, b) if work < _SMALL else None
     if found is not None:
         loop, jobs, steps = found
-        return Plan(team.Call((loop, jobs, (0, 1, 4), 3, steps)), 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
+        call = team.Call(team.CallStage(loop, jobs, (0, 1, 4), 3, steps))
+        return Plan(call, 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
     return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows)
 
 
@@ -171,12 +172,13 @@ class _Writer:
     def plan(self, rows: int, order: tuple[int, int]) -> Plan:
         """All of it. order: the numbers of the left and the right operand."""
         (first, second), (count, wide) = order, (self.left.lines, self.right.lines)
-        packed, stages, size, work = self._product(self.left), list[Any](), 0, 0
+        packed, stages, size, work = self._product(self.left), list[team.CallStage](), 0, 0
         rows = min(rows or self._rows(len(self.starts) * -(-wide // packed.columns)), count)
         ai, at, places = self._left(packed, rows)
         if not self.direct:
             packed.finish()
-            stages.append((packed.pack_code, packed.packs, (first, 2), 4, packed.steps, packed.kept))
+            own = packed.packs, (first, 2), 4, packed.steps, packed.kept
+            stages.append(team.CallStage(packed.pack_code, *own))
         ci = np.arange(len(ai)) * self.left.to
         most = max(packed.columns, _WORKSPACE // (self.depth * packed.line) * packed.columns)
         spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
@@ -194,8 +196,15 @@ class _Writer:
                 made.multiply(parts, panels[source], columns, ai, ci, at)
             made.finish()
             stages += [
-                (made.pack_code, made.packs, (second, 3), 4, made.steps, made.kept),
-                (made.tile_code, made.tiles, (first if self.direct else 2, 3, 4), 6, made.steps, made.kept),
+                team.CallStage(made.pack_code, made.packs, (second, 3), 4, made.steps, made.kept),
+                team.CallStage(
+                    made.tile_code,
+                    made.tiles,
+                    (first if self.direct else 2, 3, 4),
+                    6,
+                    made.steps,
+                    made.kept,
+                ),
             ]
             size, work = max(size, made.size), work + made.work
         return Plan(team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL)

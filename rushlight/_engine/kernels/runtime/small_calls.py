@@ -120,7 +120,7 @@ def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[.
         if -1 in of:
             return None
         jobs[:, : stage.before] -= [spans[k][0] for k in of]
-        parts.append((stage.loop, jobs, of, stage.before, stage.steps))
+        parts.append(team.CallStage(stage.loop, jobs, of, stage.before, stage.steps))
     if not parts or not team.possible():
         return None
     call = team.Call(*parts, few=max(a.size for a in given) <= _FEW)
