@@ -1,8 +1,8 @@
 """Nodes of the autograd graph: what an op leaves behind so that gradients can flow through it.
 
 `next` holds one edge (node, output number) per differentiable input, None where no gradient is wanted. `seq`
-grows with time, so a node's number is higher than those of all nodes it leads to: the engine's order. `saved` is
-what the rule needs, None once freed. What it is depends on the class of the node:
+grows with time, so a node's number is higher than those of all nodes it leads to: the engine's order. `saved`
+is what the rule needs, None once freed. What it is depends on the class of the node:
 
     rows with declared gradients       Saved (dispatch/nodes/saved_arguments.py), by the arguments' names
     formulas                           a SavedByFormula as a plain tuple (dispatch/nodes/formula_nodes.py)
