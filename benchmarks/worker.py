@@ -1,8 +1,8 @@
 """A process that times workloads on one framework: python -m benchmarks.worker rushlight|torch|jax
 
 It reads lines of JSON, {"workload": name, "count": calls, "settle": whether the warm-up is over,
-"cpu": whether to count the processor's time}, and answers each with one line,
-{"seconds": for all the calls} or {"error": text}. It ends with its input.
+"cpu": whether to count the processor's time}, and answers each with one line, {"seconds": for all the calls}
+or {"error": text}. It ends with its input.
 """
 
 from __future__ import annotations

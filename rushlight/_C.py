@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import weakref
 from enum import Enum
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -45,7 +48,7 @@ def __getattr__(name: str) -> Any:
     # for the error alone
     from rushlight._engine.names.alternatives import attribute
 
-    return attribute(__name__, name)
+    return attribute("rushlight._C", name)
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
@@ -124,25 +127,49 @@ class _Autograd:
 _autograd = _Autograd()
 
 
-class _Functions:
-    """torch._C._nn: what torch.nn.functional is made of, in the order of the ops' arguments."""
+class _Functions(ModuleType):
+    """PyTorch's modules of compiled functions, by the names that these have among all ops: torch._C._nn is
+    what torch.nn.functional is made of, in the order of the ops' arguments.
+    """
 
     _parse_to = staticmethod(_parse_to)
+
+    def __init__(self, space: str, *namespaces: str) -> None:
+        super().__init__(f"{__name__}._{space}")
+        self.__dict__.update(_prefix=f"{space}_", _namespaces=namespaces)
+        sys.modules[f"rushlight._C._{space}"] = sys.modules[self.__name__] = self
+        self.__spec__ = ModuleSpec(self.__name__, None)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        import rushlight as torch
-
-        for namespace in (torch.nn.utils.rnn, torch.ops.aten, torch.nn.functional):
+        for path in self._namespaces:
+            namespace = operator.attrgetter(path)(sys.modules["rushlight"])
             found = getattr(namespace, name, None)
+            if found is None:
+                found = getattr(namespace, name.removeprefix(self._prefix), None)
             if found is not None:
                 setattr(self, name, found)
                 return found
-        raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
 
-_nn = _Functions()
+_nn = _Functions("nn", "nn.utils.rnn", "ops.aten", "nn.functional")
+_linalg = _Functions("linalg", "linalg")
+_fft = _Functions("fft", "fft")
+_special = _Functions("special", "special")
+_sparse = _Functions("sparse", "sparse")
+
+
+class _Variables(type):
+    """The type of the class that torch's functions are methods of."""
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(sys.modules["rushlight"], name)
+
+
+class _VariableFunctionsClass(metaclass=_Variables):
+    """Where PyTorch's pickles look for torch's functions."""
 
 
 class _ConvBackend(Enum):

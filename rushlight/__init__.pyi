@@ -51,12 +51,15 @@ from rushlight.toplevel.checks import _check_tensor_all_with as _check_tensor_al
 from rushlight.toplevel.checks import _check_type as _check_type
 from rushlight.toplevel.checks import _check_value as _check_value
 from rushlight.toplevel.checks import _check_with as _check_with
+from rushlight.ao.quantized_tensors import _choose_qparams_per_tensor as _choose_qparams_per_tensor
 from rushlight.sparse.unchecked import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
 from rushlight.sparse.unchecked import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from rushlight.toplevel.functions import _convolution as _convolution
 from rushlight.distributions.families.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight._dynamo.api import _disable_dynamo as _disable_dynamo
 from rushlight import _dynamo as _dynamo
+from rushlight.ao.quantized_tensors import _empty_affine_quantized as _empty_affine_quantized
+from rushlight.ao.quantized_tensors import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
 from rushlight.toplevel.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
 from rushlight.nn.scaled import _grouped_mm as _grouped_mm
@@ -65,6 +68,8 @@ from rushlight.toplevel.functions import _is_all_true as _is_all_true
 from rushlight.toplevel.functions import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel.functions import _log_softmax as _log_softmax
+from rushlight.ao.quantized_tensors import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
+from rushlight.ao.quantized_tensors import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
 from rushlight._C import _nnpack_available as _nnpack_available
 from rushlight import _ops as _ops
 from rushlight.toplevel.functions import _prelu_kernel as _prelu_kernel
@@ -126,6 +131,7 @@ from rushlight.toplevel.functions import cosine_embedding_loss as cosine_embeddi
 from rushlight import cpu as cpu
 from rushlight import cuda as cuda
 from rushlight.random import default_generator as default_generator
+from rushlight.ao.quantized_tensors import dequantize as dequantize
 from rushlight._engine.core.device import device as device
 from rushlight import distributed as distributed
 from rushlight import distributions as distributions
@@ -146,6 +152,7 @@ from rushlight._engine.tensors.construction.factories import from_file as from_f
 from rushlight._engine.tensors.construction.interop import from_numpy as from_numpy
 from rushlight._engine.tensors.construction.factories import frombuffer as frombuffer
 from rushlight import func as func
+from rushlight.ao.quantization.fake_quantize import fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant
 from rushlight import fx as fx
 from rushlight.amp.state import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from rushlight.amp.state import get_autocast_dtype as get_autocast_dtype
@@ -172,6 +179,7 @@ from rushlight._engine.autograd.grad_mode import inference_mode as inference_mod
 from rushlight.random import initial_seed as initial_seed
 from rushlight.launcher import install_as_torch as install_as_torch
 from rushlight.toplevel.functions import instance_norm as instance_norm
+from rushlight.ao.quantized_tensors import int_repr as int_repr
 from rushlight._engine.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from rushlight._engine.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from rushlight.amp.state import is_autocast_cache_enabled as is_autocast_cache_enabled
@@ -216,10 +224,24 @@ from rushlight import onnx as onnx
 from rushlight import ops as ops
 from rushlight import optim as optim
 from rushlight import overrides as overrides
+from rushlight.ao.quantized_tensors import per_channel_affine as per_channel_affine
+from rushlight.ao.quantized_tensors import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from rushlight.ao.quantized_tensors import per_channel_symmetric as per_channel_symmetric
+from rushlight.ao.quantized_tensors import per_tensor_affine as per_tensor_affine
+from rushlight.ao.quantized_tensors import per_tensor_symmetric as per_tensor_symmetric
 from rushlight.toplevel.functions import poisson_nll_loss as poisson_nll_loss
 from rushlight._engine.tensors.geometry import preserve_format as preserve_format
 from rushlight import profiler as profiler
 from rushlight._engine.core.promotion import promote_types as promote_types
+from rushlight.ao.quantized_tensors import q_per_channel_axis as q_per_channel_axis
+from rushlight.ao.quantized_tensors import q_per_channel_scales as q_per_channel_scales
+from rushlight.ao.quantized_tensors import q_per_channel_zero_points as q_per_channel_zero_points
+from rushlight.ao.quantized_tensors import q_scale as q_scale
+from rushlight.ao.quantized_tensors import q_zero_point as q_zero_point
+from rushlight.ao.quantized_tensors import qscheme as qscheme
+from rushlight.ao.quantized_tensors import quantize_per_channel as quantize_per_channel
+from rushlight.ao.quantized_tensors import quantize_per_tensor as quantize_per_tensor
+from rushlight.ao.quantized_tensors import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
 from rushlight import quasirandom as quasirandom
 from rushlight import random as random
 from rushlight._engine.tensors.queries import result_type as result_type
@@ -2232,6 +2254,11 @@ int32: _dtype
 int64: _dtype
 int8: _dtype
 long: _dtype
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
 uint16: _dtype
 uint32: _dtype
@@ -2293,6 +2320,10 @@ def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_
     """embedding_bag, with -1 for no padding."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """embedding_bag, with -1 for no padding."""
+def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> Tensor:
+    """fake_quantize_per_channel_affine with gradients of scale and zero_point, times grad_factor."""
+def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> Tensor:
+    """fake_quantize_per_tensor_affine with gradients of scale and zero_point, times grad_factor."""
 def _grid_sampler_2d_cpu_fallback(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """grid_sampler_2d."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -2941,6 +2972,16 @@ def expm1_(input: Tensor) -> Tensor:
     """In-place version of expm1."""
 def eye(n: _int, m: _int | None = None, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """An n x m (n x n) matrix with ones on the diagonal, of the default dtype unless given."""
+def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int) -> Tensor:
+    """input at the nearest of the levels quant_min to quant_max, of scales and zero points along an axis.
+
+    scale, zero_point: (input.shape[axis],).
+    """
+def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | _int | _float | _complex, zero_point: Tensor | _int | _float | _complex, quant_min: _int, quant_max: _int) -> Tensor:
+    """input at the nearest of the levels quant_min to quant_max of one scale and zero point.
+
+    The gradient is that of input, and 0 where it lies beyond the outermost levels.
+    """
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """alpha_dropout of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:

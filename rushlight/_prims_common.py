@@ -41,4 +41,4 @@ def is_integer_dtype(dtype: torch.dtype) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    return attribute(__name__, name)
+    return attribute("rushlight._prims_common", name)

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
+import rushlight as torch  # noqa: F401  (pickles of PyTorch name constants by way of this module)
 from rushlight import cat, dtype
 from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
@@ -17,7 +18,10 @@ from rushlight._engine.serialization.rebuild import (
     _rebuild_tensor_v3 as _rebuild_tensor_v3,
 )
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nn.parameter import _rebuild_parameter as _rebuild_parameter
+from rushlight.nn.parameter import (
+    _rebuild_parameter as _rebuild_parameter,
+    _rebuild_parameter_with_state as _rebuild_parameter_with_state,
+)
 
 __all__: list[str] = []
 

@@ -16,7 +16,7 @@ from typing import Any
 from rushlight._engine.dispatch import interpreters, method_overrides
 from rushlight._engine.dispatch.caller_arguments import as_written
 from rushlight._engine.dispatch.overrides import ask, foreign, public
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import is_ours, our_module
 from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = [
@@ -83,7 +83,11 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 
 
 has_torch_function_unary = has_torch_function_variadic
-has_torch_function: Callable[[Iterable[Any]], bool] = lambda args: has_torch_function_variadic(*args)  # noqa: E731
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a class among these, or a mode, takes functions over."""
+    return has_torch_function_variadic(*relevant_args)
 
 
 def handle_torch_function(
@@ -214,7 +218,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 def resolve_name(f: Any) -> str | None:
     """The name that programs know an overridable function by, "torch.Tensor.add"; None of another."""
-    if type(f).__module__ == "rushlight.export.overloads":
+    if our_module(type(f)) == "rushlight.export.overloads":
         return str(f)
     try:
         space, name, _ = _functions()[f]

@@ -36,6 +36,7 @@ from rushlight._engine.serialization.options import (
     set_default_mmap_options,
     skip_data,
 )
+from rushlight._engine.serialization.rebuild import _get_layout as _get_layout
 from rushlight._engine.serialization.safe_globals import (
     add_safe_globals,
     clear_safe_globals,

@@ -3,15 +3,13 @@
     python tools/absent_names.py FOLDER_OF_TORCH FOLDER_OF_TORCHVISION MENTIONED
 
 MENTIONED has a dotted name a line: PyTorch's public ones and those that projects use. The table holds all
-public
-modules and, of the private ones (an underscore somewhere), those that are mentioned, each with all its
+public modules and, of the private ones (an underscore somewhere), those that are mentioned, each with all its
 public names; private names, where they are mentioned.
 
 Names are read off the files of an installed PyTorch (nothing is imported or copied but names and plain
-numbers);
-those that Rushlight has itself are left out. A line is a module and its names, with marks: `!` an exception,
-`@` a decorator, `=literal` a constant, `:MEMBER,...` an enumeration, `>path` another
-name of what Rushlight has, `?` something else that is neither class nor function.
+numbers); those that Rushlight has itself are left out. A line is a module and its names, with marks: `!` an
+exception, `@` a decorator, `=literal` a constant, `:MEMBER,...` an enumeration, `>path` another name of what
+Rushlight has, `?` something else that is neither class nor function.
 """
 
 from __future__ import annotations

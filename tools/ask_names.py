@@ -2,9 +2,8 @@
 
     python ask_names.py USES.json ANSWERS.json [PYTORCHS_ANSWERS.json]
 
-A name's answer is "attribute" where it is reached from `import torch` alone, "import" where its module
-must be
-imported first, "" where it is absent; PyTorch's answer says how Rushlight has to have it. A keyword's
+A name's answer is "attribute" where it is reached from `import torch` alone, "import" where its module must
+be imported first, "" where it is absent; PyTorch's answer says how Rushlight has to have it. A keyword's
 answer is whether calling takes it.
 """
 

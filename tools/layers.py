@@ -32,6 +32,8 @@ FOLDERS = (
     "trace",
 )
 PUBLIC = "the public storey"
+# It loads by name what others mention, and stands on nothing of it.
+LOADER = "lazy.py"
 
 # (importing file, imported folder): why this one may point down. The number of rows only falls.
 EXCEPTIONS: dict[tuple[str, str], str] = {
@@ -50,9 +52,13 @@ def folder_of(module: str) -> str:
 
 
 def imports(path: Path) -> list[tuple[int, str]]:
-    """(line, module) of every import of the package in a file, also those inside functions."""
+    """(line, module) of every import of the package in a file, also inside functions, and by name."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            named = node.args[0]
+            if isinstance(named, ast.Constant) and path.name != LOADER:
+                found.append((node.lineno, str(named.value)))
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -6,9 +6,8 @@
 
 FOLDER holds a folder for each project, with its Python files. `collect` reads their syntax trees; `ask`
 resolves what PyTorch and Rushlight have of it (tools/ask_names.py, under either); `page` writes
-docs/names-in-use.md, prints
-what is missing by weight (how many projects use it), and prints shares. The projects are in
-tools/projects.tsv.
+docs/names-in-use.md, prints what is missing by weight (how many projects use it), and prints shares. The
+projects are in tools/projects.tsv.
 """
 
 from __future__ import annotations

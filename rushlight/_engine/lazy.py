@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _frozen_importlib import _ModuleLockManager  # type: ignore[attr-defined]
 from _frozen_importlib_external import PathFinder, SourceFileLoader
 from importlib import import_module
 
@@ -38,8 +39,14 @@ def package() -> str:
 
 
 def is_ours(found: Any) -> bool:
-    """Whether a class or function is the framework's own; some types call it torch (see `package`)."""
+    """Whether a class or function is the framework's own, which may call itself torch's (see `package`)."""
     return (getattr(found, "__module__", None) or "").partition(".")[0] in ("rushlight", "torch")
+
+
+def our_module(found: Any) -> str:
+    """The module of a class or function; where that calls itself torch's, ours at the same path."""
+    module = getattr(found, "__module__", None) or ""
+    return f"rushlight{module[5:]}" if module.partition(".")[0] == "torch" else module
 
 
 def public(homes: Mapping[str, str]) -> list[str]:
@@ -52,6 +59,12 @@ if TYPE_CHECKING:  # the same class, without a module more to load
 else:
     _Module = type(sys)
 _names: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
+
+
+def _own_name(module: Any) -> str:
+    """A module's name within this package, whatever programs know it by."""
+    found: str = module.__spec__.name
+    return found
 
 
 class _Completable(type):
@@ -75,10 +88,10 @@ class LazyPackage(_Module, metaclass=_Completable):
         names = _names(self)
         if "_asked" not in names and "__dir__" in names:
             names["_asked"] = True
-            inside = homes(self.__name__)
+            inside = homes(_own_name(self))
             for name in names["__dir__"]():
                 # All of torch's packages together would be a second and more.
-                if name not in names and not (inside.get(name) == "." and self.__name__ == "rushlight"):
+                if name not in names and not (inside.get(name) == "." and _own_name(self) == "rushlight"):
                     getattr(self, name, None)
         return names
 
@@ -87,7 +100,7 @@ class LazyPackage(_Module, metaclass=_Completable):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
-        if isinstance(value, _Module) and homes(self.__name__).get(name, ".") != ".":
+        if isinstance(value, _Module) and homes(_own_name(self)).get(name, ".") != ".":
             value = getattr(value, name)
         super().__setattr__(name, value)
 
@@ -102,7 +115,7 @@ def lazy_names(
 
     AttributeError, as PyTorch words it, for names that `homes` does not know.
     """
-    package: str = names["__name__"]
+    package: str = names["__spec__"].name
     sys.modules[package].__class__ = LazyPackage
 
     def __getattr__(name: str) -> Any:
@@ -118,7 +131,7 @@ def lazy_names(
     def __dir__() -> list[str]:
         return sorted({*names, *homes})
 
-    __getattr__.__module__ = package
+    __getattr__.__module__ = names["__name__"]
     return __getattr__, __dir__
 
 
@@ -130,14 +143,46 @@ _CLOSED = ("_engine", "_torch_dispatch", "as_torch", "launcher", "__main__", "op
 _OPEN = "_engine.autograd."
 
 
+def _torch_names(module: str) -> list[str]:
+    found: list[str] = import_module("rushlight._engine.names.alternatives").torch_names(module)
+    return found
+
+
 class _Loader(SourceFileLoader):
-    """Loads a module of the public storey; names that it has not are looked for in names/alternatives.py."""
+    """Loads a module of the public storey; names that it has not are looked for in names/alternatives.py.
+
+    Where programs know us as torch, it runs under its torch name, and lies in sys.modules under both: so all
+    classes and functions that it defines say what PyTorch's say, to `repr`, `inspect` and `pickle`.
+    """
 
     def exec_module(self, module: Any) -> None:
-        super().exec_module(module)
+        ours: str = module.__name__
+        names = _torch_names(ours) if package() == "torch" else ()
+        if names:
+            self._run_as(names[0], module)
+        else:
+            super().exec_module(module)
+        for name in names[1:]:
+            sys.modules.setdefault(name, module)
         # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
-        _names(module).setdefault("__getattr__", _asking(module.__name__))
+        _names(module).setdefault("__getattr__", _asking(ours))
         load_listeners.tell(module)
+
+    def _run_as(self, name: str, module: Any) -> None:
+        module.__name__ = name
+        # Another thread that imports it by this name waits until it is whole.
+        with _ModuleLockManager(name):
+            is_new = sys.modules.setdefault(name, module) is module
+            try:
+                super().exec_module(module)
+            except BaseException:
+                if is_new:
+                    sys.modules.pop(name, None)
+                raise
+
+    def get_code(self, fullname: str) -> Any:
+        """The code of the module, by whichever of its names it is asked for."""
+        return super().get_code(self.name)
 
 
 def _asking(module: str) -> Callable[[str], Any]:

@@ -142,6 +142,22 @@ def outer(input: Any, vec2: Any) -> Any:
     return input.view(input.shape[0], 1) * vec2
 
 
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """By a tensor of numbers: index_select of the positions that these give."""
+    if not isinstance(input, torch.Tensor) or not isinstance(repeats, torch.Tensor) or repeats.dim() > 1:
+        return NotImplemented
+    whole = input.reshape(-1) if dim is None else input
+    at = 0 if dim is None else dim
+    size = whole.shape[at] if whole.dim() else 1
+    if repeats.numel() == 1:
+        repeats = repeats.reshape(1).expand(size)
+    elif len(repeats) != size:
+        return NotImplemented
+    return torch.index_select(whole, at, torch.repeat_interleave(repeats, output_size=output_size))
+
+
 def l1_loss(
     input: Any,
     target: Any,
@@ -184,6 +200,7 @@ _TABLE: dict[str, Callable[..., Any]] = {
         chunk,
         expand_as,
         outer,
+        repeat_interleave,
         l1_loss,
         _sum_of_outers,
     )

@@ -83,7 +83,8 @@ def hear(
 ) -> Any:
     """A row's call, told to `handler`. again(body, *args, **kwargs): run a body whose ops come here again.
 
-    wrapped: the operands have no memory, so that a graph of what the row consists of would keep nothing.
+    wrapped: what the row consists of is to be heard where gradients are recorded, as the operands have no
+    memory, or as the listener has to know all that the gradients are made of.
     """
     params = pointwise.public_params(row)
     out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)

@@ -21,12 +21,13 @@ _BACKWARD: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]] = 
 }
 
 
-def concerned(values: Any) -> bool:
-    """Whether a mode, or a class among the operands, is to hear of it."""
+def listener(values: Any) -> Callable[[Any, Any], Any] | None:
+    """`heard`, where a mode, or a class among the operands, is to hear of a formula; else None."""
     modes = interpreters.STACK.modes
-    return (bool(modes) and hasattr(modes[-1], "__torch_dispatch__")) or (
+    concerned = (bool(modes) and hasattr(modes[-1], "__torch_dispatch__")) or (
         interpreters.CLASSES.below and not (interpreters.BELOW.isdisjoint([v.__class__ for v in values]))
     )
+    return heard if concerned else None
 
 
 def heard(formula: Any, values: tuple[Any, ...]) -> Any:

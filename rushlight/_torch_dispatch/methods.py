@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.autograd import hooks
 from rushlight._engine.dispatch import interpreters, methods as plain_methods
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import ROWS
@@ -195,12 +196,14 @@ def _telling(name: str) -> Callable[..., Any]:
 
 def enter() -> None:
     """A mode begins."""
+    hooks.LISTENING.append(None)
     _REPLACED.enter(_TOLD, _telling)
     WRAPPED.add(LISTENING)
 
 
 def leave() -> None:
     """It ends."""
+    hooks.LISTENING.pop()
     if _REPLACED.leave() and not interpreters.BELOW:
         WRAPPED.discard(LISTENING)
 

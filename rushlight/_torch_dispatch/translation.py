@@ -196,6 +196,8 @@ def _std(name: str) -> Callable[..., Any]:
     def tell(
         input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, correction: Any = None
     ) -> Any:
+        if isinstance(dim, bool):  # std(x, unbiased)
+            dim, unbiased = None, dim
         if unbiased is not None and correction is None:
             correction = int(unbiased)
         dims = [dim] if isinstance(dim, int) else None if dim is None else list(dim)
@@ -223,6 +225,15 @@ def _to_dtype(input: Any, dtype: Any, **_: Any) -> Any:
     return "_to_copy.default", (input,), {"dtype": dtype}, None
 
 
+def _positions(input: Any = None, repeats: Any = None, output_size: int | None = None, **_: Any) -> Any:
+    """repeat_interleave of numbers alone, which are `input` by the row's names."""
+    alone = repeats if input is None else input
+    if (input is None) == (repeats is None) or not isinstance(alone, torch.Tensor):
+        return None
+    given = {} if output_size is None else {"output_size": output_size}
+    return "repeat_interleave.Tensor", (alone,), given, None
+
+
 _RENAMED: dict[str, Callable[..., Any]] = {
     "_cat": lambda tensors, dim=0: ("cat.default", (list(tensors), *[dim] * (dim != 0)), {}, None),
     "_true_divide": lambda input, other: ("div.Tensor", (input, other), {}, None),
@@ -236,6 +247,7 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "std": _std("std"),
     "var": _std("var"),
     "squeeze": _squeeze,
+    "repeat_interleave": _positions,
     **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
     **{f"conv_transpose{d}d": _convolution(d, True) for d in (1, 2, 3)},
 }

@@ -63,7 +63,7 @@ def entry(x: Tensor) -> tuple[Tensor, Any]:
     if x.layout is strided:
         return x.data, None
     values = x.detach()._values()  # type: ignore[attr-defined]
-    return values, places(x).tolist()
+    return values.data, places(x).tolist()  # `data`: what was saved of x before may be used behind
 
 
 def slopes(func: Function, inputs: tuple[Any, ...], part: Tensor, step: Any, eps: float) -> list[Tensor]:

@@ -81,4 +81,4 @@ def _lazy_call(callable: Any, **kwargs: Any) -> None:
         callable()
 
 
-__getattr__, __dir__ = _lazy.lazy_names(globals(), _lazy.homes(__name__))
+__getattr__, __dir__ = _lazy.lazy_names(globals(), _lazy.homes("rushlight.cuda"))

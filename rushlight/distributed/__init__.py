@@ -6,6 +6,6 @@ is loaded when init_process_group() is called for more than one rank. docs/distr
 
 from rushlight._engine.lazy import homes, lazy_names
 
-_HOMES = homes(__name__)
+_HOMES = homes("rushlight.distributed")
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)
 __all__ = sorted(name for name, home in _HOMES.items() if home != ".")

@@ -16,4 +16,4 @@ def __getattr__(name: str) -> Any:
     # for the error alone
     from rushlight._engine.names.alternatives import attribute
 
-    return attribute(__name__, name)
+    return attribute("rushlight.distributed.autograd", name)

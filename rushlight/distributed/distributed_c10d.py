@@ -20,4 +20,4 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(distributed, name)
     except AttributeError:
-        return attribute(__name__, name)
+        return attribute("rushlight.distributed.distributed_c10d", name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from rushlight._engine.lazy import homes, lazy_names, public
 
-_HOMES = homes(__name__)
+_HOMES = homes("rushlight.distributions")
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)
 __all__ = public(_HOMES)
 
@@ -30,5 +30,6 @@ class _Member(ModuleType):
         return getattr(import_module(self._family), name)
 
 
-for _name, _family in homes(f"{__name__}.modules").items():
-    sys.modules[f"{__name__}.{_name}"] = _Member(f"{__name__}.{_name}", f"{__name__}.{_family}")
+for _name, _family in homes(f"{__package__}.modules").items():
+    sys.modules[f"{__package__}.{_name}"] = _Member(f"{__name__}.{_name}", f"{__package__}.{_family}")
+    sys.modules.setdefault(f"{__name__}.{_name}", sys.modules[f"{__package__}.{_name}"])

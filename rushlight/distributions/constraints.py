@@ -203,7 +203,8 @@ class _Stack(_Parts):
 
     @property
     def event_dim(self) -> int:
-        return (lambda most: most + (self.dim + most < 0))(max(c.event_dim for c in self.cseq))
+        most = max(c.event_dim for c in self.cseq)
+        return most + (self.dim + most < 0)
 
     def check(self, value: Tensor) -> Tensor:
         """Whether each part is allowed."""
@@ -223,16 +224,22 @@ class _Bounded(Constraint):
 
 
 class _From(_Bounded):
+    """Numbers that lie above a bound."""
+
     def __init__(self, lower_bound: Tensor | float) -> None:
         self.lower_bound = lower_bound
 
 
 class _To(_Bounded):
+    """Numbers that lie below a bound."""
+
     def __init__(self, upper_bound: Tensor | float) -> None:
         self.upper_bound = upper_bound
 
 
 class _FromTo(_Bounded):
+    """Numbers that lie between two bounds."""
+
     def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
@@ -241,66 +248,92 @@ def _whole(value: Tensor) -> Tensor:
     return value % 1 == 0
 
 
-def _set(
-    name: str,
-    check: Callable[[Any, Tensor], Tensor],
-    doc: str,
-    event_dim: int = 0,
-    discrete: bool = False,
-    base: type[Constraint] = Constraint,
-) -> type[Any]:
-    """A class of constraints by what its members answer: check(the constraint, a value)."""
-    return type(
-        name,
-        (base,),
-        {
-            "check": check,
-            "__doc__": doc,
-            "event_dim": event_dim,
-            "is_discrete": discrete,
-            "__module__": __name__,
-        },
-    )
+class _Boolean(Constraint):
+    """0 and 1."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is 0 or 1."""
+        return (value == 0) | (value == 1)
 
 
-_Boolean = _set("_Boolean", lambda c, x: (x == 0) | (x == 1), "0 and 1.", discrete=True)
-_Real = _set("_Real", lambda c, x: x == x, "All numbers but nan.")
-_GreaterThan = _set("_GreaterThan", lambda c, x: c.lower_bound < x, "Above the bound.", base=_From)
-_GreaterThanEq = _set("_GreaterThanEq", lambda c, x: c.lower_bound <= x, "The bound and above.", base=_From)
-_LessThan = _set("_LessThan", lambda c, x: x < c.upper_bound, "Below the bound.", base=_To)
-_Interval = _set(
-    "_Interval",
-    lambda c, x: (c.lower_bound <= x) & (x <= c.upper_bound),
-    "From the one bound to the other.",
-    base=_FromTo,
-)
-_HalfOpenInterval = _set(
-    "_HalfOpenInterval",
-    lambda c, x: (c.lower_bound <= x) & (x < c.upper_bound),
-    "From the one bound to below the other.",
-    base=_FromTo,
-)
-_IntegerInterval = _set(
-    "_IntegerInterval",
-    lambda c, x: _whole(x) & (c.lower_bound <= x) & (x <= c.upper_bound),
-    "Whole numbers from the one bound to the other.",
-    discrete=True,
-    base=_FromTo,
-)
-_IntegerLessThan = _set(
-    "_IntegerLessThan",
-    lambda c, x: _whole(x) & (x <= c.upper_bound),
-    "Whole numbers up to the bound.",
-    discrete=True,
-    base=_To,
-)
-_IntegerGreaterThan = _set(
-    "_IntegerGreaterThan",
-    lambda c, x: _whole(x) & (x >= c.lower_bound),
-    "Whole numbers from the bound.",
-    discrete=True,
-    base=_From,
-)
+class _Real(Constraint):
+    """All numbers but nan."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is no nan."""
+        return value == value
+
+
+class _GreaterThan(_From):
+    """Above the bound."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is above the bound."""
+        return self.lower_bound < value
+
+
+class _GreaterThanEq(_From):
+    """The bound and above."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is the bound or above."""
+        return self.lower_bound <= value
+
+
+class _LessThan(_To):
+    """Below the bound."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is below the bound."""
+        return value < self.upper_bound
+
+
+class _Interval(_FromTo):
+    """From the one bound to the other."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number lies between the bounds, or is one of them."""
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(_FromTo):
+    """From the one bound to below the other."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number lies between the bounds, or is the lower one."""
+        return (self.lower_bound <= value) & (value < self.upper_bound)
+
+
+class _IntegerInterval(_FromTo):
+    """Whole numbers from the one bound to the other."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is whole, and lies between the bounds or is one of them."""
+        return _whole(value) & (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _IntegerLessThan(_To):
+    """Whole numbers up to the bound."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is whole, and not above the bound."""
+        return _whole(value) & (value <= self.upper_bound)
+
+
+class _IntegerGreaterThan(_From):
+    """Whole numbers from the bound."""
+
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each number is whole, and not below the bound."""
+        return _whole(value) & (value >= self.lower_bound)
 
 
 # --- sets of vectors and matrices -----------------------------------------------------------------
@@ -317,72 +350,95 @@ class _Multinomial(_To):
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
-def _lower_triangular(value: Tensor) -> Tensor:
-    return (value.tril() == value).flatten(-2).all(-1)
+class _OneHot(Constraint):
+    """Vectors of zeros and a one."""
+
+    is_discrete, event_dim = True, 1
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each vector has a one, and zeros."""
+        return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
 
 
-def _lower_cholesky(value: Tensor) -> Tensor:
-    return _lower_triangular(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+class _Simplex(Constraint):
+    """Vectors of probabilities."""
+
+    event_dim = 1
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each vector has no negative number, and sums to 1."""
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
-def _corr_cholesky(_: Constraint, value: Tensor) -> Tensor:
-    most = torch.finfo(value.dtype).eps * value.size(-1) * 10  # ten roundings for each number of a row
-    length = torch.linalg.norm(value.detach(), dim=-1)
-    return _lower_cholesky(value) & ((length - 1).abs() <= most).all(-1)
+class _LowerTriangular(Constraint):
+    """Zero above the diagonal."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each matrix is lower triangular."""
+        return (value.tril() == value).flatten(-2).all(-1)
 
 
-def _square(_: Constraint, value: Tensor) -> Tensor:
-    return torch.full(
-        value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device
-    )
+class _LowerCholesky(Constraint):
+    """Lower triangular with a positive diagonal."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each matrix is a Cholesky factor."""
+        return lower_triangular.check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-def _symmetric(_: Constraint, value: Tensor) -> Tensor:
-    found = _square(_, value)
-    return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if found.all() else found
+class _CorrCholesky(Constraint):
+    """Lower Cholesky factors whose rows have length 1."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each matrix is a Cholesky factor of a correlation matrix."""
+        most = torch.finfo(value.dtype).eps * value.size(-1) * 10  # ten roundings for each number of a row
+        length = torch.linalg.norm(value.detach(), dim=-1)
+        return lower_cholesky.check(value) & ((length - 1).abs() <= most).all(-1)
 
 
-def _positive_definite(_: Constraint, value: Tensor) -> Tensor:
-    found = _symmetric(_, value)
-    return torch.linalg.cholesky_ex(value).info.eq(0) if found.all() else found
+class _Square(Constraint):
+    """Square matrices."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each matrix is square."""
+        alike = value.shape[-2] == value.shape[-1]
+        return torch.full(value.shape[:-2], alike, dtype=torch.bool, device=value.device)
 
 
-def _positive_semidefinite(_: Constraint, value: Tensor) -> Tensor:
-    found = _symmetric(_, value)
-    return torch.linalg.eigvalsh(value).ge(0).all(-1) if found.all() else found
+class _Symmetric(_Square):
+    """Symmetric matrices."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each matrix is symmetric, to 1e-6."""
+        found = super().check(value)
+        return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if found.all() else found
 
 
-_OneHot = _set(
-    "_OneHot",
-    lambda c, x: ((x == 0) | (x == 1)).all(-1) & x.sum(-1).eq(1),
-    "Vectors of zeros and a one.",
-    1,
-    True,
-)
-_Simplex = _set(
-    "_Simplex", lambda c, x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), "Vectors of probabilities.", 1
-)
-_LowerTriangular = _set("_LowerTriangular", lambda c, x: _lower_triangular(x), "Zero above the diagonal.", 2)
-_LowerCholesky = _set(
-    "_LowerCholesky", lambda c, x: _lower_cholesky(x), "Lower triangular with a positive diagonal.", 2
-)
-_CorrCholesky = _set("_CorrCholesky", _corr_cholesky, "Lower Cholesky factors whose rows have length 1.", 2)
-_Square = _set("_Square", _square, "Square matrices.", 2)
-_Symmetric = _set("_Symmetric", _symmetric, "Symmetric matrices.", 2, base=_Square)
-_PositiveSemidefinite = _set(
-    "_PositiveSemidefinite",
-    _positive_semidefinite,
-    "Symmetric matrices without negative eigenvalues.",
-    2,
-    base=_Symmetric,
-)
-_PositiveDefinite = _set(
-    "_PositiveDefinite",
-    _positive_definite,
-    "Symmetric matrices with positive eigenvalues.",
-    2,
-    base=_Symmetric,
-)
+class _PositiveSemidefinite(_Symmetric):
+    """Symmetric matrices without negative eigenvalues."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each matrix is symmetric and positive semidefinite."""
+        found = super().check(value)
+        return torch.linalg.eigvalsh(value).ge(0).all(-1) if found.all() else found
+
+
+class _PositiveDefinite(_Symmetric):
+    """Symmetric matrices with positive eigenvalues."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each matrix is symmetric and positive definite."""
+        found = super().check(value)
+        return torch.linalg.cholesky_ex(value).info.eq(0) if found.all() else found
+
 
 dependent = _Dependent()
 dependent_property = _DependentProperty
@@ -391,14 +447,14 @@ boolean: Constraint = _Boolean()
 one_hot: Constraint = _OneHot()
 real: Constraint = _Real()
 simplex: Constraint = _Simplex()
-integer_interval: type[Any] = _IntegerInterval
-interval: type[Any] = _Interval
-half_open_interval: type[Any] = _HalfOpenInterval
+integer_interval = _IntegerInterval
+interval = _Interval
+half_open_interval = _HalfOpenInterval
 nonnegative_integer: Constraint = _IntegerGreaterThan(0)
 positive_integer: Constraint = _IntegerGreaterThan(1)
-greater_than: type[Any] = _GreaterThan
-greater_than_eq: type[Any] = _GreaterThanEq
-less_than: type[Any] = _LessThan
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
 positive: Constraint = _GreaterThan(0.0)
 nonnegative: Constraint = _GreaterThanEq(0.0)
 unit_interval: Constraint = _Interval(0.0, 1.0)

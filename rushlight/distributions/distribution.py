@@ -9,6 +9,7 @@ import rushlight as torch
 from rushlight import Size, Tensor
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.lazy import our_module
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
 
@@ -148,7 +149,7 @@ class Distribution:
         _instance: an object of a subclass with parameters of its own, to be filled with the others.
         """
         bases = [c for c in type(self).__mro__ if issubclass(c, Distribution)]
-        home = next(c for c in bases if c.__module__.startswith(__package__))
+        home = next(c for c in bases if our_module(c).startswith(__package__))
         if home.__init__ is Distribution.__init__:
             raise NotImplementedError(f"{type(self)} does not implement expand")
         new = self._get_checked_instance(home, _instance)

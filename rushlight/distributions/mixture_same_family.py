@@ -59,10 +59,10 @@ class MixtureSameFamily(Distribution):
         """The K components, along the last batch dim."""
         return self._component_distribution
 
-    # What all components allow.
-    support = constraints.dependent_property(
-        lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
-    )
+    @constraints.dependent_property
+    def support(self) -> constraints.Constraint:
+        """What all components allow."""
+        return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def _mixed(self, value: Tensor) -> Tensor:
         """The mean over the components of (*batch, K, *event)."""

@@ -8,4 +8,4 @@ from __future__ import annotations
 
 from rushlight._engine.lazy import homes, lazy_names
 
-__getattr__, __dir__ = lazy_names(globals(), homes(__name__))
+__getattr__, __dir__ = lazy_names(globals(), homes("rushlight.export"))

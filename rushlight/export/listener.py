@@ -304,7 +304,7 @@ class _Tape:
     def ignored(self, *args: Any) -> None:
         """What compile() hears of kernels, gradients and graphs says nothing new here."""
 
-    run = constant = accumulate = backward_begins = ignored
+    run = check = constant = accumulate = backward_begins = ignored
 
 
 @contextmanager

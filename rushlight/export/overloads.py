@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import function, lookup
+from rushlight._engine.lazy import our_module
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
@@ -493,7 +494,7 @@ def aten_name(row: Row) -> str:
         return known[0][1].removesuffix("_")
     call = function(row)
     prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
-    above = prefix.get(call.__module__, "")
+    above = prefix.get(our_module(call), "")
     return _ATEN.get(row.name) or above + call.__qualname__.removeprefix(above)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree
@@ -48,6 +48,13 @@ class ModuleCallEntry:
 def default_decompositions() -> CustomDecompTable:
     """The table of all ops that `run_decompositions` takes apart, to delete from, or to add functions to."""
     return CustomDecompTable()
+
+
+class CallSpec(NamedTuple):
+    """The structures of a program's inputs and of its outputs."""
+
+    in_spec: Any
+    out_spec: Any
 
 
 class ExportedProgram:
@@ -115,7 +122,7 @@ class ExportedProgram:
     @property
     def call_spec(self) -> Any:
         """The structures of the inputs and of the outputs."""
-        return type("CallSpec", (), {"in_spec": self._in_spec, "out_spec": self._out_spec})
+        return CallSpec(self._in_spec, self._out_spec)
 
     @property
     def module_call_graph(self) -> list[ModuleCallEntry]:

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight.fx import names
@@ -82,7 +83,7 @@ _FUNCTIONAL = "rushlight.nn.functional"
 
 def _looked_up(function: Any, call: ast.expr | None, frame: FrameType | None) -> tuple[str, str]:
     """The module and the name by which the function was looked up."""
-    home, name = function.__module__, names.name_of(function)
+    home, name = our_module(function), names.name_of(function)
     if home == _FUNCTIONAL or frame is None or not isinstance(call, ast.Call):
         return home, name
     first, *path = ast.unparse(call.func).split(".")

@@ -215,14 +215,14 @@ class GraphModule(torch.nn.Module):
 
 def _rebuilt(held: dict[str, Any], text: str, name: str, known: dict[str, Any]) -> Any:
     """A pickled GraphModule: its text, whose names mean `known`, is traced again."""
-    from rushlight.fx.tracer import Tracer, leaves  # it imports this file
+    from rushlight.fx.tracer import KeepModules  # it imports this file
 
     root = torch.nn.Module()
     root.__dict__.update(held)
     scope = python_code(Graph(), "self", False).globals | known
     exec(compile(_runnable(text), "<pickled graph>", "exec"), scope)
     root.__class__ = type(name, (torch.nn.Module,), {"forward": scope["forward"]})
-    return GraphModule(root, leaves(Tracer)().trace(root), name)
+    return GraphModule(root, KeepModules().trace(root), name)
 
 
 def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:

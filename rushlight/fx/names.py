@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from rushlight._engine.dispatch.caller_arguments import OF_NN, OF_TORCH
+from rushlight._engine.lazy import our_module
 
 _REFLECTABLE = {
     "add": "+",
@@ -101,8 +102,8 @@ def name_of(target: Any) -> str:
     if isinstance(target, str):
         return target
     name: str = getattr(target, "__name__", type(target).__name__)
-    ours = getattr(target, "__module__", None) or ""
-    return getattr(target, "__qualname__", name) if re.match(r"rushlight(\.nn\.functional)?$", ours) else name
+    of_table = re.match(r"rushlight(\.nn\.functional)?$", our_module(target))
+    return getattr(target, "__qualname__", name) if of_table else name
 
 
 def suggested(target: Any) -> str:

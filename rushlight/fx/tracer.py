@@ -14,6 +14,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten
+from rushlight._engine.lazy import our_module
 from rushlight.fx.concrete import ProxyableClassMeta, concrete_values
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo, nested
 from rushlight.fx.graph import Graph
@@ -288,7 +289,7 @@ def _has_proxies(args: Any, kwargs: Any) -> bool:
 
 def _types(function: Any) -> dict[str, Any]:
     """The annotations of a program's function; those of our own modules say little (`Any`)."""
-    ours = (getattr(function, "__module__", None) or "").startswith("rushlight.")
+    ours = our_module(function).startswith("rushlight.")
     return {} if ours else getattr(inspect.unwrap(function), "__annotations__", {})
 
 
@@ -331,9 +332,12 @@ def _tensors(root: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{prefix}.{name}".lstrip("."), value
 
 
-def leaves(cls: type[Tracer]) -> type[Tracer]:
+class KeepModules(Tracer):
     """A tracer to which every module in the root is a leaf."""
-    return type(cls.__name__, (cls,), {"is_leaf_module": lambda self, m, name: True})
+
+    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+        """Always."""
+        return True
 
 
 def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:

@@ -362,9 +362,8 @@ def load(
     """Read what `save` (PyTorch's or this one) wrote to `f`, a path or a seekable file.
 
     map_location: as of torch.load. _extra_files: its keys name records that are read into it, as text where
-    they
-    are text. Nothing of the file is run: its code is parsed, compared with PyTorch's signatures and written
-    anew.
+    they are text. Nothing of the file is run: its code is parsed, compared with PyTorch's signatures and
+    written anew.
     Raises ValueError where there is no such file, RuntimeError where it is no TorchScript archive or a
     damaged one.
     """

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.interfaces import incompatible, is_interface
@@ -88,7 +88,7 @@ class ScriptModule(Module):
     def __init_subclass__(cls, **given: Any) -> None:
         """A program's own subclass: what __init__ leaves is compiled in place."""
         super().__init_subclass__(**given)
-        if "_type" in vars(cls) or cls.__module__.startswith("rushlight.jit"):
+        if "_type" in vars(cls) or our_module(cls).startswith("rushlight.jit"):
             return
         initialize = cls.__init__
 
@@ -538,7 +538,7 @@ def _why_no_type(value: Any, error: TypeError) -> str:
 
 def _class_of(cls: type) -> Type:
     """The type of instances of a program's own class, which is compiled; TypeError for others."""
-    if cls.__module__.partition(".")[0] in ("builtins", "rushlight", *sys.stdlib_module_names):
+    if cls.__module__.partition(".")[0] in ("builtins", "rushlight", "torch", *sys.stdlib_module_names):
         raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
     try:
         return Type("Class", cls=class_type(cls))

@@ -161,7 +161,7 @@ class _Unpickler(WeightsUnpickler):
             return super().load_build()
         state = self.stack.pop()
         found = self.stack[-1]
-        if "__setstate__" in getattr(found.cls, "trees"):
+        if "__setstate__" in found.cls.trees:
             found.own_state = (state,)
         elif type(state) is not dict:
             raise pickle.UnpicklingError(f"{found.cls.qualname}: expected attributes, got {type(state)}")
@@ -219,7 +219,7 @@ class Archive:
         for known in [*self._found.values()]:
             owner = known.object if isinstance(known, Known) else None
             if isinstance(owner, ClassType):
-                for name in [*getattr(owner, "trees")]:
+                for name in [*owner.trees]:
                     owner.method(name)
         return self.make(root)
 
@@ -328,9 +328,8 @@ class Archive:
                     path = f"{owner.qualname}.{tree_of_method.name}"
                     found = declared(tree_of_method, source, self.names, path, owner, {})
                     found.finished, owner.methods[tree_of_method.name] = True, found
-            setattr(owner, "trees", {})
             return
-        setattr(owner, "trees", {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)})
+        owner.trees = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
         owner.compile = lambda name: self._method(owner, name, source)
         self._fields(owner, tree, compiler)
 

@@ -378,7 +378,8 @@ def _registrar(name: str) -> Callable[..., Any]:
     def register(op: Any, *given: Any, lib: Any = None, **options: Any) -> Any:
         return getattr(_op(op), name)(*given, **options)
 
-    register.__name__, register.__doc__ = name, f"CustomOpDef.{name} of an op or its name."
+    register.__name__ = register.__qualname__ = name
+    register.__doc__ = f"CustomOpDef.{name} of an op or its name."
     return register
 
 

@@ -39,7 +39,8 @@ def __getattr__(name: str) -> Any:
         try:
             return _find(name)
         except AttributeError:
-            return import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
+            alternatives = import_module("rushlight._engine.names.alternatives")
+            return alternatives.attribute("rushlight.nn.functional", name)
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return found
 

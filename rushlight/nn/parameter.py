@@ -84,6 +84,9 @@ def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> P
     return Parameter(data, requires_grad)
 
 
+_rebuild_parameter.__module__ = f"{package()}._utils"
+
+
 def _rebuild_parameter_with_state(
     data: Any, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
 ) -> Parameter:
@@ -91,6 +94,9 @@ def _rebuild_parameter_with_state(
     for name, value in state.items():
         setattr(param, name, value)
     return param
+
+
+_rebuild_parameter_with_state.__module__ = f"{package()}._utils"
 
 
 class Buffer(torch.Tensor, metaclass=_Marked):

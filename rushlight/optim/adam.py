@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from rushlight._engine.lazy import package
 from rushlight._engine.ops.expressions import Expr, m
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.checks import check_lr, check_tensor_betas
@@ -82,6 +83,8 @@ class AdamW(Adam):
 
     The default weight_decay is 0.01; everything else is Adam's.
     """
+
+    __module__ = f"{package()}.optim.adamw"
 
     _defaults_of_older_groups = {**Adam._defaults_of_older_groups, "decoupled_weight_decay": True}
 

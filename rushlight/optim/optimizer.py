@@ -378,7 +378,8 @@ def __getattr__(name: str) -> Any:
 
     found = vars(parts).get(name)
     if found is None or getattr(found, "__module__", parts.__name__) != parts.__name__:
-        found = import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
+        alternatives = import_module("rushlight._engine.names.alternatives")
+        found = alternatives.attribute("rushlight.optim.optimizer", name)
     globals()[name] = found
     return found
 

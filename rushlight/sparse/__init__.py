@@ -266,6 +266,8 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     """
     rows, places = torch.atleast_2d(diagonals), torch.atleast_1d(offsets)
     wrong = {
+        "Diagonals must be vector or matrix": rows.ndim > 2,
+        "Offsets must be scalar or vector": places.ndim > 1,
         "Output shape must be 2d": len(shape) != 2,
         f"Offset Tensor must have dtype Long but got {places.dtype.legacy}": places.dtype is not torch.int64,
         f"Number of diagonals ({len(rows)}) does not match the number of offsets ({len(places)})": len(rows)
@@ -345,4 +347,4 @@ def __getattr__(name: str) -> Any:
         if found is not None and name != "Tensor":
             globals()[name] = found
             return found
-    return import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
+    return import_module("rushlight._engine.names.alternatives").attribute("rushlight.sparse", name)

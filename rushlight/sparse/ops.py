@@ -63,8 +63,20 @@ def _masked_blocks(t: Tensor, mask: SparseTensor) -> SparseTensor:
 # --- one operand ----------------------------------------------------------------------------------
 
 
+_ALIASES = {
+    "neg": "negative",
+    "abs": "absolute",
+    "asin": "arcsin",
+    "atan": "arctan",
+    "asinh": "arcsinh",
+    "atanh": "arctanh",
+    "trunc": "fix",
+}
+
+
 def _valuewise(name: str, linear: bool) -> None:
     f = getattr(torch, name)
+    names = [name, _ALIASES.get(name, name)]
 
     def on_any(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
         return t.map(lambda v: f(v, *args, **options))
@@ -72,7 +84,7 @@ def _valuewise(name: str, linear: bool) -> None:
     def on_coalesced(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
         return (coalesce(t) if t.is_sparse else t).map(lambda v: f(v, *args, **options))
 
-    op(name)(on_any if linear else on_coalesced)
+    op(*names)(on_any if linear else on_coalesced)
 
 
 for _name in (
@@ -125,9 +137,15 @@ def fill(t: SparseTensor, value: Any) -> SparseTensor:
 
 
 @op()
-def isclose(a: Tensor, b: Tensor, **options: Any) -> Tensor:
+def isclose(a: Tensor, b: Tensor, *bounds: Any, **options: Any) -> Tensor:
     """Elementwise, dense."""
-    return torch.isclose(to_dense(a), to_dense(b), **options)
+    return torch.isclose(to_dense(a), to_dense(b), *bounds, **options)
+
+
+@op()
+def allclose(a: Tensor, b: Tensor, *bounds: Any, **options: Any) -> bool:
+    """Whether isclose() holds everywhere."""
+    return torch.allclose(to_dense(a), to_dense(b), *bounds, **options)
 
 
 @op()
@@ -228,13 +246,11 @@ def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
         )
     first, minor, values = t.parts
     many, batch = t._nnz(), size[:-2]
-    size = max(many, 0)
     held = first.reshape(-1)[: rows + 1]
     if len(held) < rows + 1:
         held = torch.cat([held, held.new_full((rows + 1 - len(held),), many)])
     keep = int(held[-1])
-    numbers = torch.arange(size) < keep
-    minor = torch.where(numbers, minor.reshape(-1)[:size], 0).to(first.dtype)[:keep]
+    minor = minor.reshape(-1)[:keep]
     values = values.reshape(-1)[:keep]
     wide = [*batch, rows + 1]
     return t._become(
@@ -255,12 +271,20 @@ def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
 
 @op("zeros_like", "empty_like")
 def zeros_like(
-    t: Tensor, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False, **options: Any
+    t: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
     """A tensor of the same shape and layout without values."""
     to, of = layout or t.layout, dtype or t.dtype
     if to is torch.strided:
         return torch.zeros(t.shape, dtype=of, requires_grad=requires_grad)
+    if memory_format is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     if isinstance(t, SparseTensor) and not t.is_sparse and to is not t.layout:
         raise RuntimeError(
             "empty_like with different sparse layout is not supported (self is "

@@ -236,6 +236,10 @@ def bmm(a: Any, b: Any) -> Tensor:
             f"bmm: Argument #3: Expected dim 0 size {a.shape[0]} and dim 1 size {a.shape[2]}, got "
             f"{list(b.shape)}"
         )
+    if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+        raise RuntimeError(
+            "bmm: batches of two sparse tensors have no product: make one dense, by .to_dense()"
+        )
     if not isinstance(a, SparseTensor):
         return bmm(transpose(b, 1, 2), a.mT).mT
     (batch, row, col), values = to_coo(a).parts

@@ -255,8 +255,8 @@ def cat(tensors: Any, dim: int = 0) -> SparseTensor:
     for i, other in enumerate(tensors):
         if (other.sparse_dim(), other.dense_dim()) != (many, first.dense_dim()):
             raise RuntimeError(
-                f"All tensors must have the same sparse_dim and dense_dim: {many}, {first.dense_dim()} at "
-                f"position 0, but tensor at position {i} has {other.sparse_dim()}, {other.dense_dim()}."
+                f"All tensors must have the same sparse_dim and dense_dim: {many}, {first.dense_dim()}, but "
+                f"tensor at position {i} has {other.sparse_dim()}, {other.dense_dim()}."
             )
         if any(a != b for d, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if d != dim):
             raise RuntimeError(

@@ -115,6 +115,9 @@ class SparseTensor(Tensor):
             if not getattr(values[0], "coalesced", True) and written.__name__ == "on_coalesced":
                 raise RuntimeError(f"{name} requires coalesced input")
             return _write(values[0], written(*values, **options))
+        if name in ("zeros", "empty") and isinstance(out, SparseTensor):
+            nothing: Any = torch.zeros(values[0], dtype=out.dtype, layout=out.layout)
+            return out._become(nothing)
         if found is None:
             raise NotImplementedError(
                 f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
@@ -295,25 +298,18 @@ class SparseTensor(Tensor):
 
     def _at_size(self, size: Any, sparse_dim: int, dense_dim: int, keep: bool) -> SparseTensor:
         held = self.parts[-1]
-        if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()) and self._nnz():
-            raise RuntimeError(
-                f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
-                f"{sparse_dim}) on a non-empty sparse tensor is not supported"
-            )
+        keep = keep and self._nnz() > 0
+        if keep:
+            self._check_resize(size, sparse_dim, dense_dim)
         if len(size) != sparse_dim + dense_dim:
             raise RuntimeError(
                 f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but "
                 f"got {len(size)}"
             )
-        if keep and self._nnz():
-            shrunk = any(new < old for new, old in zip(size, self.shape, strict=True))
-            if shrunk:
-                raise RuntimeError(
-                    f"shrinking the size of sparse dimensions (from {list(self.shape[:sparse_dim])} to "
-                    f"{list(size[:sparse_dim])}) on a non-empty sparse tensor is not supported"
-                )
+        if keep:
+            # Values lie in the new memory as in the old one, one after the other.
             grown = held.new_zeros([held.shape[0], *size[sparse_dim:]])
-            grown[tuple(slice(n) for n in held.shape)] = held.detach()
+            grown.view(-1)[: held.numel()] = held.detach().reshape(-1)
             return self._become(make((self.parts[0], grown), size, self.coalesced))
         return self._become(
             make(
@@ -322,6 +318,39 @@ class SparseTensor(Tensor):
                 True,
             )
         )
+
+    def _check_resize(self, size: Any, sparse_dim: int, dense_dim: int) -> None:
+        """RuntimeError for another number of dims, or fewer elements along one."""
+        dims = (("sparse", self.sparse_dim(), sparse_dim), ("dense", self.dense_dim(), dense_dim))
+        for kind, old, new in dims:
+            if old != new:
+                raise RuntimeError(
+                    f"changing the number of {kind} dimensions (from {old} to {new}) on a non-empty sparse "
+                    "tensor is not supported"
+                )
+        for kind, part in (("sparse", slice(sparse_dim)), ("dense", slice(sparse_dim, None))):
+            had, wanted = list(self.shape[part]), list(size[part])
+            if any(new < old for new, old in zip(wanted, had, strict=False)):
+                raise RuntimeError(
+                    f"shrinking the size of {kind} dimensions (from {had} to {wanted}) on a non-empty "
+                    "sparse tensor is not supported"
+                )
+
+    def new(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Tensor.new(*sizes) or new(indices, values, size) of COO, in this tensor's dtype."""
+        if not self.is_sparse:
+            raise RuntimeError(
+                f"new() makes no {LEGACY[self._layout]} tensors; use torch.sparse_csr_tensor()"
+            )
+        if len(args) > 1 and isinstance(args[0], Tensor):
+            return torch.sparse_coo_tensor(*args, dtype=self.dtype, **kwargs)
+        given = args[0] if len(args) == 1 and isinstance(args[0], torch.Size) else args
+        if not all(isinstance(n, int) for n in given):
+            raise TypeError(
+                "SparseTensor.new(...) only accepts sizes, or indices and values.  Please use "
+                "torch.sparse_coo_tensor() or convert a dense tensor by to_sparse()"
+            )
+        return torch.zeros(given or (0,), dtype=self.dtype, layout=sparse_coo, **kwargs)
 
     def zero_(self) -> SparseTensor:
         """Drop all values of COO; those of a compressed layout become 0."""
@@ -343,6 +372,10 @@ class SparseTensor(Tensor):
         return OPS["resize_"](
             self, list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
         )
+
+    def resize_as_(self, the_template: Any, *, memory_format: Any = None) -> Any:
+        """The shape of another sparse tensor."""
+        return OPS["resize_as_sparse_"](self, the_template)
 
     def t_(self) -> Any:
         """Rows and columns swapped, of a COO matrix."""

@@ -2,4 +2,4 @@
 
 from rushlight._engine.lazy import homes, lazy_names
 
-__getattr__, __dir__ = lazy_names(globals(), homes(__name__))
+__getattr__, __dir__ = lazy_names(globals(), homes("rushlight.utils"))

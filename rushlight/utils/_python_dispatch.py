@@ -30,6 +30,10 @@ class TorchDispatchMode(interpreters.Interpreter):
     inside of `with mode:`; what it calls itself goes to the next mode.
     """
 
+    # Whether an op that consists of others here is told as those where gradients are recorded: a graph of
+    # what the mode heard must hold all that the gradients are made of.
+    _opens = False
+
     def __init__(self, _dispatch_key: Any = None) -> None:
         self._dispatch_key = _dispatch_key
 
@@ -48,7 +52,13 @@ class TorchDispatchMode(interpreters.Interpreter):
         """What the mode makes of an op."""
         again = interpreters.within
         return delivery.hear(
-            self.hear, lambda body, *given, **named: again(self, body, given, named), row, call, args, kwargs
+            self.hear,
+            lambda body, *given, **named: again(self, body, given, named),
+            row,
+            call,
+            args,
+            kwargs,
+            self._opens,
         )
 
     def hear(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -32,6 +33,21 @@ def test_every_folder_of_the_engine_is_named_and_says_what_it_holds() -> None:
     assert {path.name for path in folders} == shown()[1]
     for path in folders:
         assert len((path / "__init__.py").read_text(encoding="utf-8").split()) > 8, path
+
+
+def test_every_package_of_the_engine_says_where_to_begin() -> None:
+    inner = [
+        path
+        for path in (ROOT / "rushlight" / "_engine").rglob("__init__.py")
+        if path.parent.name != "_engine"
+    ]
+    texts = {path: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in inner}
+    assert [path for path, text in texts.items() if "Begin with " not in " ".join(text.split())] == []
+    named = {(path, name) for path, text in texts.items() for name in re.findall(r"\b[a-z_]+\.py\b", text)}
+    engine = ROOT / "rushlight" / "_engine"
+    assert [
+        (path, name) for path, name in named if not [*path.parent.rglob(name), *engine.glob(f"*/{name}")]
+    ] == []
 
 
 # Folders in which PyTorch has a module of its own for each file (docs/design.md).

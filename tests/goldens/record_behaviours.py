@@ -7,13 +7,14 @@ from averaging_behaviours import AVERAGING
 from data_behaviours import DATA
 from docstring_behaviours import DOCSTRINGS
 from optim_behaviours import OPTIM
+from quantization_behaviours import QUANTIZATION
 from scheduler_behaviours import SCHEDULERS
 from tensor_behaviours import TENSOR
 
 
 def main() -> None:
     """Write the tables' JSON files next to this file."""
-    for table in (OPTIM, AVERAGING, SCHEDULERS, DATA, TENSOR, DOCSTRINGS):
+    for table in (OPTIM, AVERAGING, SCHEDULERS, DATA, TENSOR, DOCSTRINGS, QUANTIZATION):
         table.record(torch)
 
 

@@ -86,3 +86,15 @@ def test_tensors_as_defaults_and_switches_of_gradients() -> None:
         assert (off.requires_grad, shifted.requires_grad) == (False, True)
         assert shifted.tolist() == [4, 4] and one(x, torch.zeros(2))[1].tolist() == [1, 1]
         assert "shift: Tensor=CONSTANTS.c" in one.code
+
+
+def test_a_bool_is_taken_where_a_number_is_expected():
+    class Shifted(torch.nn.Module):
+        def shifted(self, x: torch.Tensor, by: int = 0, times: float = 1.0, twice: bool = False):
+            return (x + by) * times
+
+        def forward(self, x: torch.Tensor, flag: bool = True):
+            return self.shifted(x, flag, flag), True + 1, torch.add(x, flag)
+
+    shifted, two, added = torch.jit.script(Shifted())(torch.ones(2))
+    assert (shifted.tolist(), two, added.tolist()) == ([2.0, 2.0], 2, [2.0, 2.0])

@@ -381,3 +381,42 @@ def test_dense_gradients_are_added_to_sparse_ones():
     p.grad = torch.tensor([0.0, 2.0]).to_sparse()
     p.backward(torch.tensor([1.0, 1.0]))
     assert p.grad.tolist() == [1, 3]
+
+
+def test_resized_values_lie_as_in_memory() -> None:
+    x = torch.sparse_coo_tensor([[0, 2]], torch.arange(6.0).view(2, 3), (3, 3))
+    y = torch.sparse_coo_tensor([[0]], torch.ones(1, 5), (4, 5))
+    assert x.resize_as_(y) is x and x.shape == (4, 5) and x._nnz() == 2
+    assert x.to_dense()[0].tolist() == [0, 1, 2, 3, 4] and x.to_dense()[2, 0] == 5
+    for size, kind in (((4, 4), "shrinking the size of dense"), ((3, 5), "shrinking the size of sparse")):
+        with pytest.raises(RuntimeError, match=kind):
+            x.sparse_resize_(size, 1, 1)
+    with pytest.raises(RuntimeError, match="changing the number of dense dimensions"):
+        x.sparse_resize_((4, 5, 5), 1, 2)
+    rows = torch.tensor([[1.0, 0, 2], [0, 3, 0]]).to_sparse_csr().resize_(3, 4)
+    assert rows.to_dense().tolist() == [[1, 0, 2, 0], [0, 3, 0, 0], [0, 0, 0, 0]]
+
+
+def test_other_names_of_ops_and_refusals() -> None:
+    s = torch.tensor([[0.0, -1.5], [0.5, 0.0]]).to_sparse()
+    for name in "negative absolute arctan arcsinh fix".split():
+        expected = getattr(torch, name)(s.to_dense())
+        assert torch.equal(getattr(torch, name)(s).to_dense(), expected)
+        assert torch.equal(getattr(s.clone(), f"{name}_")().to_dense(), expected)
+    with pytest.raises(RuntimeError, match="only supported by strided tensors"):
+        torch.zeros_like(s, memory_format=torch.preserve_format)
+    with pytest.raises(RuntimeError, match="2, 0, but tensor at position 1 has 1, 1"):
+        torch.cat([s, torch.sparse_coo_tensor([[0]], torch.ones(1, 2), (2, 2))])
+    with pytest.raises(RuntimeError, match="two sparse tensors"):
+        torch.sparse.mm(s.to_dense().expand(2, 2, 2).to_sparse(), s.to_dense().expand(2, 2, 2).to_sparse())
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_gradcheck_of_values_that_share_a_place(fast_mode: bool) -> None:
+    values = torch.arange(6.0, dtype=torch.float64).view(3, 2)
+    x = torch.sparse_coo_tensor([[0, 0, 1]], values, (3, 2)).requires_grad_()
+    assert torch.autograd.gradcheck(torch.Tensor.to_dense, x, masked=True, fast_mode=fast_mode)
+    pair = torch.eye(3, dtype=torch.float64).to_sparse_csr().requires_grad_(), x.to_dense().detach()
+    assert torch.autograd.gradcheck(
+        torch.sparse.mm, (pair[0], pair[1].requires_grad_()), masked=True, fast_mode=fast_mode
+    )

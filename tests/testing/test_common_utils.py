@@ -42,6 +42,7 @@ equal, not_equal = CASE.assertEqual, CASE.assertNotEqual
         (ones, ones.double(), {"exact_dtype": False}),
         (ones.to_sparse(), ones.to_sparse(), {}),
         (slice(1), slice(1), {}),
+        (np.array(["a", "b"]), ["a", "b"], {}),
     ],
 )
 def test_equal(actual, expected, options):

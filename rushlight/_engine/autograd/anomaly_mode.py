@@ -96,4 +96,4 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     if bool(mode) != bool(_State.enabled):
         (TRACES.add if mode else TRACES.remove)(_remember)
     _State.enabled, _State.check_nan = mode, check_nan
-    hooks.GUARD = _guarded if mode else None
+    hooks.guard_nodes(_guarded if mode else None)

@@ -35,6 +35,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.profiling_ranges import SPANS
 from rushlight._engine.core.recording import TAPE, constant, escape
+from rushlight._engine.core.services import service
 from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
@@ -244,6 +245,8 @@ class _Leaves:
 
 def _adder() -> Callable[[Any, Any, bool], None]:
     """What gives leaves their gradients."""
+    if hooks.LISTENING:
+        return _accumulate_heard
     return partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
 
 
@@ -361,6 +364,18 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         held.add_(grad)
     if node.hooks is not None:
         hooks.accumulated(node, leaf)
+
+
+def _accumulate_heard(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
+    """The same by ops alone, as somebody hears them and a graph of theirs is to know the leaf's gradient."""
+    leaf = node.variable
+    if leaf is not None and leaf.grad is None and not create and grad.dtype is leaf.dtype:
+        grad = grad.clone() if grad._grad_node is None else grad.detach().clone()
+        leaf._grad = grad
+        if node.hooks is not None:
+            hooks.accumulated(node, leaf)
+    else:
+        _accumulate(node, grad, create)
 
 
 def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
@@ -528,9 +543,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     grads = _listed(grad_outputs, len(outs))
     if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
-        result: tuple[Any, ...] = import_module("rushlight._engine.transforms.pullback").pull(
-            outs, _tracked(ins), grads
-        )
+        result: tuple[Any, ...] = service("gradients under a transform")(outs, _tracked(ins), grads)
         return result
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
@@ -576,6 +589,6 @@ def _batched(
                 f"the batch dimension. A mismatch was detected: the rest of grad_output[{i}] "
                 f"has a shape of {shapes[1]} and output[{i}] has a shape of {shapes[0]}."
             )
-    with import_module("rushlight._engine.transforms.batching").Batching(len(batches[0])) as level:
+    with service("batch of backward passes")(len(batches[0])) as level:
         found = grad(outs, ins, [level.wrap(g) for g in batches], retain, create, True, unused)
         return tuple(level.whole(g) for g in found)

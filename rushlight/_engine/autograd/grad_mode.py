@@ -81,7 +81,7 @@ def _decorate_generator(function: Callable[..., Any], context: Callable[[], Any]
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
         generator = function(*args, **kwargs)
-        resume: Callable[[], Any] = lambda: next(generator)  # noqa: E731
+        resume: Callable[[], Any] = functools.partial(next, generator)
         try:
             while True:
                 with context():

@@ -17,9 +17,18 @@ from rushlight._engine.ops.creation.copying import assign, duplicate
 from rushlight._engine.tensors.lazy_views import mark, memory
 from rushlight._engine.tensors.tensor import BELOW, wrap
 
-# Anomaly mode's wrapper around Node.apply, or None.
-GUARD: Callable[[Node, Any], Sequence[Any]] | None = None
+Guard = Callable[[Node, Any], Sequence[Any]]
+# What runs a node in place of Node.apply, or None.
+GUARD: Guard | None = None
+# One item for each mode, of all threads, that hears ops below autograd.
+LISTENING: list[None] = []
 _ids = itertools.count()
+
+
+def guard_nodes(guard: Guard | None) -> None:
+    """Let `guard(node, grad)` run every node from now on (anomaly mode); None: nodes do it themselves."""
+    global GUARD
+    GUARD = guard
 
 
 class Handle:

@@ -91,6 +91,8 @@ class Node:
     placed = False
     place: Callable[[], Any]
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
+    # Whether it stands, in the graph of a recorded call, for the node at its only edge.
+    boundary = False
     multi = False  # whether the op had several results: `apply` gets a list of gradients
     last_leaf_first = False  # of the leaves that a node leads to, PyTorch gives the last its gradient first
     next: tuple[Edge | None, ...]

@@ -14,6 +14,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL, no_grad
 from rushlight._engine.autograd.node import TRACES, Node
 from rushlight._engine.core.recording import escape
+from rushlight._engine.lazy import our_module
 from rushlight._engine.tensors.tensor import Tensor, alias, storage
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
@@ -102,7 +103,7 @@ class PackedTensor:
 
 def _tell(hook: Any) -> None:
     """A hook of a program's own is Python; activation checkpointing's only runs ops again."""
-    if getattr(hook, "__module__", "") not in ("rushlight.utils.recomputing", "rushlight.utils.selective"):
+    if our_module(hook) not in ("rushlight.utils.recomputing", "rushlight.utils.selective"):
         escape("a saved-tensor hook runs")
 
 

@@ -31,8 +31,13 @@ def _values(output: Any, grad: Any) -> Any:
 
 def places(t: Any) -> Any:
     """Where the values of a sparse tensor are among all of its elements, in their order."""
+    arange = lookup_function("arange")
+    if t.layout is sparse_coo:  # in which values may share a place
+        whole = arange(t.numel()).reshape(t.shape)
+        index = tuple(t._indices())
+        return (whole[index] if index else whole.expand(t._nnz(), *t.shape)).reshape(-1)
     values = t.detach().parts[-1]
-    numbers = lookup_function("arange")(1, values.numel() + 1).reshape(values.shape)
+    numbers = arange(1, values.numel() + 1).reshape(values.shape)
     spread = t.detach().map(lambda _: numbers).to_dense().reshape(-1)
     found = lookup_function("nonzero")(spread)[:, 0]
     return found[lookup_function("argsort")(spread[found])]

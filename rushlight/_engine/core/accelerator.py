@@ -8,11 +8,11 @@ which only the slow branches ask for, and kinds of a device have a `backend`, wh
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
+from rushlight._engine.core.services import service
 from rushlight._engine.core.settings import on_change, settings
 
 if TYPE_CHECKING:  # an interface to be checked against, which no program loads
@@ -109,8 +109,10 @@ def platform() -> Platform | None:
     RuntimeError for a setting that means nothing.
     """
     if not Interface.looked:
-        found = import_module("rushlight._engine.devices.cuda").load() if wanted() else None
+        found = service("CUDA devices")() if wanted() else None
         Interface.platform, Interface.looked = found, True
+        if found is not None:
+            Interface.array = found.array_type
     return Interface.platform
 
 

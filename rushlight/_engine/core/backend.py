@@ -120,7 +120,9 @@ class Backend(Protocol):
 
 
 class Platform(Protocol):
-    """All devices of a kind that this process has."""
+    """All devices of a kind that this process has; array_type: the class of arrays on them."""
+
+    array_type: type
 
     @property
     def count(self) -> int:

@@ -88,8 +88,40 @@ ALIASES: dict[str, dtype] = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
+
+
+class QuantizedDtype(dtype):
+    """Of quantized tensors (ao/quantized_tensors.py), which are no plain tensors. levels: of their levels."""
+
+    __slots__ = ("levels",)
+    __module__ = package()
+
+    def __init__(self, name: str, levels: dtype, legacy: str) -> None:
+        self.name, self.levels, self.legacy, self.c_name = name, levels, legacy, f"c10::{name}"
+        self.itemsize, self.category, self.is_signed = levels.itemsize, INTEGRAL, levels.is_signed
+        self.is_floating_point = self.is_complex = False
+
+    @property
+    def np(self) -> Any:
+        """Refused: no array has such elements."""
+        raise RuntimeError(
+            f"{self} is the dtype of quantized tensors, which torch.quantize_per_tensor() and "
+            "torch.quantize_per_channel() make"
+        )
+
+
+QUANTIZED: dict[str, QuantizedDtype] = {
+    name: QuantizedDtype(name, levels, legacy)
+    for name, levels, legacy in (
+        ("qint8", int8, "QInt8"),
+        ("quint8", uint8, "QUInt8"),
+        ("qint32", int32, "QInt32"),
+        ("quint4x2", uint8, "QUInt4x2"),
+        ("quint2x4", uint8, "QUInt2x4"),
+    )
+}
 # Every dtype by its public names.
-NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES}
+NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES, **QUANTIZED}
 # What Python's number types stand for where a dtype is asked for.
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 

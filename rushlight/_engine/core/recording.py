@@ -5,6 +5,7 @@ A recorder (trace/recorder.py) has these methods:
   write(function, operands, values)         memory was written by function(*operands)
   call(function, *args)                     do it unrecorded now, and again at every replay
   accumulate(function, node, grad, create)  a leaf receives its gradient
+  check(function, arrays)                   function(*arrays) raised nothing; it is to look at every replay
   backward_begins()                         gradients are computed from here on
   constant(array)                           made from Python values alone
   escape(what, breaks)                      a value left for Python, or something that cannot be repeated;
@@ -71,6 +72,17 @@ def decides(op: str) -> None:
     """Tell the recorder, if any, that an op's body looks at values to know what to compute."""
     if TAPE:
         TAPE[-1].escape(f"{op} {BY_VALUES}", False)
+
+
+def checked(check: Callable[..., None], *arrays: Any) -> None:
+    """check(*arrays), which raises for values that an op refuses: now, and at every replay of the call."""
+    check(*arrays)
+    if TAPE:
+        record = getattr(TAPE[-1], "check", None)
+        if record is None:
+            decides("a check of values")
+        else:
+            record(check, arrays)
 
 
 def replayed(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,9 +3,8 @@
 `own` gives a public function (all of the public storey, as its modules are loaded: load_listeners.py) one
 more exception handler, around all of its code, which takes the engine's frames out of the traceback of what
 leaves it and raises on. A handler costs nothing until something is raised, and a function keeps its identity,
-signature and depth, as
-no wrapper would. The handler is the one that Python itself compiles for `except: trim(); raise`; `raise`
-alone adds no frame, so the function's own is gone too.
+signature and depth, as no wrapper would. The handler is the one that Python itself compiles for `except:
+trim(); raise`; `raise` alone adds no frame, so the function's own is gone too.
 
 With RUSHLIGHT_TRACEBACK=full nothing is taken out, and neither is it where the mistake is ours: where the
 error comes out of the engine without being raised by a statement of it.

@@ -79,12 +79,12 @@ def _reaching(order: list[Expr], wrt: set[Expr]) -> set[Expr]:
 
 def _rule(node: Expr, g: Expr, complex_: bool) -> tuple[Expr | None, ...]:
     atom = ATOMS[node.op]
-    if atom.d is None:
+    if atom.derivative is None:
         return (None,) * len(node.src)
     if not complex_:
-        return atom.d(g, node, *node.src)
-    if atom.complex_d is not None:
-        return atom.complex_d(g, node, *node.src)
+        return atom.derivative(g, node, *node.src)
+    if atom.complex_derivative is not None:
+        return atom.complex_derivative(g, node, *node.src)
     if node.op == "where":
-        return atom.d(g, node, *node.src)
-    return atom.d(g, m.conj(node), *(m.conj(s) for s in node.src))
+        return atom.derivative(g, node, *node.src)
+    return atom.derivative(g, m.conj(node), *(m.conj(s) for s in node.src))

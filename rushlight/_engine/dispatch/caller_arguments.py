@@ -14,6 +14,7 @@ from os.path import dirname
 from types import CodeType, FrameType
 from typing import Any
 
+from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.signature import REQUIRED, SYNONYMS, Param
 from rushlight._engine.ops.table import Row
 
@@ -43,7 +44,7 @@ def as_written(
     if len(args) > len(params) or (any(p.varargs for p in row.params) and args):
         # Spread over positional arguments, which were handed on as they are.
         return _spread(row, args, kwargs)
-    if function.__module__ == "rushlight.nn.functional" and not {function.__name__} <= OF_NN | OF_TORCH:
+    if our_module(function) == "rushlight.nn.functional" and not {function.__name__} <= OF_NN | OF_TORCH:
         needed = tuple(given.pop(name) for name, p in params.items() if p.default is REQUIRED)
         given.pop("out", None)
         return needed, given

@@ -14,10 +14,11 @@ from types import FunctionType
 from typing import Any
 
 import rushlight._engine.kernels  # noqa: F401  (registers its services)
+from rushlight._engine.core.services import service
 from rushlight._engine.core.tracebacks import own
 from rushlight._engine.dispatch import methods, operators, signatures
 from rushlight._engine.dispatch.runners import general, in_place, pointwise
-from rushlight._engine.lazy import LazyPackage
+from rushlight._engine.lazy import LazyPackage, our_module, package
 from rushlight._engine.names import completion
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.help_text import help_text
@@ -47,12 +48,12 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     if name in extra and namespace in ("Tensor", "torch"):
         return general.build_before(ROWS["_view"], extra[name]) if name == "view" else extra[name]
     if name.startswith("_foreach_") and namespace == "torch":
-        build: Callable[[str], Callable[..., Any] | None]
-        build = import_module("rushlight._engine.dispatch.foreach").build
+        from rushlight._engine.dispatch.foreach import build  # few programs need it
+
         return build(name)
     found = NAMES.get((namespace, name))
     if found is None and namespace == "Tensor" and name in _SPARSE:
-        method: Callable[[str], Callable[..., Any] | None] = import_module("rushlight.sparse").method
+        method: Callable[[str], Callable[..., Any] | None] = service("sparse method")
         return method(name)
     if found is None:
         return None
@@ -78,7 +79,7 @@ def function(row: Row) -> Callable[..., Any]:
         found = _built[key] = build(row)
         found.__doc__ = help_text(row)
         found.__module__, found.__qualname__ = _home(row)
-        found.__name__ = _PREFIXES.get(found.__module__, "") + found.__qualname__
+        found.__name__ = _PREFIXES.get(our_module(found), "") + found.__qualname__
         setattr(found, "table_row", row)
         setattr(found, "__signature__", signatures.of(row))
     return found
@@ -96,7 +97,7 @@ def _under(name: str, found: Callable[..., Any]) -> Callable[..., Any]:
         update_wrapper(other, found)
         del other.__wrapped__  # type: ignore[attr-defined]
         other.__kwdefaults__ = found.__kwdefaults__
-        other.__module__, other.__name__, other.__qualname__ = "rushlight", name, name
+        other.__module__, other.__name__, other.__qualname__ = package(), name, name
         _built[key] = other
     return other
 
@@ -109,7 +110,7 @@ def _home(row: Row) -> tuple[str, str]:
     )
     if several and all(owner == "Tensor" for owner, _ in several):
         name = several[0][1]
-    return ("rushlight" if space == "torch" else f"rushlight.{space}"), name
+    return (package() if space == "torch" else f"{package()}.{space}"), name
 
 
 def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

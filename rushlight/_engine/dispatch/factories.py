@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.services import service
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import arguments, interpreters, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import compile_function, forget, keep, key
@@ -99,7 +99,7 @@ def _sparse(row: Row, given: dict[str, Any]) -> Any:
     source = given.get("input")
     size = source.shape if source is not None and "size" not in given else given.get("size", ())
     dtype = given.get("dtype") or (None if source is None else source.dtype)
-    out = import_module("rushlight.sparse").nothing(row.name, as_tuple(size), given["layout"], dtype)
+    out = service("sparse tensor of nothing")(row.name, as_tuple(size), given["layout"], dtype)
     return track(out) if given.get("requires_grad") else out
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,14 @@ from rushlight._engine.core.layout import (
 )
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
+from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
 from rushlight._engine.dispatch.method_overrides import taken_over
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
+from rushlight._engine.lazy import package
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
@@ -608,7 +609,7 @@ def _removed(name: str) -> Callable[..., Any]:
     """A method that PyTorch has removed (rushlight/toplevel/removed.py)."""
 
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return getattr(import_module("rushlight.toplevel.removed"), name)(self)
+        return service("method that PyTorch has removed")(name, self)
 
     refuse.__name__ = name
     return refuse
@@ -662,7 +663,7 @@ def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             raise wrong_type(name, "input", "Tensor", input, 1)
         return getattr(input, name)(*args, **kwargs)
 
-    call.__module__, call.__qualname__ = "rushlight", name
+    call.__module__, call.__qualname__ = package(), name
     return call
 
 

@@ -1,8 +1,7 @@
 """Signatures that PyTorch took before it had keywords: factors as positional arguments, in front of tensors.
 
-They are taken with a warning, once: x.add_(-lr, g) is x.add_(g, alpha=-lr), and
-torch.addmm(beta, x, alpha, a, b), as a method x.addmm(beta, alpha, a, b), is
-torch.addmm(x, a, b, beta=beta, alpha=alpha).
+They are taken with a warning, once: x.add_(-lr, g) is x.add_(g, alpha=-lr), and torch.addmm(beta, x, alpha,
+a, b), as a method x.addmm(beta, alpha, a, b), is torch.addmm(x, a, b, beta=beta, alpha=alpha).
 """
 
 from __future__ import annotations

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib import import_module
 from time import perf_counter
 from typing import Any, TypeVar
 
 from rushlight._engine.core.profiling_ranges import OP
 from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import interpreters, older
 from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written, spelled
@@ -56,7 +56,7 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
     def lower(*args: Any, **kwargs: Any) -> Any:
         if not interpreters.CLASSES.below:
             return direct(*args, **kwargs)
-        return import_module("rushlight._torch_dispatch.classes").answered(
+        return service("call of a class with a __torch_dispatch__")(
             row, direct, args, without_missing(kwargs)
         )
 

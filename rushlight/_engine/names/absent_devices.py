@@ -1,4 +1,4 @@
-"""What the modules of devices that are not there answer: PyTorch's build for CPUs has their names, too.
+"""What modules of devices and libraries that are not there answer: PyTorch's build for CPUs has them, too.
 
 absent_devices.tsv says what: module, the type that is made or raised, the words of an exception, names of
 functions.
@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
+
+from rushlight._engine.lazy import package as _package
 
 with open(os.path.join(os.path.dirname(__file__), "absent_devices.tsv"), encoding="utf-8") as _file:
     _LINES = [line.rstrip("\n").split("\t") for line in _file]
@@ -40,7 +42,8 @@ def _function(module: str, name: str, kind: type, words: str) -> Callable[..., A
             f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
         )
 
-    run.__name__, run.__module__ = name, f"rushlight.{module}"
+    run.__name__ = run.__qualname__ = name
+    run.__module__ = f"{_package()}.{module}"
     # Types stay types: annotations and isinstance() name them, and only making one raises.
     return type(name, (), {"__new__": run, "__module__": f"torch.{module}"}) if name[0].isupper() else run
 

@@ -1,6 +1,7 @@
 """PyTorch's modules that have another name here, and what is missing: what to use instead.
 
-alternatives.tsv says both, by PyTorch's name without "torch.": "=" and a module of this package, or words.
+alternatives.tsv says both, by PyTorch's name without "torch.": "=" and a module of this package ("==" where
+that is the module that PyTorch means: its classes say that name), or words.
 """
 
 from __future__ import annotations
@@ -18,7 +19,32 @@ from rushlight._engine.core.callers import asked_by_hasattr
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 with open(os.path.join(os.path.dirname(__file__), "alternatives.tsv"), encoding="utf-8") as _file:
     _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
-_HOMES = {name: line[1:].strip() for name, line in _LINES.items() if line.startswith("=")}
+_HOMES = {name: line.lstrip("=").strip() for name, line in _LINES.items() if line.startswith("=")}
+# What PyTorch calls a module of ours where more than the first word differs; also the module that has a part.
+_CALLED = {
+    "rushlight._engine.core.dtype": "torch",
+    "rushlight._engine.tensors.geometry": "torch",
+    "rushlight._engine.tensors.storages.typed": "torch",
+    "rushlight._engine.tensors.storages.untyped": "torch.storage",
+    "rushlight._engine.serialization.rebuild": "torch._utils",
+    "rushlight.distributions.transforms.base": "torch.distributions.transforms",
+    "rushlight.distributions.transforms.elementwise": "torch.distributions.transforms",
+    "rushlight.distributions.transforms.joined": "torch.distributions.transforms",
+    "rushlight.distributions.transforms.structured": "torch.distributions.transforms",
+    "rushlight.optim.lr_scheduler.base": "torch.optim.lr_scheduler",
+    "rushlight.optim.lr_scheduler.composed": "torch.optim.lr_scheduler",
+    "rushlight.optim.lr_scheduler.cosine": "torch.optim.lr_scheduler",
+    "rushlight.optim.lr_scheduler.cyclic": "torch.optim.lr_scheduler",
+    "rushlight.optim.lr_scheduler.simple": "torch.optim.lr_scheduler",
+    "rushlight.utils.recomputing": "torch.utils.checkpoint",
+    "rushlight.utils.reentrant": "torch.utils.checkpoint",
+    "rushlight.utils.selective": "torch.utils.checkpoint",
+    "rushlight.utils.ambient": "torch.utils.checkpoint",
+    "rushlight.distributed.tensor.placements": "torch.distributed.tensor.placement_types",
+    "rushlight.distributed.data_parallel": "torch.nn.parallel.distributed",
+    "rushlight.functorch": "functorch",
+    **{f"rushlight.{_HOMES[name]}": f"torch.{name}" for name, line in _LINES.items() if line[:2] == "=="},
+}
 
 
 def home(module: str) -> str | None:
@@ -58,8 +84,18 @@ def advice(name: str) -> str:
     return found and f" in Rushlight. Instead: {found}"
 
 
+def torch_names(module: str) -> list[str]:
+    """All of PyTorch's names for a module of ours, first what its classes say; none for the engine's own."""
+    found = torch_name(module)
+    others = [f"torch.{other}" for other, ours in _HOMES.items() if f"rushlight.{ours}" == module]
+    return [*([] if "._engine." in found else [found]), *others]
+
+
 def torch_name(module: str) -> str:
     """What PyTorch calls a module of ours."""
+    called = _CALLED.get(module)
+    if called is not None:
+        return called
     root, dot, rest = module.partition(".")
     return {"rushlight": "torch", "rushlight_vision": "torchvision"}.get(root, root) + dot + rest
 

@@ -4,8 +4,8 @@ runs as far as it does not need it.
 placeholders.tsv says which: a module (torch's without "torch.", and torchvision's) and its names, with marks
 that tools/absent_names.py explains; one with `>` is another name of what is there. Any other name is a class:
 it can be imported, named in annotations, asked for by isinstance() and subclassed; who calls it is told what
-is missing and what to use instead (alternatives.tsv). A module that
-has only such names is made from its line.
+is missing and what to use instead (alternatives.tsv). A module that has only such names is made from its
+line.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+from rushlight._engine.names import absent_devices
 from rushlight._engine.names.alternatives import advice, attribute, home, torch_name
 
 with open(os.path.join(os.path.dirname(__file__), "placeholders.tsv"), encoding="utf-8") as _file:
@@ -188,7 +189,13 @@ def find(full: str) -> Any:
     if full in _PACKAGES:
         return import_module(our_name(full))
     module, _, name = full.rpartition(".")
+    if name == "patch" and "install_config_module" in names(module):  # a module of settings
+        return _elsewhere("torch.utils._config_module.patcher")(our_name(module))
     mark = names(module).get(name)
+    if mark == "":  # a question whose answer is known: is it there?
+        answer = absent_devices.functions(module).get(name)
+        if answer is not None:
+            return answer
     return MISSING if mark is None else _made(full, name, mark)
 
 

@@ -62,6 +62,7 @@ FAMILIES = (
     "signal.spectrograms",
     "creation.random",
     "nn.dropout",
+    "nn.fake_quantization",
     "nn.recurrent",
     "nn.layer_primitives",
 )

@@ -1,9 +1,9 @@
 """The atoms: the whole scalar vocabulary that a back end must know, one line each.
 
 An Atom names its NumPy function, its derivative and how its result type follows from its operands.
-`d(g, y, *x)` gives one Expr per operand: the gradient that flows into it when `g` flows into the
+`derivative(g, y, *x)` gives one Expr per operand: the gradient that flows into it when `g` flows into the
 result `y`. For complex dtypes the rules of holomorphic atoms are fed conj(y) and conj(x), which is
-PyTorch's convention (a gradient is the conjugate Wirtinger derivative); `complex_d` is the rule of
+PyTorch's convention (a gradient is the conjugate Wirtinger derivative); `complex_derivative` is the rule of
 those that are not holomorphic. The LLVM column is kernels/emit/atom_code.py, keyed by the same names.
 """
 
@@ -34,16 +34,16 @@ Rule = Callable[..., tuple[Expr | None, ...]]
 class Atom:
     """One scalar function.
 
-    d: None where the function has no gradient: its results stay outside the graph. A rule's None
-            for one operand is a derivative that PyTorch has not got either.
+    derivative: None where the function has no gradient: its results stay outside the graph. A rule's None
+        for one operand is a derivative that PyTorch has not got either.
     result: "same" (type of the operands), "bool", "real" (complex gives its component type)
-            or "arg" (the dtype name in the node's `arg`).
+        or "arg" (the dtype name in the node's `arg`).
     """
 
     numpy: Callable[..., Any]
-    d: Rule | None
+    derivative: Rule | None
     result: str = "same"
-    complex_d: Rule | None = None
+    complex_derivative: Rule | None = None
 
 
 ZERO = const(0)

@@ -14,7 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
+
+class _Required:
+    """Stands for the default of a parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED: Any = _Required()
 
 # NumPy's names for PyTorch's parameters, which PyTorch accepts as keywords; `from` is Python's.
 SYNONYMS = {

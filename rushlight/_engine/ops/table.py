@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
+from rushlight._engine.core.services import service
 from rushlight._engine.ops import FAMILIES, signature
 from rushlight._engine.ops.autocast import POLICIES
 
@@ -79,8 +80,8 @@ def complete() -> None:
         import_module(f"rushlight._engine.ops.{family}")
 
 
-# Which family declares which rows and names: written by `python tools/operators.py`, and
-# held to the table by a test. A line: family, namespace (none for the rows' own names), names.
+# Which family declares which rows and names: written by `python tools/operators.py`, and held to the table by
+# a test. A line: family, namespace (none for the rows' own names), names.
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # What PyTorch refuses of a row: {row: {dtype, or category of dtypes: text of the error}}, from refusals.tsv.
 # A line of the file has three columns:
@@ -222,8 +223,7 @@ class Row:
         return self.name if self.name in known else names[0][1]
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
-        # Not imported above: the dispatcher stands on the table, and nobody need have imported it before.
-        self.call = import_module("rushlight._engine.dispatch.dispatcher").function(self)
+        self.call = service("callable of a row")(self)
         return self.call(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,6 @@
 """Names in pickles: files carry PyTorch's, objects live under Rushlight's.
 
-One table lists the places that differ; everything else differs by its first word only.
+names/alternatives.py lists the modules that differ; everything else differs by its first word only.
 """
 
 from __future__ import annotations
@@ -9,18 +9,9 @@ import importlib
 from _compat_pickle import IMPORT_MAPPING as _PYTHON_2_MODULES, NAME_MAPPING as _PYTHON_2_NAMES
 from typing import Any
 
-# Rushlight's module -> PyTorch's, for what is not at the same path.
-_MODULES = {
-    "rushlight._engine.core.dtype": "torch",
-    "rushlight._engine.tensors.geometry": "torch",
-    "rushlight._engine.tensors.storages.typed": "torch",
-    "rushlight._engine.tensors.storages.untyped": "torch.storage",
-    "rushlight._engine.serialization.rebuild": "torch._utils",
-    "rushlight.distributions.transforms.base": "torch.distributions.transforms",
-    "rushlight.distributions.transforms.elementwise": "torch.distributions.transforms",
-    "rushlight.distributions.transforms.joined": "torch.distributions.transforms",
-    "rushlight.distributions.transforms.structured": "torch.distributions.transforms",
-}
+from rushlight._engine.names.alternatives import torch_name
+
+# (Rushlight's module, name) -> PyTorch's module, for what is not in the module that PyTorch has for it.
 _EXCEPTIONS = {
     ("rushlight._engine.serialization.rebuild", "_rebuild_from_type_v2"): "torch._tensor",
     ("rushlight._engine.serialization.rebuild", "_get_layout"): "torch.serialization",
@@ -44,8 +35,7 @@ def torch_module(module: str, name: str) -> str:
     """The module under which PyTorch knows Rushlight's `module`.`name`; others stay as they are."""
     if module != "rushlight" and not module.startswith("rushlight."):
         return module
-    found = _EXCEPTIONS.get((module, name)) or _MODULES.get(module)
-    return found or "torch" + module[len("rushlight") :]
+    return _EXCEPTIONS.get((module, name)) or torch_name(module)
 
 
 def full_name(module: str, name: str) -> str:

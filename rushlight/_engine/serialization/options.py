@@ -10,9 +10,13 @@ import mmap
 import threading
 from enum import Enum
 
+from rushlight._engine.lazy import package
+
 
 class LoadEndianness(Enum):
     """The byte order to assume for files that do not record theirs."""
+
+    __module__ = f"{package()}.serialization"
 
     NATIVE, LITTLE, BIG = 1, 2, 3
 
@@ -62,6 +66,8 @@ class set_default_mmap_options:
     mmap.MAP_PRIVATE: writes to loaded tensors stay in memory. mmap.MAP_SHARED: they go to the file.
     """
 
+    __module__ = f"{package()}.serialization"
+
     def __init__(self, flags: int) -> None:
         if flags not in (getattr(mmap, "MAP_PRIVATE", None), getattr(mmap, "MAP_SHARED", None)):
             raise ValueError(
@@ -83,6 +89,8 @@ class skip_data:
 
     load() inside it gives tensors of the right shapes whose values are not read (zeros).
     """
+
+    __module__ = f"{package()}.serialization"
 
     def __init__(self, materialize_fake_tensors: bool = False) -> None:
         if materialize_fake_tensors:

@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,9 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.layout import Ints, Layout
-from rushlight._engine.serialization.names import resolve
+from rushlight._engine.core.services import service
+from rushlight._engine.lazy import package
+from rushlight._engine.serialization.names import resolve, torch_module
 from rushlight._engine.tensors import geometry
 from rushlight._engine.tensors.construction.interop import from_numpy
 from rushlight._engine.tensors.copying import meta_tensor, tensor_over
@@ -55,13 +56,14 @@ def torch_form(value: Any) -> tuple[Any, ...] | None:
     """How PyTorch's files write a tensor or a layout; None for everything else."""
     if isinstance(value, Tensor):
         # A subclass may have its own form; Parameter does.
-        return _tensor_form(value) if type(value).__reduce_ex__ is Tensor.__reduce_ex__ else None
+        return tensor_form(value) if type(value).__reduce_ex__ is Tensor.__reduce_ex__ else None
     if isinstance(value, geometry.StorageLayout):
         return _get_layout, (repr(value),)
     return None
 
 
-def _tensor_form(t: Tensor) -> tuple[Any, ...]:
+def tensor_form(t: Tensor) -> tuple[Any, ...]:
+    """The function and arguments that make a tensor, of any class, again."""
     function, args = _plain_form(t)
     state = {name: value for name, value in t.__dict__.items() if name != "_retains_grad"}
     if type(t) is Tensor and not state:
@@ -217,7 +219,7 @@ def checking_sparse() -> Iterator[None]:
     try:
         yield
         if _LOADING.sparse:
-            import_module("rushlight.sparse.invariants").check_made(_LOADING.sparse)
+            service("check of sparse tensors")(_LOADING.sparse)
     finally:
         _LOADING.sparse = before
 
@@ -264,3 +266,9 @@ def set_state(target: Any, state: Any) -> None:
         target.__dict__.update(state)
     for name, value in (slots or {}).items():
         setattr(target, name, value)
+
+
+# Where programs know us as torch, plain pickles say PyTorch's names, too.
+if package() == "torch":
+    for _function in [f for name, f in globals().items() if name.startswith(("_rebuild", "_get"))]:
+        _function.__module__ = torch_module("rushlight._engine.serialization.rebuild", _function.__name__)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.lazy import package
 from rushlight._engine.serialization.names import full_name, resolve
 from rushlight._engine.tensors.storages.typed import NAMED
 
@@ -121,6 +122,8 @@ def clear_safe_globals() -> None:
 
 class safe_globals:
     """Context manager: accept these functions and classes inside the block."""
+
+    __module__ = f"{package()}.serialization"
 
     def __init__(self, safe_globals: list[Entry]) -> None:
         self._entries = safe_globals

@@ -30,8 +30,8 @@ _PythonUnpickler: Any = pickle._Unpickler
 class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
     """Rebuilds the object in `data`, a pickle of protocols 1 to 5 that needs only allowed globals.
 
-    persistent_load: called with each persistent id, a tuple that begins with "storage".
-    Raises pickle.UnpicklingError for what is not allowed, EOFError where the data ends early.
+    persistent_load: called with each persistent id, a tuple that begins with "storage". Raises
+    pickle.UnpicklingError for what is not allowed, EOFError where the data ends early.
     The methods load_... are the opcodes that are narrower here than in Python.
     """
 

@@ -11,6 +11,8 @@ import numpy as np
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import BY_NAME, dtype
 from rushlight._engine.core.layout import Layout, beyond_storage, extent
+from rushlight._engine.core.services import service
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
@@ -57,11 +59,19 @@ def _check_bounds(layout: Layout, itemsize: int, available: int) -> None:
 # --- pickle -------------------------------------------------------------------------------------
 
 
+# The protocol, beside pickle's own numbers, by which processes of one program hand tensors to each other.
+AMONG_OURS = -1
+
+
 def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     """What plain pickle writes for a tensor: class, storage, layout; then its attributes.
 
-    The storage is an object of its own to pickle, so that views of one memory stay views of one.
+    The storage is an object of its own to pickle, so that views of one memory stay views of one. Where
+    programs know us as torch, it is what PyTorch writes, and reads: there each tensor brings its own memory.
     """
+    if protocol != AMONG_OURS and package() == "torch":
+        found: tuple[Any, ...] = service("form of a tensor in pickles")(t)
+        return found
     memory = None
     if not t._kind.on_meta:
         memory = storage(t)

@@ -9,6 +9,7 @@ import numpy as np
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as Device
 from rushlight._engine.core.recording import TAPE, settle
+from rushlight._engine.lazy import package
 from rushlight._engine.numerics.rng import Engine, default_engine
 from rushlight._engine.tensors.kind import unavailable
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -19,6 +20,8 @@ class Generator:
 
     Raises AssertionError or RuntimeError for devices other than the CPU.
     """
+
+    __module__ = f"{package()}._C"
 
     __slots__ = ("_own", "__weakref__")
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
+from rushlight._engine.core.services import service
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.storage import SHARED, address, owner, shared_at, storage
 
 if TYPE_CHECKING:  # it imports this file
@@ -57,7 +59,12 @@ class StorageLayout(_Constant):
 
     __slots__ = ()
 
+    def __reduce__(self) -> Any:
+        return service("layout of a name"), (repr(self),)
 
+
+for _class, _name in ((MemoryFormat, "memory_format"), (StorageLayout, "layout")):
+    _class.__module__, _class.__name__, _class.__qualname__ = package(), _name, _name
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")
 channels_last = MemoryFormat("channels_last")
@@ -213,7 +220,9 @@ class Geometry(_Tensor):
         return (address(self._memory) - address(start)) // self._geometry.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 for an empty tensor."""
+        """The address of the first element; 0 for an empty tensor; on meta, where none is, as from 0 on."""
+        if self._kind.device.type == "meta":
+            return int(self.storage_offset() * self._geometry.itemsize)
         return address(self._memory) if self._geometry.size else 0
 
     @property
@@ -305,12 +314,10 @@ class Geometry(_Tensor):
 
     def storage_type(self) -> Any:
         """The class of this dtype's storages: torch.FloatStorage, ..."""
-        from importlib import import_module
-
         # What it needs, tensors.tensor, imports this file.
         from rushlight._engine.tensors.storages.typed import _dtype_to_storage_type_map
 
-        return getattr(import_module("rushlight"), _dtype_to_storage_type_map()[self._kind.dtype])
+        return service("public name")(_dtype_to_storage_type_map()[self._kind.dtype])
 
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
@@ -344,11 +351,9 @@ class Geometry(_Tensor):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The array API standard's functions for this tensor."""
-        from importlib import import_module
-
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
             raise ValueError(f"array API version {api_version!r} is not known; up to '2024.12' are")
-        return import_module("rushlight.array_api")
+        return service("public name")("array_api")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array API standard's name of `to(device)`."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -12,6 +10,7 @@ from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.services import service
 from rushlight._engine.tensors.lazy_views import place, shared
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, storage
 
@@ -25,12 +24,6 @@ else:
     _Tensor = object
 
 _new = object.__new__
-
-
-@cache
-def _engine() -> Any:
-    # Not imported above: it stands on tensors. Nor at each call, which would take as long as a small op.
-    return import_module("rushlight._engine.autograd.engine")
 
 
 class Gradient(_Tensor):
@@ -83,7 +76,10 @@ class Gradient(_Tensor):
     @property
     def is_leaf(self) -> bool:
         """Whether no op made it (as far as autograd knows)."""
-        return self._grad_node is None or self._grad_node.__class__ is AccumulateGrad
+        node = self._grad_node
+        if node is not None and node.boundary:
+            node = node.next[0][0]
+        return node is None or node.__class__ is AccumulateGrad
 
     @property
     def grad_fn(self) -> Node | None:
@@ -101,7 +97,8 @@ class Gradient(_Tensor):
     @property
     def output_nr(self) -> int:
         """Which of grad_fn's results this is."""
-        return self._output_nr
+        node = self._grad_node
+        return node.next[0][1] if node is not None and node.boundary else self._output_nr
 
     @property
     def grad(self) -> Tensor | None:
@@ -145,7 +142,7 @@ class Gradient(_Tensor):
         inputs: Any = None,
     ) -> None:
         """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
-        _engine().backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        service("backward pass")(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""

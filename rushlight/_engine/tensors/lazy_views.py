@@ -8,13 +8,13 @@ as it lies: that is for sizes, strides, addresses, and for the few places that m
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.services import service
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.storages.storage import storage
 
@@ -63,7 +63,7 @@ def values(t: Any) -> Array:
     if hidden.__class__ is Pending:
         found = hidden.owner.values(t)
     elif not t._kind.lazy:
-        found = import_module("rushlight._engine.devices.cuda.strict").arrived(t)
+        found = service("values that arrive from a device")(t)
     elif t._kind.on_meta:
         found = hidden
     elif TAPE:

@@ -47,7 +47,7 @@ class iinfo:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if not isinstance(d, dt.dtype) or d.category != dt.INTEGRAL:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {d!r}")
-        known = np.iinfo(d.np)
+        known = np.iinfo(d.levels.np if isinstance(d, dt.QuantizedDtype) else d.np)
         self.dtype, self.bits = d.name, d.itemsize * 8
         self.max, self.min = int(known.max), int(known.min)
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from rushlight._engine.core import accelerator, dtype as dt, layout, promotion
 from rushlight._engine.core.device import Default, device as _device
+from rushlight._engine.core.services import service
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.kind import available
 from rushlight._engine.tensors.storages.typed import TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
@@ -33,7 +35,7 @@ def _foreign(value: Any) -> bool:
 
 def _handed(function: Callable[..., Any], value: Any, *args: Any, **kwargs: Any) -> Any:
     """What the class of `value` makes of the call."""
-    handle = import_module("rushlight.overrides").handle_torch_function
+    handle = service("call of a class with a __torch_function__")
     return handle(function, (value,), value, *args, **kwargs)
 
 
@@ -44,7 +46,7 @@ def _asked(name: str) -> Callable[..., Any]:
         return getattr(input, name)(*args, **kwargs)
 
     ask.__name__ = ask.__qualname__ = name
-    ask.__module__ = "rushlight"
+    ask.__module__ = package()
     ask.__doc__ = getattr(Tensor, name).__doc__
     return ask
 
@@ -81,7 +83,7 @@ def _assert(condition: Any, message: str) -> None:
         raise AssertionError(message)
 
 
-_assert.__module__ = "rushlight"
+_assert.__module__ = package()
 
 
 def typename(obj: Any) -> str:

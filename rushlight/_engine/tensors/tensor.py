@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import asarray, is_away
 from rushlight._engine.core.dtype import FLOATING, from_numpy_dtype
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.services import service
 from rushlight._engine.core.tracebacks import own
 from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.names import completion
@@ -32,15 +32,9 @@ from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
 
-@cache
-def _dispatcher() -> Any:
-    # Not imported above: it stands on tensors.
-    return import_module("rushlight._engine.dispatch.dispatcher")
-
-
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable generated from a row, or None where the table has no such name."""
-    return _dispatcher().lookup(namespace, name)
+    return service("callable of a public name")(namespace, name)
 
 
 # Classes with a __torch_dispatch__ of their own.
@@ -53,9 +47,9 @@ class TensorMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], own: dict[str, Any], **options: Any) -> None:
         super().__init__(name, bases, own, **options)
         if "__torch_dispatch__" in own or any(base in BELOW for base in cls.__mro__):
-            import_module("rushlight._torch_dispatch.methods").adopt(cls)
+            service("class with a __torch_dispatch__")(cls)
         if "__torch_function__" in own and not is_ours(cls):
-            import_module("rushlight._engine.dispatch.method_overrides").adopt(cls)
+            service("class with a __torch_function__")(cls)
 
     def __getattr__(cls, name: str) -> Any:
         if name in cls._operators:
@@ -135,7 +129,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     @staticmethod
     def _make_wrapper_subclass(cls: type, size: Any, **options: Any) -> Any:
         """An instance of `cls`, which has a `__torch_dispatch__`, of this size, and without memory."""
-        return import_module("rushlight._torch_dispatch.classes").make_wrapper_subclass(cls, size, **options)
+        return service("instance of a wrapper subclass")(cls, size, **options)
 
 
 # Classes of tensors that are wrapped in a level of vmap or of forward mode (transforms/levels.py).

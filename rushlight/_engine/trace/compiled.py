@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.profiling_ranges import spanned
@@ -24,11 +25,13 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.settings import settings
 from rushlight._engine.core.tracebacks import own
+from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
+from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE
@@ -136,12 +139,9 @@ class Compiled:
     def _slowly(self, plan: Plan | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         if plan is None:
             plan = self.plans.setdefault(key, Plan())
-            if key is None:
-                plan.refuse("an argument can be neither compared nor hashed")
-            elif any(t._kind.lazy for t in tensors):
-                plan.refuse("an argument is conjugated or negated when it is read: resolve_conj() it first")
-            elif overlapping(tensors):
-                plan.refuse("arguments share memory, which a program would hold apart")
+            why = _unfit(key, tensors)
+            if why:
+                plan.refuse(why)
             elif len(self.effects) > 1 and not self.fullgraph:
                 plan.refuse(self.effects[0])
             elif len(self.plans) > MOST_PROGRAMS:
@@ -266,6 +266,20 @@ def device_of(function: Callable[..., Any], tensors: list[Tensor]) -> Any:
     return None
 
 
+def _unfit(key: Any, tensors: list[Tensor]) -> str:
+    """Why no program can be made for such arguments; empty if one can."""
+    if key is None:
+        return "an argument can be neither compared nor hashed"
+    for t in tensors:
+        if t._kind.lazy:
+            return "an argument is conjugated or negated when it is read: resolve_conj() it first"
+        if type(t) not in PLAIN or t.__dict__:
+            return "an argument is of a class of its own, or has attributes that a program set"
+        if not LOCAL.inference and t._storage is not None and t._storage.inference:
+            return "an argument was made in inference mode"
+    return "arguments share memory, which a program would hold apart" if overlapping(tensors) else ""
+
+
 def _opaque(output: Any) -> str:
     """Which result a replay could not make anew; empty if it can make all."""
     for value in flatten(output)[0]:
@@ -283,6 +297,11 @@ def _copied(t: Tensor) -> Tensor:
     made = wrap(t._array.copy("K"), t._kind)
     if t._grad_node is not None:
         made._grad_node, made._output_nr = BoundaryNode(t, made), 0
+    if t.__class__ is not Tensor:
+        made.__class__ = t.__class__
+    if t._storage is not None and (t._storage.version or t._storage.inference):
+        made._storage = Storage(t._storage.version)
+        made._storage.inference = t._storage.inference
     return made
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.lazy import our_module
 from rushlight._engine.trace.recorder import Entry, add_gradient, root, roots, take
 
 
@@ -51,10 +52,7 @@ def is_about_leaves(entry: Entry) -> bool:
 
 def scaled(entries: Sequence[Entry]) -> set[int]:
     """The gradients' memory, where a GradScaler changes it later on."""
-    if not any(
-        getattr(getattr(e.function, "func", None), "__module__", "") == "rushlight.amp.grad_scaler"
-        for e in entries
-    ):
+    if not any(our_module(getattr(e.function, "func", None)) == "rushlight.amp.grad_scaler" for e in entries):
         return set()
     return set().union(*[e.reads() for e in entries if e.function in (take, add_gradient)])
 

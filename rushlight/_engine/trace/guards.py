@@ -12,16 +12,21 @@ of each op (`Region._describe`) decides, and an op with another key is a branch 
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
@@ -33,17 +38,17 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
     """
     tensors: list[Tensor] = []
     parts: list[Any] = [LOCAL.enabled]
-    for value in args:
-        _describe(value, tensors, parts)
-    for name, value in kwargs.items():
-        parts.append(name)
-        _describe(value, tensors, parts)
-    if len(tensors) > 1:
-        together = meetings(tensors)
-        if together:
-            parts.append(together)
-    key = tuple(parts)
     try:
+        for value in args:
+            _describe(value, tensors, parts)
+        for name, value in kwargs.items():
+            parts.append(name)
+            _describe(value, tensors, parts)
+        if len(tensors) > 1:
+            together = meetings(tensors)
+            if together:
+                parts.append(together)
+        key = tuple(parts)
         hash(key)
     except TypeError:
         return tensors, None
@@ -70,21 +75,53 @@ def overlapping(tensors: list[Tensor]) -> bool:
 
 
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
+    cls = value.__class__
     if isinstance(value, Tensor):
-        memory, requires_grad = value._memory, value._grad_node is not None
-        dtype_and_device = value._kind
-        parts.append((dtype_and_device, memory.shape, memory.strides, requires_grad))
+        memory, requires_grad, s = value._memory, value._grad_node is not None, value._storage
+        dtype_and_device, inference = value._kind, s is not None and s.inference
+        parts.append((cls, dtype_and_device, memory.shape, memory.strides, requires_grad, inference))
         tensors.append(value)
+        _describe_own(value, parts)
     elif isinstance(value, (list, tuple)):
-        parts.append((type(value), len(value)))
+        parts.append((cls, len(value)))
         for item in value:
             _describe(item, tensors, parts)
+        _describe_own(value, parts)
     elif isinstance(value, dict):
-        parts.append((dict, tuple(value)))
+        parts.append((cls, tuple(value), tuple(map(type, value))))
         for item in value.values():
             _describe(item, tensors, parts)
+        _describe_own(value, parts)
+    elif cls is float:
+        parts.append((cls, value if value else str(value)))
+    elif cls in SIMPLE or isinstance(value, Enum) or is_ours(cls):
+        parts.append((cls, value if cls is not complex else repr(value)))
+    elif isinstance(value, np.generic):
+        parts.append((cls, value.tobytes()))
+    elif cls is frozenset and all([isinstance(item, SIMPLE) for item in value]):
+        parts.append((cls, frozenset([(type(item), item) for item in value])))
+    elif _is_frozen(cls):
+        parts.append((cls, len(vars(value))))
+        _describe(vars(value), tensors, parts)
     else:
-        parts.append((type(value), value))
+        hash(value)
+        # What its class takes for equal may differ in what a program reads of it.
+        parts.append((cls, id(value)))
+
+
+def _describe_own(value: Any, parts: list[Any]) -> None:
+    """What a program has set on a tensor or a container; something without a hash where that is no plain
+    value.
+    """
+    for name, item in getattr(value, "__dict__", _NONE).items():
+        cls = item.__class__
+        parts.append((name, cls, str(item) if cls in (float, complex) else item) if cls in SIMPLE else [])
+
+
+def _is_frozen(cls: type) -> bool:
+    """Whether all that its objects hold is in fields that nobody assigns to."""
+    params = getattr(cls, "__dataclass_params__", None)
+    return params is not None and params.frozen and not hasattr(cls, "__slots__")
 
 
 def _count(container: Any) -> int:
@@ -93,23 +130,33 @@ def _count(container: Any) -> int:
     return int(plain.__len__(container))
 
 
+class _Gone:
+    """Stands (the class itself) for the value of a name that is not there; no program has it as a value."""
+
+
 class Guards:
     """The facts about one function's surroundings, read when they are made."""
 
     def __init__(self, function: Callable[..., Any] | None) -> None:
         self.tensors: list[tuple[Tensor, Any, bool]] = []  # a tensor, its memory, its requires_grad
         self.seen: list[tuple[str, Any]] = []  # every variable that the function may read
-        self.facts: list[tuple[dict[str, Any], str, Any]] = []  # owner[name] is or equals value
+        self.facts: list[tuple[Any, str, Any]] = []  # owner[name] is or equals value
         self.cells: list[tuple[Any, Any]] = []
         self.counts: list[tuple[Any, int]] = []
+        self.layers: list[_Layer] = []
+        # Functions that ran, as they were.
+        self.ran: list[tuple[FunctionType, tuple[Any, ...]]] = []
         self.modes = _modes()
         self._seen: set[int] = set()
         self.functions: set[FunctionType] = set()
-        self.contents = Contents(self._look)
+        # What the code that ran mentions: attributes, globals, strings.
+        self.mentioned: set[str] = set()
+        self.contents = Contents(self._look, self.facts)
         self._columns: _Columns | None = None
         self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
             self._look(value)
+            self.contents.hold(value)  # with the tensors in it
 
     def failure(self) -> str:
         """Which fact no longer holds; empty if all do."""
@@ -117,21 +164,19 @@ class Guards:
             pairs = zip(_MODE_CHANGES, self.modes, _modes(), strict=True)
             return next(text for text, before, now in pairs if before != now)
         columns = self._columns
-        if columns is None or columns.made_of != (len(self.tensors), len(self.facts), len(self.counts)):
+        if columns is None or columns.made_of != _Columns.size(self):
             columns = self._columns = _Columns(self)
         if not columns.tensors():
             return self._tensor()
-        for get, names, values in columns.facts:
-            if not all(map(is_, map(get, names, _MISSING), values)):
-                for name, held, value in zip(names, map(get, names, _MISSING), values, strict=True):
-                    if not alike(held, value):
-                        return f"{name!r} is no longer {value!r:.60}"
-        for cell, value in self.cells:
-            held = cell.cell_contents
-            if not alike(held, value):
-                return "a variable of an enclosing function has changed"
+        why = columns.layers() or columns.changed()
+        if why:
+            return why
+        if not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
+            return "a variable of an enclosing function has changed"
         if [*map(len, columns.plain)] != columns.counts or any(_count(c) != n for c, n in columns.others):
             return "a module, a list of hooks or a container has got other entries"
+        if not columns.functions():
+            return "a function has got other code or defaults"
         return self.contents.failure()
 
     def _tensor(self) -> str:
@@ -141,7 +186,7 @@ class Guards:
                 return f"a tensor of shape {tuple(t._memory.shape)} has got other memory"
             if (t._grad_node is not None) is not requires_grad:
                 return f"requires_grad of a tensor of shape {tuple(t._memory.shape)} has changed"
-        return ""
+        return "an attribute of a tensor has changed"
 
     def unguarded(self, args: Any) -> str:
         """What the call may read that cannot be guarded; empty if there is nothing."""
@@ -149,17 +194,30 @@ class Guards:
         given = [("an argument", value) for value in args]
         for name, value in chain(iter(self.seen), given):
             if not self.contents.hold(value):
-                kind = type(value).__name__
-                return f"{name!r} is a {kind}, which may change unseen: pass what is needed of it"
+                return _may_change(name, type(value).__name__)
+        for layer in self.layers:
+            for name, value in zip(layer.names, layer.values, strict=True):
+                if not _is_table(name):
+                    self.contents.attribute(name, value)
+        for t, _, _ in self.tensors:
+            for name, value in t.__dict__.items():
+                self.facts.append((t.__dict__, name, value))
+                self.contents.attribute(name, value)
+        for name, kind in self.contents.opaque.items():
+            if name in self.mentioned or "__dict__" in self.mentioned:
+                return _may_change(name, kind)
         return ""
 
     def use(self, variables: dict[str, Any], name: str, attributes: tuple[str, ...]) -> None:
         """Guard a global that is read, and what is read of it if it is a module."""
         key = id(variables), name, attributes
-        if name not in variables or key in self._used:
+        if key in self._used:
+            return
+        self._used.add(key)
+        if name not in variables:  # one of Python's own; a global of the name would hide it
+            self.facts.append((variables, name, _Gone))
             return
         value = variables[name]
-        self._used.add(key)
         self.facts.append((variables, name, value))
         if isinstance(value, ModuleType) and attributes and attributes[0] in vars(value):
             self.use(vars(value), attributes[0], attributes[1:])
@@ -167,6 +225,19 @@ class Guards:
         self.seen.append((name, value))
         if is_module(value):
             self._look(value)
+
+    def run(self, functions: Iterable[FunctionType], mentioned: set[str]) -> None:
+        """Guard functions that ran, and note what their code mentions."""
+        self.mentioned |= mentioned
+        for f in functions:
+            self.ran.append((f, _OF_FUNCTIONS(f)))
+            self.seen.append((f.__name__, f))
+            found = [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+            self.seen += [("a default argument", value) for value in found]
+            if f.__kwdefaults__:
+                self._dict(f.__kwdefaults__)
+        methods = vars(Tensor)
+        self.facts += [(methods, name, methods[name]) for name in mentioned & methods.keys()]
 
     def enclosed(self, name: str, cell: Any) -> None:
         """Guard a variable of an enclosing function."""
@@ -202,7 +273,9 @@ class Guards:
             self._dict(value)
         elif is_module(value):
             for module in value.modules():
-                self._module(module)
+                if module is value or id(module) not in self._seen:
+                    self._seen.add(id(module))
+                    self._module(module)
         elif hasattr(type(value), "__guarded_tensors__"):  # a GradScaler, say
             self._look(value.__guarded_tensors__())
 
@@ -215,25 +288,28 @@ class Guards:
 
     def _module(self, module: Any) -> None:
         own = module.__dict__
-        self.seen += self.contents.of_class(type(module))
-        for name, value in own.items():
-            if (isinstance(value, SIMPLE) and name != "_version") or name[0] != "_":
-                self.facts.append((own, name, value))
-                self.seen.append((name, value))
-            if isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and name[0] != "_"):
+        if not self.layers:  # hooks of all layers
+            known = vars(sys.modules["rushlight.nn.modules.module"])
+            hooks = [(name, value) for name, value in known.items() if name.startswith("_global_")]
+            self.facts += [(known, name, value) for name, value in hooks]
+            self._tables([value for _, value in hooks if isinstance(value, dict)])
+        self.layers.append(_Layer(module, type(module), (*own,), (*own.values(),)))
+        self.contents.of_class(type(module))
+        for value in own.values():
+            if isinstance(value, (Tensor, list, tuple)):
                 self._look(value)
-        for name, value in own.items():
-            if (
-                isinstance(value, dict)
-                and name.startswith("_")
-                and (name.endswith("_hooks") or name in ("_parameters", "_buffers", "_modules"))
-            ):
-                self.counts.append((value, len(value)))
-                if not name.endswith("_hooks"):
-                    self.facts += [(value, k, item) for k, item in value.items()]
-                for item in value.values():
-                    if isinstance(item, Tensor):
-                        self._look(item)
+        tables = [v for name, v in own.items() if isinstance(v, dict) and _is_table(name)]
+        self._tables(tables)
+        for value in chain.from_iterable([table.values() for table in tables]):
+            if isinstance(value, Tensor):
+                self._look(value)
+
+    def _tables(self, tables: list[dict[Any, Any]]) -> None:
+        """Guard what is registered with a layer, or with all: parameters, hooks."""
+        for table in tables:
+            self.counts.append((table, len(table)))
+            self.facts += [(table, key, item) for key, item in table.items()]
+            self.seen += [("a hook", item) for item in table.values() if callable(item)]
 
     def _variables(self, function: Any) -> Iterator[Any]:
         """What a function can see: its object, its closure, the globals that its code names."""
@@ -243,7 +319,7 @@ class Guards:
         if not isinstance(function, FunctionType):
             yield function
             return
-        if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
+        if function in self.functions or is_ours(function):
             return
         self.functions.add(function)
         found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
@@ -260,20 +336,37 @@ class Guards:
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
+class _Layer(NamedTuple):
+    """A layer, and what it had."""
+
+    layer: Any
+    cls: type
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    def change(self) -> str:
+        """What it has no longer; empty if it has all."""
+        now = self.layer.__dict__
+        if self.layer.__class__ is not self.cls or (*now,) != self.names:
+            return f"a {self.cls.__name__} has got another class or other attributes"
+        changed = [n for n, v in zip(self.names, self.values, strict=True) if not alike(now[n], v)]
+        return _no_longer(changed[0], self.values[self.names.index(changed[0])]) if changed else ""
+
+
 class _Columns:
     """The facts as columns, so that one `map` compares all of a kind, without a loop in Python.
 
-    facts: for each owner (a dict) the function that looks up its names, these names, and their values.
-    plain, counts: containers whose len() is their own, and the lengths that they had. others: the rest.
-    made_of: how many tensors, facts and counts there were; with more, the columns are made anew.
+    made_of: how many facts of each sort there were; with more, the columns are made anew.
     """
 
     def __init__(self, guards: Guards) -> None:
-        self.made_of = len(guards.tensors), len(guards.facts), len(guards.counts)
+        self.made_of = self.size(guards)
         self._tensors = [t for t, _, _ in guards.tensors]
         self._memories = [memory for _, memory, _ in guards.tensors]
         self._tracked = [tracked for _, _, tracked in guards.tensors]
-        owners: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._types = [*map(type, self._tensors)]
+        self._attributes = [*chain.from_iterable(map(_OWN, self._tensors))]
+        owners: dict[int, tuple[Any, dict[str, Any]]] = {}
         for owner, name, value in guards.facts:
             owners.setdefault(id(owner), (owner, {}))[1][name] = value
         self.facts = [(owner.get, (*of,), (*of.values(),)) for owner, of in owners.values()]
@@ -281,19 +374,75 @@ class _Columns:
         plain = {id(c): (c, n) for c, n in guards.counts if type(c) in (list, tuple, dict, OrderedDict)}
         self.plain, self.counts = [c for c, _ in plain.values()], [n for _, n in plain.values()]
         self.others = [(c, n) for c, n in guards.counts if id(c) not in plain]
+        self._of_layers = [*guards.layers]
+        self._layers = [layer.layer for layer in guards.layers]
+        self._classes = [layer.cls for layer in guards.layers]
+        self._own = [layer.layer.__dict__ for layer in guards.layers]
+        self._names = [*chain.from_iterable([layer.names for layer in guards.layers])]
+        self._values = [*chain.from_iterable([layer.values for layer in guards.layers])]
+        self._ran = [f for f, _ in guards.ran]
+        self._parts = [parts for _, parts in guards.ran]
+
+    @staticmethod
+    def size(guards: Guards) -> tuple[int, ...]:
+        """How many facts there are."""
+        facts, layers = len(guards.facts), len(guards.layers)
+        return len(guards.tensors), facts, len(guards.counts), layers, len(guards.ran)
 
     def tensors(self) -> bool:
         """Whether they have the memory that they had, and require a gradient as they did."""
         return (
             all(map(is_, map(_MEMORY, self._tensors), self._memories))
             and [g is not None for g in map(_NODE, self._tensors)] == self._tracked
+            and [*map(type, self._tensors)] == self._types
+            and [*chain.from_iterable(map(_OWN, self._tensors))] == self._attributes
         )
 
+    def layers(self) -> str:
+        """Which attribute a layer has no longer; empty if all have theirs."""
+        if (
+            [*chain.from_iterable(self._own)] == self._names
+            and all(map(is_, chain.from_iterable(map(_VALUES, self._own)), self._values))
+            and all(map(is_, map(type, self._layers), self._classes))
+        ):
+            return ""
+        return next(filter(None, [layer.change() for layer in self._of_layers]), "")
 
-_MEMORY, _NODE = attrgetter("_memory"), attrgetter("_grad_node")
-# What the look-up of a name that is gone answers: an object that is no fact's value. As an endless iterator,
-# it is `map`'s second argument of dict.get.
-_MISSING = repeat(object())
+    def changed(self) -> str:
+        """Which variable or attribute is no longer what it was; empty if all are."""
+        for get, names, values in self.facts:
+            if not all(map(is_, map(get, names, _MISSING), values)):
+                for name, held, value in zip(names, map(get, names, _MISSING), values, strict=True):
+                    if not alike(held, value):
+                        return _no_longer(name, value)
+        return ""
+
+    def functions(self) -> bool:
+        """Whether they have the code and the defaults that they had."""
+        return [*map(_OF_FUNCTIONS, self._ran)] == self._parts
+
+
+_MEMORY, _NODE, _OWN = attrgetter("_memory"), attrgetter("_grad_node"), attrgetter("__dict__")
+_VALUES = dict.values
+_OF_FUNCTIONS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
+# For `map(dict.get, names, ...)`: what a look-up answers if the name is not there.
+_MISSING = repeat(_Gone)
+_NONE: dict[str, Any] = {}
+
+
+def _no_longer(name: str, value: Any) -> str:
+    return f"{name!r} is no longer {value!r:.60}"
+
+
+def _is_table(name: str) -> bool:
+    """Whether an attribute of a layer is what is registered with it."""
+    return name in ("_parameters", "_buffers", "_modules") or (
+        name[0] == "_" and name.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called"))
+    )
+
+
+def _may_change(name: str, kind: str) -> str:
+    return f"{name!r} is a {kind}, which may change unseen: pass what is needed of it"
 
 
 class VisibleTensors(Guards):

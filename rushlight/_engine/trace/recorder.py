@@ -151,6 +151,11 @@ class Recorder:
             self.escape("an argument is written to", breaks=False)
         self._add(Entry("write", function, operands))
 
+    def check(self, function: Callable[..., Any], arrays: tuple[Any, ...]) -> None:
+        """Values were looked at."""
+        if self._mine():
+            self._add(Entry("run", function, arrays))
+
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Python that is part of every replay (an optimizer's step): done now, unrecorded."""
         if self._mine():
@@ -185,8 +190,10 @@ class Recorder:
         self.entries += [Entry("mark", roots, ())] * self._mine()
 
     def constant(self, array: Array) -> None:
-        """Values that Python made."""
-        self._own(array)
+        """Values that Python made; each replay makes them anew, as they may be written to."""
+        if self._mine():
+            self._own(array)
+            self._add(Entry("run", np.array, (array.copy(),), (array,)))
 
     def escape(self, what: str, breaks: bool = True) -> None:
         """The call cannot be repeated; the first reason is kept. breaks: as its graph ends early."""

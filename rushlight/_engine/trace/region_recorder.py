@@ -13,6 +13,7 @@ from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.interpreters import MODES, STACK
+from rushlight._engine.lazy import our_module
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
 from rushlight._engine.tensors.gradient import Gradient
@@ -62,6 +63,12 @@ class RegionRecorder:
         unit = self.region.listener()
         if unit is not None:
             unit.write(function, operands)
+
+    def check(self, function: Callable[..., Any], arrays: tuple[Any, ...]) -> None:
+        """Values were looked at."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.check(function, arrays)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Python of the package that looks at memory: run as it is."""
@@ -153,7 +160,7 @@ def _forgets(function: Any) -> bool:
     """Whether it is the zero_grad() that all optimizers have."""
     of = getattr(function, "__func__", None)
     return getattr(of, "__qualname__", "") == "Optimizer.zero_grad" and (
-        of.__module__ == "rushlight.optim.optimizer"
+        our_module(of) == "rushlight.optim.optimizer"
     )
 
 

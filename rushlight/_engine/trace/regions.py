@@ -72,10 +72,17 @@ class BoundaryNode(Node):
     """Where the graph of a recorded call, which works on copies of its arguments, meets the caller's."""
 
     __slots__ = ("_copy",)
+    boundary = True
 
     def __init__(self, given: Tensor, copy: Tensor) -> None:
         super().__init__(((given._grad_node, given._output_nr),))
         self._copy = weakref.ref(copy)
+
+    def settle(self) -> Node:
+        """The caller's node, which a program asks for."""
+        given: Any = self.next[0]
+        node: Node = given[0].settle()
+        return node
 
     @property
     def variable(self) -> Any:

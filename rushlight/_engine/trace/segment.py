@@ -104,6 +104,7 @@ class Path:
         for t in reversed(self.entries):
             if (
                 t.kind == "run"
+                and t.outs
                 and not any(o.memory in memory for o in t.outs)
                 and not Entry(t.kind, t.function, t.operands).draws
             ):

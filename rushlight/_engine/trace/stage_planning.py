@@ -347,7 +347,11 @@ _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
     "gather": partial(looked_up, False),
     "index_select": lambda out, table, dim, rows: (
-        handwritten.look_up(out, table, rows) if dim == 0 else looked_up(True, out, table, dim, rows)
+        None
+        if not table.ndim
+        else handwritten.look_up(out, table, rows)
+        if dim == 0
+        else looked_up(True, out, table, dim, rows)
     ),
     "embedding": handwritten.look_up,
     "embedding_dense_backward": handwritten.look_up_backward,

@@ -269,6 +269,10 @@ class Unit:
             self.writes.add(~target.memory)
         return self._add("write", function, self._tree(operands), ())
 
+    def check(self, function: Any, arrays: tuple[Any, ...]) -> None:
+        """Values were looked at: function(*arrays) raised nothing."""
+        self._add("run", function, self._tree(arrays), ())
+
     def constant(self, array: Array) -> None:
         """Values that Python made."""
         self._kept.append(array)
@@ -293,7 +297,10 @@ class Unit:
             for k, t, v in zip(range(len(self.tensors)), self.tensors, self.versions, strict=True)
             if t._storage is not None and t._storage.version != v
         ]
-        effects = bool(self.writes) or any(Entry(t.kind, t.function, t.operands).draws for t in self.entries)
+        effects = bool(self.writes) or any(
+            (t.kind == "run" and not t.outs) or Entry(t.kind, t.function, t.operands).draws
+            for t in self.entries
+        )
         return Step(self.entries, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
 
     def _result(self, t: Any, owner: Any) -> Any:

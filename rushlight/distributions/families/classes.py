@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import rushlight as torch
 from rushlight import Size, Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.families.counts import Binomial
@@ -23,7 +24,7 @@ from rushlight.nn.functional import one_hot
 class Categorical(Distribution):
     """Classes 0 .. K-1 by their probabilities (..., K) or logarithms of these, up to a factor."""
 
-    __module__ = "rushlight.distributions.categorical"
+    __module__ = f"{package()}.distributions.categorical"
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -66,10 +67,10 @@ class Categorical(Distribution):
         """The shape of probs and logits, (..., K)."""
         return self._param.size()
 
-    # The classes' numbers.
-    support = constraints.dependent_property(
-        lambda self: constraints.integer_interval(0, self._num_events - 1), is_discrete=True, event_dim=0
-    )
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        """The classes' numbers."""
+        return constraints.integer_interval(0, self._num_events - 1)
 
     @property
     def mean(self) -> Tensor:
@@ -139,7 +140,7 @@ class OfClasses(Distribution):
 class OneHotCategorical(OfClasses):
     """Vectors (..., K) with a one at a class drawn by probabilities (..., K) or their logarithms."""
 
-    __module__ = "rushlight.distributions.one_hot_categorical"
+    __module__ = f"{package()}.distributions.one_hot_categorical"
 
     support, has_enumerate_support = constraints.one_hot, True
 
@@ -189,7 +190,7 @@ class OneHotCategorical(OfClasses):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """With samples whose gradient is taken for the probabilities' (Y. Bengio et al., 2013)."""
 
-    __module__ = "rushlight.distributions.one_hot_categorical"
+    __module__ = f"{package()}.distributions.one_hot_categorical"
 
     has_rsample = True
 
@@ -201,7 +202,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class Multinomial(OfClasses):
     """Counts (..., K) of `total_count` classes drawn: the probability is n! prod p_i^x_i / prod x_i!."""
 
-    __module__ = "rushlight.distributions.multinomial"
+    __module__ = f"{package()}.distributions.multinomial"
 
     def __init__(
         self,
@@ -216,10 +217,10 @@ class Multinomial(OfClasses):
         self._take_classes(validate_args, probs, logits)
         self._binomial = Binomial(total_count, probs=self.probs)
 
-    # Counts that sum to at most total_count.
-    support = constraints.dependent_property(
-        lambda self: constraints.multinomial(self.total_count), is_discrete=True, event_dim=1
-    )
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        """Counts that sum to at most total_count."""
+        return constraints.multinomial(self.total_count)
 
     @property
     def mean(self) -> Tensor:

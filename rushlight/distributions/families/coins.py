@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Size, Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import boolean, nonnegative_integer, unit_interval
 from rushlight.distributions.distribution import Distribution
@@ -61,7 +62,7 @@ class LogOdds(Distribution):
 class Bernoulli(LogOdds, ExponentialFamily):
     """1 with probability `probs`, whose log-odds are `logits`, else 0; one of them is given."""
 
-    __module__ = "rushlight.distributions.bernoulli"
+    __module__ = f"{package()}.distributions.bernoulli"
 
     support, has_enumerate_support = boolean, True
 
@@ -112,7 +113,7 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
     the formulas are 0 / 0, their Taylor series are used.
     """
 
-    __module__ = "rushlight.distributions.continuous_bernoulli"
+    __module__ = f"{package()}.distributions.continuous_bernoulli"
 
     support, has_rsample = unit_interval, True
 
@@ -201,7 +202,7 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
 class Geometric(LogOdds):
     """Failures before the first success: the probability of k is (1 - probs)^k probs."""
 
-    __module__ = "rushlight.distributions.geometric"
+    __module__ = f"{package()}.distributions.geometric"
 
     support = nonnegative_integer
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import nonnegative, nonnegative_integer
 from rushlight.distributions.exp_family import ExponentialFamily
@@ -18,7 +19,7 @@ from rushlight.nn.functional import logsigmoid
 class Poisson(ExponentialFamily):
     """Events of a `rate` in a unit of time: the probability of k is rate^k exp(-rate) / k!."""
 
-    __module__ = "rushlight.distributions.poisson"
+    __module__ = f"{package()}.distributions.poisson"
 
     rate: Tensor
 
@@ -71,7 +72,7 @@ def _take_counted(
 class Binomial(LogOdds):
     """Successes in `total_count` trials: the probability of k is (n choose k) probs^k (1 - probs)^(n - k)."""
 
-    __module__ = "rushlight.distributions.binomial"
+    __module__ = f"{package()}.distributions.binomial"
 
     total_count: Tensor
 
@@ -87,10 +88,10 @@ class Binomial(LogOdds):
     ) -> None:
         _take_counted(self, validate_args, total_count, probs, logits)
 
-    # 0 to the number of trials.
-    support = constraints.dependent_property(
-        lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True, event_dim=0
-    )
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        """0 to the number of trials."""
+        return constraints.integer_interval(0, self.total_count)
 
     @property
     def mean(self) -> Tensor:
@@ -142,7 +143,7 @@ class NegativeBinomial(LogOdds):
     rate is a gamma variable.
     """
 
-    __module__ = "rushlight.distributions.negative_binomial"
+    __module__ = f"{package()}.distributions.negative_binomial"
 
     total_count: Tensor
 

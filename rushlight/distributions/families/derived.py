@@ -6,6 +6,7 @@ import math
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions.constraints import nonnegative, positive, real, simplex
 from rushlight.distributions.families.real_line import Cauchy, Normal, _Placed
 from rushlight.distributions.transformed_distribution import TransformedDistribution
@@ -57,7 +58,7 @@ class Half(TransformedDistribution):
 class HalfNormal(Half):
     """|x| of x normal with mean 0 and standard deviation `scale`."""
 
-    __module__ = "rushlight.distributions.half_normal"
+    __module__ = f"{package()}.distributions.half_normal"
 
     _whole = Normal
 
@@ -75,7 +76,7 @@ class HalfNormal(Half):
 class HalfCauchy(Half):
     """|x| of x Cauchy around 0 with half width `scale`; its mean is inf."""
 
-    __module__ = "rushlight.distributions.half_cauchy"
+    __module__ = f"{package()}.distributions.half_cauchy"
 
     _whole = Cauchy
 
@@ -99,7 +100,7 @@ class HalfCauchy(Half):
 class LogNormal(TransformedDistribution):
     """exp(x) of x normal with mean `loc` and standard deviation `scale`."""
 
-    __module__ = "rushlight.distributions.log_normal"
+    __module__ = f"{package()}.distributions.log_normal"
 
     arg_constraints = {"loc": real, "scale": positive}
     support, has_rsample = positive, True
@@ -134,7 +135,7 @@ class LogNormal(TransformedDistribution):
 class LogisticNormal(TransformedDistribution):
     """Probability vectors of K classes, which a stick-breaking transform makes of K - 1 normal numbers."""
 
-    __module__ = "rushlight.distributions.logistic_normal"
+    __module__ = f"{package()}.distributions.logistic_normal"
 
     arg_constraints = {"loc": real, "scale": positive}
     support, has_rsample = simplex, True

@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions.constraints import (
     dependent_property,
     greater_than_eq,
@@ -27,7 +28,7 @@ from rushlight.distributions.utils import broadcast_all, euler_constant
 class Gumbel(TransformedDistribution):
     """loc - scale log(-log u) of a uniform u: density exp(y - exp(y)) / scale of y = (loc - x) / scale."""
 
-    __module__ = "rushlight.distributions.gumbel"
+    __module__ = f"{package()}.distributions.gumbel"
 
     arg_constraints = {"loc": real, "scale": positive}
     support = real
@@ -84,7 +85,7 @@ class Gumbel(TransformedDistribution):
 class Weibull(TransformedDistribution):
     """scale x^(1 / k) of an exponential x, where k is the `concentration`."""
 
-    __module__ = "rushlight.distributions.weibull"
+    __module__ = f"{package()}.distributions.weibull"
 
     arg_constraints = {"scale": positive, "concentration": positive}
     support = positive
@@ -130,7 +131,7 @@ class Weibull(TransformedDistribution):
 class Pareto(TransformedDistribution):
     """Density alpha scale^alpha / x^(alpha + 1) from `scale` on."""
 
-    __module__ = "rushlight.distributions.pareto"
+    __module__ = f"{package()}.distributions.pareto"
 
     arg_constraints = {"alpha": positive, "scale": positive}
 
@@ -144,8 +145,10 @@ class Pareto(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    # From scale on.
-    support = dependent_property(lambda self: greater_than_eq(self.scale), is_discrete=False, event_dim=0)
+    @dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """From scale on."""
+        return greater_than_eq(self.scale)
 
     @property
     def mode(self) -> Tensor:
@@ -176,7 +179,7 @@ class GeneralizedPareto(Distribution):
     S. Coles, An introduction to statistical modeling of extreme values, 2001, section 4.2.
     """
 
-    __module__ = "rushlight.distributions.generalized_pareto"
+    __module__ = f"{package()}.distributions.generalized_pareto"
 
     concentration: Tensor
     loc: Tensor
@@ -269,7 +272,7 @@ class Kumaraswamy(TransformedDistribution):
     moments and entropy: M. C. Jones, Kumaraswamy's distribution, 2009.
     """
 
-    __module__ = "rushlight.distributions.kumaraswamy"
+    __module__ = f"{package()}.distributions.kumaraswamy"
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support, has_rsample = unit_interval, True

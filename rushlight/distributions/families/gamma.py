@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions.constraints import nonnegative, positive, real
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
@@ -19,7 +20,7 @@ from rushlight.distributions.utils import broadcast_all, of_base
 class Exponential(ExponentialFamily):
     """The time to an event that comes with a rate: density rate exp(-rate x)."""
 
-    __module__ = "rushlight.distributions.exponential"
+    __module__ = f"{package()}.distributions.exponential"
 
     rate: Tensor
 
@@ -70,7 +71,7 @@ class Exponential(ExponentialFamily):
 class Gamma(ExponentialFamily):
     """Density rate^c x^(c - 1) exp(-rate x) / gamma(c), where c is the `concentration`."""
 
-    __module__ = "rushlight.distributions.gamma"
+    __module__ = f"{package()}.distributions.gamma"
 
     concentration: Tensor
     rate: Tensor
@@ -128,7 +129,7 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The sum of `df` squares of standard normals: gamma of concentration df / 2 and rate 1 / 2."""
 
-    __module__ = "rushlight.distributions.chi2"
+    __module__ = f"{package()}.distributions.chi2"
 
     arg_constraints = {"df": positive}
     _constrained = Gamma.arg_constraints
@@ -145,7 +146,7 @@ class Chi2(Gamma):
 class InverseGamma(TransformedDistribution):
     """1 / x of x gamma with this concentration and rate."""
 
-    __module__ = "rushlight.distributions.inverse_gamma"
+    __module__ = f"{package()}.distributions.inverse_gamma"
 
     arg_constraints = {"concentration": positive, "rate": positive}
     support, has_rsample = positive, True
@@ -186,7 +187,7 @@ class InverseGamma(TransformedDistribution):
 class FisherSnedecor(Distribution):
     """The quotient of two chi-squared numbers of `df1` and `df2` degrees, each over its degrees."""
 
-    __module__ = "rushlight.distributions.fishersnedecor"
+    __module__ = f"{package()}.distributions.fishersnedecor"
 
     df2: Tensor
     df1: Tensor
@@ -239,7 +240,7 @@ class FisherSnedecor(Distribution):
 class StudentT(Distribution):
     """loc + scale x / sqrt(z / df), of a standard normal x and a chi-squared z of `df` degrees."""
 
-    __module__ = "rushlight.distributions.studentT"
+    __module__ = f"{package()}.distributions.studentT"
 
     loc: Tensor
     df: Tensor

@@ -9,6 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import Tensor
 from rushlight._engine.core.callers import warn
+from rushlight._engine.lazy import package
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import corr_cholesky, positive
 from rushlight.distributions.distribution import Distribution
@@ -26,7 +27,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
     exp(-tr(V^-1 X) / 2) / (2^(df p / 2) det(V)^(df / 2) gamma_p(df / 2)).
     """
 
-    __module__ = "rushlight.distributions.wishart"
+    __module__ = f"{package()}.distributions.wishart"
 
     support, has_rsample = constraints.positive_definite, True
     _mean_carrier_measure = 0
@@ -157,7 +158,7 @@ class LKJCholesky(Distribution):
     onion method, 2009.
     """
 
-    __module__ = "rushlight.distributions.lkj_cholesky"
+    __module__ = f"{package()}.distributions.lkj_cholesky"
 
     arg_constraints = {"concentration": positive}
     support = corr_cholesky

@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions.constraints import (
     dependent_property,
     greater_than,
@@ -46,7 +47,7 @@ class Normal(_Placed, ExponentialFamily):
     Its density is exp(-((x - loc) / scale)^2 / 2) / (scale sqrt(2 pi)).
     """
 
-    __module__ = "rushlight.distributions.normal"
+    __module__ = f"{package()}.distributions.normal"
 
     @property
     def stddev(self) -> Tensor:
@@ -91,7 +92,7 @@ class Cauchy(_Placed):
     It has no mean.
     """
 
-    __module__ = "rushlight.distributions.cauchy"
+    __module__ = f"{package()}.distributions.cauchy"
 
     @property
     def mean(self) -> Tensor:
@@ -128,7 +129,7 @@ class Cauchy(_Placed):
 class Laplace(_Placed):
     """Exponential on both sides of `loc`: density exp(-|x - loc| / scale) / (2 scale)."""
 
-    __module__ = "rushlight.distributions.laplace"
+    __module__ = f"{package()}.distributions.laplace"
 
     @property
     def variance(self) -> Tensor:
@@ -163,7 +164,7 @@ class Laplace(_Placed):
 class Uniform(Distribution):
     """Of one density, 1 / (high - low), from `low` to below `high`."""
 
-    __module__ = "rushlight.distributions.uniform"
+    __module__ = f"{package()}.distributions.uniform"
 
     high: Tensor
     low: Tensor
@@ -193,8 +194,10 @@ class Uniform(Distribution):
         """(high - low)^2 / 12."""
         return (self.high - self.low).pow(2) / 12
 
-    # From low to high.
-    support = dependent_property(lambda self: interval(self.low, self.high), is_discrete=False, event_dim=0)
+    @dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """From low to high."""
+        return interval(self.low, self.high)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Values drawn, whose gradient flows into the parameters."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import real, unit_interval
 from rushlight.distributions.families.classes import Categorical, OfClasses
@@ -50,7 +51,7 @@ class LogitRelaxedBernoulli(LogOdds):
 class RelaxedBernoulli(TransformedDistribution):
     """Numbers of (0, 1) that come near 0 or 1 as `temperature` (a tensor) goes to 0."""
 
-    __module__ = "rushlight.distributions.relaxed_bernoulli"
+    __module__ = f"{package()}.distributions.relaxed_bernoulli"
 
     arg_constraints = LogOdds.arg_constraints
     support, has_rsample = unit_interval, True
@@ -105,7 +106,7 @@ class ExpRelaxedCategorical(OfClasses):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Probability vectors that come near one-hot ones as `temperature` (a tensor) goes to 0."""
 
-    __module__ = "rushlight.distributions.relaxed_categorical"
+    __module__ = f"{package()}.distributions.relaxed_categorical"
 
     arg_constraints = Categorical.arg_constraints
     support, has_rsample = constraints.simplex, True

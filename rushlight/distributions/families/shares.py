@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions.constraints import positive, positive_vector, simplex, unit_interval
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.families.implicit import (
@@ -22,7 +23,7 @@ class Dirichlet(ExponentialFamily):
     The concentrations c (..., K) are positive.
     """
 
-    __module__ = "rushlight.distributions.dirichlet"
+    __module__ = f"{package()}.distributions.dirichlet"
 
     arg_constraints = {"concentration": positive_vector}
     support, has_rsample = simplex, True
@@ -82,7 +83,7 @@ class Dirichlet(ExponentialFamily):
 class Beta(ExponentialFamily):
     """The first of two shares: density x^(a - 1) (1 - x)^(b - 1) / B(a, b), a is concentration1."""
 
-    __module__ = "rushlight.distributions.beta"
+    __module__ = f"{package()}.distributions.beta"
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}
     support, has_rsample = unit_interval, True

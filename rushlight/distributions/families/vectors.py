@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import package
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import lazy_property
@@ -109,7 +110,7 @@ class ScaleMatrix(Distribution):
 class MultivariateNormal(ScaleMatrix):
     """Of the mean `loc` (..., n) and one (..., n, n) of covariance, its inverse, lower Cholesky factor."""
 
-    __module__ = "rushlight.distributions.multivariate_normal"
+    __module__ = f"{package()}.distributions.multivariate_normal"
 
     arg_constraints = {"loc": constraints.real_vector, **MATRICES}
     support, has_rsample = constraints.real_vector, True
@@ -173,7 +174,7 @@ class LowRankMultivariateNormal(ScaleMatrix):
     determinant lemma and the inverse by Woodbury's identity, in O(n m^2) operations.
     """
 
-    __module__ = "rushlight.distributions.lowrank_multivariate_normal"
+    __module__ = f"{package()}.distributions.lowrank_multivariate_normal"
 
     arg_constraints = {
         "loc": constraints.real_vector,

@@ -123,8 +123,15 @@ class _InverseTransform(Transform):
         super().__init__(transform._cache_size)
         self._inv = transform
 
-    domain = constraints.dependent_property(lambda self: self._inv.codomain, is_discrete=False)
-    codomain = constraints.dependent_property(lambda self: self._inv.domain, is_discrete=False)
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        """Values of the transform's codomain."""
+        return self._inv.codomain
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        """Values of its domain."""
+        return self._inv.domain
 
     @property
     def bijective(self) -> bool:
@@ -192,7 +199,10 @@ class ComposeTransform(Transform):
             dims = max(dims + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
         return _of_dims(self.parts[0].domain, dims)
 
-    codomain = constraints.dependent_property(lambda self: self.inv.domain, is_discrete=False)
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        """What the last part gives."""
+        return self.inv.domain
 
     @property
     def bijective(self) -> bool:
@@ -260,14 +270,15 @@ class IndependentTransform(Transform):
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    domain = constraints.dependent_property(
-        lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims),
-        is_discrete=False,
-    )
-    codomain = constraints.dependent_property(
-        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims),
-        is_discrete=False,
-    )
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        """The base transform's, with more dims in a value."""
+        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        """The base transform's, with more dims in a value."""
+        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
     def bijective(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import rushlight as torch
@@ -13,32 +13,6 @@ from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.transforms.base import Alike, Transform
 from rushlight.distributions.utils import broadcast_all
 from rushlight.nn.functional import softplus
-
-
-def _increasing(
-    name: str,
-    codomain: Any,
-    call: Callable[[Tensor], Tensor],
-    inverse: Callable[[Tensor], Tensor],
-    jacobian: Callable[[Tensor], Tensor],
-    doc: str,
-) -> Any:
-    """A class of transforms of all numbers without parameters: y of x, x of y, log dy / dx of x."""
-    return type(
-        name,
-        (Alike,),
-        {
-            "domain": constraints.real,
-            "codomain": codomain,
-            "bijective": True,
-            "sign": +1,
-            "__doc__": doc,
-            "__module__": __name__,
-            "_call": lambda self, x: call(x),
-            "_inverse": lambda self, y: inverse(y),
-            "log_abs_det_jacobian": lambda self, x, y: jacobian(x),
-        },
-    )
 
 
 def _inside(y: Tensor) -> Tensor:
@@ -51,34 +25,75 @@ def clipped_sigmoid(x: Tensor) -> Tensor:
     return _inside(torch.sigmoid(x))
 
 
-ExpTransform = _increasing(
-    "ExpTransform", constraints.positive, lambda x: x.exp(), lambda y: y.log(), lambda x: x, "y = exp(x)."
-)
-SigmoidTransform = _increasing(
-    "SigmoidTransform",
-    constraints.unit_interval,
-    clipped_sigmoid,
-    lambda y: _inside(y).log() - (-_inside(y)).log1p(),
-    lambda x: -softplus(-x) - softplus(x),
-    "y = 1 / (1 + exp(-x)), kept inside (0, 1); the inverse is the log-odds.",
-)
-SoftplusTransform = _increasing(
-    "SoftplusTransform",
-    constraints.positive,
-    softplus,
-    lambda y: (-y).expm1().neg().log() + y,
-    lambda x: -softplus(-x),
-    "y = log(1 + exp(x)).",
-)
-# The Jacobian is in a form that does not cancel for large x.
-TanhTransform = _increasing(
-    "TanhTransform",
-    constraints.interval(-1.0, 1.0),
-    torch.tanh,
-    torch.atanh,
-    lambda x: 2 * (math.log(2) - x - softplus(-2 * x)),
-    "y = tanh(x); its inverse is not finite at -1 and 1, which a cache avoids.",
-)
+class _Increasing(Alike):
+    """An increasing function of all numbers, without parameters."""
+
+    domain = constraints.real
+    bijective, sign = True, +1
+
+
+class ExpTransform(_Increasing):
+    """y = exp(x)."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.exp()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log dy / dx = x of each element."""
+        return x
+
+
+class SigmoidTransform(_Increasing):
+    """y = 1 / (1 + exp(-x)), kept inside (0, 1); the inverse is the log-odds."""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Tensor) -> Tensor:
+        return clipped_sigmoid(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return _inside(y).log() - (-_inside(y)).log1p()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log dy / dx of each element."""
+        return -softplus(-x) - softplus(x)
+
+
+class SoftplusTransform(_Increasing):
+    """y = log(1 + exp(x))."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return softplus(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log dy / dx of each element."""
+        return -softplus(-x)
+
+
+class TanhTransform(_Increasing):
+    """y = tanh(x); its inverse is not finite at -1 and 1, which a cache avoids."""
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return torch.tanh(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return torch.atanh(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log dy / dx of each element, in a form that does not cancel for large x."""
+        return 2 * (math.log(2) - x - softplus(-2 * x))
 
 
 class AbsTransform(Alike):

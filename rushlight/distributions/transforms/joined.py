@@ -24,6 +24,10 @@ class _Joined(Transform):
     def _split(self, value: Tensor, name: str) -> tuple[Tensor, ...]:
         raise absent(self, "_split")
 
+    def _constraint(self, parts: list[Any]) -> Any:
+        """The parts' constraints as one."""
+        raise absent(self, "_constraint")
+
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         alike = all(isinstance(t, Transform) for t in tseq)
         demand(alike, "All elements of tseq must be Transform instances")
@@ -36,8 +40,15 @@ class _Joined(Transform):
         """Whether every one of them is."""
         return all(t.bijective for t in self.transforms)
 
-    domain = dependent_property(lambda self: self._constraint([t.domain for t in self.transforms]))
-    codomain = dependent_property(lambda self: self._constraint([t.codomain for t in self.transforms]))
+    @dependent_property
+    def domain(self) -> Any:
+        """The parts' domains, joined as the values are."""
+        return self._constraint([t.domain for t in self.transforms])
+
+    @dependent_property
+    def codomain(self) -> Any:
+        """The parts' codomains, joined as the values are."""
+        return self._constraint([t.codomain for t in self.transforms])
 
     def _checked(self, value: Tensor, size: int, what: str, name: str) -> Tensor:
         demand(

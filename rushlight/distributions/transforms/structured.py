@@ -33,12 +33,15 @@ class ReshapeTransform(Transform):
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError("in_shape, out_shape have different numbers of elements")
 
-    domain = constraints.dependent_property(
-        lambda self: constraints.independent(constraints.real, len(self.in_shape))
-    )
-    codomain = constraints.dependent_property(
-        lambda self: constraints.independent(constraints.real, len(self.out_shape))
-    )
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        """Real numbers in in_shape."""
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        """Real numbers in out_shape."""
+        return constraints.independent(constraints.real, len(self.out_shape))
 
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)

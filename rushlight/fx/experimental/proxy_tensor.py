@@ -47,6 +47,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     place.
     """
 
+    _opens = True
+
     def __init__(
         self, tracer: PythonKeyTracer, tracing_mode: str = "real", decompositions: Any = None
     ) -> None:
@@ -82,6 +84,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 )
             return func(*args, **kwargs)
         found = func(*args, **kwargs)
+        if func._schema.name == "_tensor_of":  # of numbers that Python has: a constant, once it is used
+            return found
         node = self.tracer.graph.call_function(func, positional, named, name=func._schema.name)
         self.record(found, node)
         return found

@@ -154,8 +154,8 @@ def split_by_tags(
     gm: each of its nodes that calls something has an attribute `tag`, one of `tags`.
     return_fqn_mapping: give also {a parameter's or module's old name: its new one}, default False.
     return_tuple: whether a submodule with one result returns a tuple, default False.
-    GraphModuleCls: the class of the result.
-    AssertionError for a node without a tag, and for one that reads what a later tag makes.
+    GraphModuleCls: the class of the result. AssertionError for a node without a tag, and for one that reads
+    what a later tag makes.
     """
     splitter = _Splitter(gm, tags)
     output = splitter.walk()

@@ -26,6 +26,7 @@ from rushlight.jit.program.types import (
     FLOAT,
     INT,
     NONE,
+    NUMBER,
     STR,
     TENSOR,
     Type,
@@ -355,6 +356,8 @@ class Calls(Indexing):
                     node, _IMPLICIT[inner], [value], inner, schema=schemas.named(_IMPLICIT[inner])[0]
                 ).output
             )
+        if convert and t == BOOL and inner in (INT, FLOAT, NUMBER):
+            return lambda: self.number_of(value, inner, node)
         if convert and t == STR and inner == DEVICE:
             return lambda: self.call_builtin("aten::device", [value], {}, node)
         if convert and t == INT and inner == FLOAT and value.node.kind == "prim::Constant":

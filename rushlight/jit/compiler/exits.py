@@ -1,8 +1,7 @@
 """break, continue and early return as ifs: afterwards every block runs to its end.
 
 `return x` becomes `$result = x`, what follows is put where it is still reached, and where that is only known
-when
-the program runs, a flag says so. Names that begin with "$" are no names of programs.
+when the program runs, a flag says so. Names that begin with "$" are no names of programs.
 """
 
 from __future__ import annotations

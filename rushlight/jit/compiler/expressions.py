@@ -201,9 +201,11 @@ class Expressions:
         )
 
     def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
-        """The value where `wanted` is expected; implicit: a tensor may become a number."""
+        """The value where `wanted` is expected; implicit: a tensor or a bool may become a number."""
         if implicit and value.type == TENSOR and wanted in _IMPLICIT:
             value = self.call_builtin(_IMPLICIT[wanted], [value], {}, node)
+        if implicit and value.type == BOOL and wanted in (INT, FLOAT):
+            value = self.number_of(value, wanted, node)
         if wanted == OPEN or subtype(value.type, wanted):
             return value
         inner = wanted.args[0] if wanted.kind == "Optional" else wanted
@@ -216,6 +218,10 @@ class Expressions:
         if wanted == FLOAT and value.type == INT and value.node and value.node.kind == "prim::Constant":
             return self.constant(node, float(value.node.attrs["value"]))
         raise self.error(node, message.format(wanted=wanted, actual=value.type))
+
+    def number_of(self, flag: Value, wanted: Type, node: Any) -> Value:
+        """A bool as a number: 0 or 1."""
+        return self.call_builtin("aten::Float" if wanted == FLOAT else "aten::Int", [flag], {}, node)
 
     def listed(self, value: Value, wanted: Type, node: Any) -> Value:
         """A tuple as a list."""

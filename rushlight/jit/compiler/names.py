@@ -22,7 +22,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.dtype import dtype
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
 from rushlight.jit.compiler.signatures import comment, is_any, no_type, numbers
@@ -295,14 +295,14 @@ class _Bound:
 
 
 NOTHING: Any = object()
-_OPERATORS = re.compile(r"(rushlight|torch)$|rushlight\.nn\.functional$")
+_OPERATORS = re.compile(r"rushlight$|rushlight\.nn\.functional$")
 # Modules whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
 _PREFIXES = {f"rushlight.{space}": f"{space}_" for space in ("linalg", "fft", "special")}
 
 
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
-    module, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
+    module, name = our_module(found), getattr(found, "__qualname__", "")
     before = _PREFIXES.get(module, "")
     if before and schemas.named(f"aten::{before}{name.removeprefix(before)}"):
         return Builtin(f"aten::{before}{name.removeprefix(before)}")
@@ -319,9 +319,9 @@ def named_builtin(found: Any) -> Any:
         return Builtin(f"aten::_sparse_{name}")
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
-    if module == "torch._ops.aten" or "." in name:  # an overload of an op; a method that is a function, too
-        name = name.partition(".")[0] if module == "torch._ops.aten" else found.__name__
-    public = module.startswith(("rushlight.", "torch._ops.")) and getattr(torch, name, None) is found
+    if module == "rushlight._ops.aten" or "." in name:  # an overload of an op; a method that is a function
+        name = name.partition(".")[0] if module == "rushlight._ops.aten" else found.__name__
+    public = module.startswith("rushlight.") and getattr(torch, name, None) is found
     if (public or module.startswith("rushlight._engine.")) and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
     return None
@@ -620,7 +620,7 @@ def compile_method(
         if base in (torch.nn.Module, object, torch.jit.ScriptModule):
             return None
         key = f"{base.__name__}.{name}"
-        if key in trees and base.__module__.startswith("rushlight.nn"):
+        if key in trees and our_module(base).startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
             return build(
                 *trees[key],
@@ -630,7 +630,7 @@ def compile_method(
                 {},
                 lambda f: owner.methods.update({name: f}),
             )
-        if base.__module__ == "rushlight.nn.modules.container":
+        if our_module(base) == "rushlight.nn.modules.container":
             continue  # what these are is known to the compiler
         found = vars(base).get(name)
         if found is not None and not isinstance(found, property):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 
+from rushlight._engine.lazy import is_ours
 from rushlight.jit.frontend import Error, Place
 
 PLACES: dict[str, list[str]] = {}
@@ -12,7 +13,7 @@ PLACES: dict[str, list[str]] = {}
 
 def failed(error: Exception) -> Exception:
     """The error of a call from Python: RuntimeError, which tells where the program was."""
-    ours = type(error).__module__.startswith("rushlight") and not isinstance(error, RuntimeError)
+    ours = is_ours(type(error)) and not isinstance(error, RuntimeError)
     if ours or isinstance(error, Error):  # what stops a recording goes through; Error tells its place
         return error
     shown, traceback = [], error.__traceback__

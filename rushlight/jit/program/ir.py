@@ -1,10 +1,8 @@
 """The program: values, nodes and blocks in single-assignment form, which script, trace and load all make.
 
 A block's outputs are what it hands on: an If's to the node's outputs, a Loop's to its next round. A Loop's
-inputs
-are the trip count or the condition (`attrs["while"]` says which), then what it carries; its block's
-parameters are
-the round's number (of `for`), then what is carried; its outputs are what was carried last.
+inputs are the trip count or the condition (`attrs["while"]` says which), then what it carries; its block's
+parameters are the round's number (of `for`), then what is carried; its outputs are what was carried last.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """PyTorch's signatures of ops (schemas.txt), and which of them a call means.
 
 A line is as PyTorch prints it: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`; ops
-without
-a prefix are `aten::`. Lines of a name are in PyTorch's order, and the first that fits is taken.
+without a prefix are `aten::`. Lines of a name are in PyTorch's order, and the first that fits is taken.
 """
 
 from __future__ import annotations

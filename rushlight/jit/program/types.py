@@ -17,8 +17,7 @@ from rushlight._engine.lazy import is_ours
 @dataclass(frozen=True)
 class Type:
     """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
-    "Future"),
-    or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
+    "Future"), or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
     """
 
     kind: str
@@ -75,12 +74,17 @@ GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Op
 CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future", "Await")
 
 
+def _uncompiled(name: str) -> None:
+    """`compile` of a class whose methods are all there."""
+
+
 @dataclass(eq=False)
 class ClassType:
     """A class or a module's class, specialised: one whose attributes have the same types and constants.
 
     fields: types of attributes, in order; kinds: "parameter", "buffer", "module" or "attribute".
-    methods: compiled ones; compile: makes one by its name when it is first called.
+    methods: compiled ones; compile: makes one by its name when it is first called; trees: what it is made
+    of, in a class that was read from a file.
     extras: attributes that are functions; failed: those without a type: what they are in Python,
     and why.
     """
@@ -91,7 +95,8 @@ class ClassType:
     kinds: dict[str, str] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
     methods: dict[str, Any] = field(default_factory=dict)
-    compile: Callable[[str], Any] = lambda name: None
+    compile: Callable[[str], Any] = _uncompiled
+    trees: dict[str, ast.FunctionDef] = field(default_factory=dict)
     python: Any = None
     is_interface: bool = False
     extras: dict[str, Any] = field(default_factory=dict)

@@ -1,8 +1,7 @@
 """A program as text: what its code in TorchScript and its form in Python have in common.
 
 A value that is used once, right where it is made, is written inside what uses it; others get names. Dialects
-say
-how nodes and constants are spelled (`expression`, `constant`) and what else is a statement (`other`).
+say how nodes and constants are spelled (`expression`, `constant`) and what else is a statement (`other`).
 """
 
 from __future__ import annotations

@@ -634,9 +634,9 @@ class MultiheadAttention(Module):
     ) -> tuple[Any, Any]:
         """(output like query, weights (N, L, S) or None).
 
-        key_padding_mask (N, S): True (or -inf) at keys to leave out. attn_mask (L, S) or
-        (N * heads, L, S): True (or -inf) where not to attend. `is_causal`: a hint that attn_mask is
-        the causal one. Without `average_attn_weights`: weights (N, heads, L, S).
+        key_padding_mask (N, S): True (or -inf) at keys to leave out. attn_mask (L, S) or (N * heads, L, S):
+        True (or -inf) where not to attend. `is_causal`: a hint that attn_mask is the causal one. Without
+        `average_attn_weights`: weights (N, heads, L, S).
         """
         swap = self.batch_first and query.dim() == 3
         if swap:

@@ -169,9 +169,9 @@ class MultiheadAttention(Module):
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: _bool = True, attn_mask: Any = None, average_attn_weights: _bool = True, is_causal: _bool = False) -> tuple[Any, Any]:
         """(output like query, weights (N, L, S) or None).
 
-        key_padding_mask (N, S): True (or -inf) at keys to leave out. attn_mask (L, S) or
-        (N * heads, L, S): True (or -inf) where not to attend. `is_causal`: a hint that attn_mask is
-        the causal one. Without `average_attn_weights`: weights (N, heads, L, S).
+        key_padding_mask (N, S): True (or -inf) at keys to leave out. attn_mask (L, S) or (N * heads, L, S):
+        True (or -inf) where not to attend. `is_causal`: a hint that attn_mask is the causal one. Without
+        `average_attn_weights`: weights (N, heads, L, S).
         """
     def merge_masks(self, attn_mask: Tensor, key_padding_mask: Tensor, query: Tensor) -> tuple[Any, Any]:
         """(one mask (N, heads, L, S), 2), or the only mask given and its kind, 0 or 1."""

@@ -322,9 +322,8 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """(N, in, L) -> (N, out, L): the gradient of Conv1d with respect to its input.
 
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with b = sqrt(groups / (out
+    * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
     """
 
     def __init__(
@@ -380,9 +379,8 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """(N, in, H, W) -> (N, out, H, W): the gradient of Conv2d with respect to its input.
 
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with b = sqrt(groups / (out
+    * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
     """
 
     def __init__(
@@ -434,9 +432,8 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """(N, in, D, H, W) -> (N, out, D, H, W): the gradient of Conv3d with respect to its input.
 
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with b = sqrt(groups / (out
+    * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
     """
 
     def __init__(

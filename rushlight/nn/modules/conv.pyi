@@ -52,9 +52,8 @@ class Conv3d(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """(N, in, L) -> (N, out, L): the gradient of Conv1d with respect to its input.
 
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with b = sqrt(groups / (out
+    * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: _size_1_t = 0, output_padding: _size_1_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_1_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
@@ -68,9 +67,8 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """(N, in, H, W) -> (N, out, H, W): the gradient of Conv2d with respect to its input.
 
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with b = sqrt(groups / (out
+    * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: _size_2_t = 0, output_padding: _size_2_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_2_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
@@ -80,9 +78,8 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """(N, in, D, H, W) -> (N, out, D, H, W): the gradient of Conv3d with respect to its input.
 
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with b = sqrt(groups / (out
+    * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
     """
 
     def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: _size_3_t = 0, output_padding: _size_3_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_3_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...

@@ -28,8 +28,8 @@ class Identity(Module):
 class Linear(Module):
     """x @ weight.T + bias: (*, in_features) -> (*, out_features).
 
-    weight: (out_features, in_features) and bias: (out_features,), both from
-    U(-k, k), k = 1 / sqrt(in_features).
+    weight: (out_features, in_features) and bias: (out_features,), both from U(-k, k), k = 1 /
+    sqrt(in_features).
     """
 
     __constants__ = ["in_features", "out_features"]

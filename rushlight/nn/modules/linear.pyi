@@ -48,8 +48,8 @@ class LazyLinear(LazyLayer, Linear):
 class Linear(Module):
     """x @ weight.T + bias: (*, in_features) -> (*, out_features).
 
-    weight: (out_features, in_features) and bias: (out_features,), both from
-    U(-k, k), k = 1 / sqrt(in_features).
+    weight: (out_features, in_features) and bias: (out_features,), both from U(-k, k), k = 1 /
+    sqrt(in_features).
     """
 
     bias: Parameter

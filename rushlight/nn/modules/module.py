@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import rushlight as torch
+from rushlight._engine.lazy import is_ours
 from rushlight.nn.modules.base import hooks
 from rushlight.nn.modules.base.conversion import Conversion
 from rushlight.nn.modules.base.state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys
@@ -93,7 +94,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if not cls.__module__.startswith("rushlight."):
+        if not is_ours(cls):
             _keep_ops_unbound(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

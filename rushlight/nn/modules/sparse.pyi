@@ -36,9 +36,8 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Sum, mean or maximum of rows of a table, for each bag of indices.
 
-    (B, N) gives B bags of N; (N,) with `offsets` (B,), where each bag starts. Result:
-    (B, embedding_dim). `per_sample_weights` (mode="sum"): as the indices. Rows `padding_idx` are
-    left out.
+    (B, N) gives B bags of N; (N,) with `offsets` (B,), where each bag starts. Result: (B, embedding_dim).
+    `per_sample_weights` (mode="sum"): as the indices. Rows `padding_idx` are left out.
     """
 
     embedding_dim: _int

@@ -2,7 +2,7 @@
 
 from rushlight._engine.lazy import homes, lazy_names
 
-__getattr__, __dir__ = lazy_names(globals(), _HOMES := homes(__name__))
+__getattr__, __dir__ = lazy_names(globals(), _HOMES := homes("rushlight.nn.parallel"))
 __all__ = [
     "DataParallel",
     "DistributedDataParallel",

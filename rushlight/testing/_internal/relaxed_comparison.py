@@ -40,6 +40,9 @@ def assert_equal(
 def _compare(
     actual: Any, expected: Any, rules: Rules, msg: Callable[[str], str] | None, path: tuple[Any, ...]
 ) -> None:
+    if any(isinstance(x, np.ndarray) and x.dtype.kind not in "biufc" for x in (actual, expected)):
+        # texts and objects, which no tensor holds
+        actual, expected = (x.tolist() if _is_tensor(x) else list(x) for x in (actual, expected))
     if _is_tensor(actual) and isinstance(expected, (list, tuple)):
         expected = torch.as_tensor(expected, dtype=_as_tensor(actual).dtype)
     elif _is_tensor(expected) and isinstance(actual, (list, tuple)):

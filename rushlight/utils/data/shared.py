@@ -1,11 +1,11 @@
 """Batches from a worker to the main process: a small message, and bytes that stay where they are.
 
 A message is a pickle (protocol 5) without the bytes of tensors and arrays. Those lie in a *block*: an
-anonymous file in memory that both sides map. The worker makes it and sends its descriptor beside
-the first message that uses it. A block has no name, so there is nothing to unlink, and when both
-sides are gone, killed or not, the system takes it back. What the main process unpickles lies in the block
-itself; when the last such array dies the block's number returns with the next indices, and
-the worker writes another batch there, since fresh pages would cost more than the copy.
+anonymous file in memory that both sides map. The worker makes it and sends its descriptor beside the first
+message that uses it. A block has no name, so there is nothing to unlink, and when both sides are gone, killed
+or not, the system takes it back. What the main process unpickles lies in the block itself; when the last such
+array dies the block's number returns with the next indices, and the worker writes another batch there, since
+fresh pages would cost more than the copy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight._engine.tensors.copying import over, reduce_alone
+from rushlight._engine.tensors.copying import AMONG_OURS, over, reduce_alone
 from rushlight._engine.tensors.storages.sharing import anonymous_file, mapped, refuse_graph
 from rushlight._engine.tensors.storages.storage import Storage
 
@@ -54,8 +54,8 @@ class _Pickler(reduction.ForkingPickler):
         own = item.numel() * item.element_size()
         if type(item) is torch.Tensor and not item.__dict__ and own < item.untyped_storage().nbytes():
             part = item.detach().clone().requires_grad_(item.requires_grad)
-            return part.__reduce_ex__(5)
-        return item.__reduce_ex__(5)
+            return part.__reduce_ex__(AMONG_OURS)
+        return item.__reduce_ex__(AMONG_OURS)
 
 
 def dumps(data: Any) -> tuple[bytes, list[memoryview]]:

@@ -77,3 +77,22 @@ def test_tensors_of_storages():
     assert torch.tensor(a.untyped_storage(), dtype=torch.int32).dtype is torch.int32
     with pytest.raises(RuntimeError, match="Expected a Storage of type Float or an UntypedStorage"):
         torch.tensor(a.double().storage(), dtype=torch.float32)
+
+
+def test_tensors_of_storages_share_their_bytes():
+    bytes_of = torch.arange(4, dtype=torch.int32).untyped_storage()
+    for make in (torch.asarray, torch.as_tensor, torch.tensor):
+        assert make(bytes_of).tolist() == [4294967296, 12884901890]
+        assert make(bytes_of, dtype=torch.int32).tolist() == [0, 1, 2, 3]
+        assert make(bytes_of, dtype=torch.uint8).data_ptr() == bytes_of.data_ptr()
+        with pytest.raises(
+            RuntimeError, match="Expected a Storage of type Float or an UntypedStorage, but got"
+        ):
+            make(torch.arange(3).storage())
+    assert torch.asarray(bytes_of[4:8], dtype=torch.uint8).tolist() == [1, 0, 0, 0]
+    assert torch.asarray(bytes_of, dtype=torch.uint8, copy=True).data_ptr() != bytes_of.data_ptr()
+
+
+def test_addresses_on_meta_begin_at_0():
+    zeros = torch.zeros(2, 2, device="meta")
+    assert (zeros.data_ptr(), zeros.untyped_storage().data_ptr(), zeros[1].data_ptr()) == (0, 0, 8)

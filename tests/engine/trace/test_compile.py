@@ -3,6 +3,7 @@
 import copy
 import gc
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -235,7 +236,7 @@ outside = [torch.ones(3)]
 
 
 def from_a_list_in_a_closure():
-    holder = type("Holder", (), {"tensor": torch.ones(3)})
+    holder = SimpleNamespace(tensor=torch.ones(3))
     return lambda x: x + holder.tensor
 
 

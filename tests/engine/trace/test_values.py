@@ -1,5 +1,8 @@
 """Compiled calls whose ops look at values to know what to compute: other values give what eager gives."""
 
+import math
+import re
+
 import pytest
 
 import rushlight as torch
@@ -55,6 +58,18 @@ CASES = {
         [WEIGHT, T(1)],
         [WEIGHT, T(2)],
     ),
+    "index_select": (lambda x, i: x.index_select(0, i) * 2, [T(1.0), T([0])], [T(2.0), T([0])]),
+    "take_along_dim": (
+        lambda x, i: torch.take_along_dim(x, i, 1) * 1,
+        [WEIGHT, T([[0], [1], [2], [0], [1]])],
+        [WEIGHT, T([[-1], [1], [-2], [0], [2]])],
+    ),
+    "flip of a number": (lambda x: x.flip(()) * 2, [T(1.0)], [T(2.0)]),
+    "pinv of nothing'": (
+        gradients(lambda a, b: torch.linalg.pinv(a @ b.mT)),
+        [torch.ones(2, 0), torch.ones(2, 0)],
+        [torch.zeros(2, 0), torch.zeros(2, 0)],
+    ),
     "matrix_exp": (torch.matrix_exp, [MATRIX * 0.01], [MATRIX * 5]),
     "histogram": (lambda x: torch.histogram(x, 3)[0], [T([1.0, 2.0, 3.0])], [T([0.0, 0.0, 10.0])]),
     "embedding_bag": (_bag, [T([0, 1, 2, 3]), T([0, 2])], [T([0, 1, 2, 3]), T([0, 1])]),
@@ -88,6 +103,37 @@ def test_other_values_give_what_eager_gives(name, how):
     compiled = torch.compile(function, **how)
     for args in [first] * 5 + [then] * 3 + [first]:
         torch.testing.assert_close(compiled(*args), function(*args), equal_nan=True)
+
+
+# name: (function, arguments that it is recorded with, others that eager refuses).
+REFUSED = {
+    "cholesky": (torch.cholesky, [torch.eye(3)], [-torch.eye(3)]),
+    "linalg.cholesky": (lambda x: torch.linalg.cholesky(x) * 2, [torch.eye(3)], [-torch.eye(3)]),
+    "inv": (torch.linalg.inv, [torch.eye(3)], [torch.zeros(3, 3)]),
+    "eigvals": (lambda x: torch.linalg.eigvals(x) * 1, [torch.eye(3)], [torch.eye(3) * math.nan]),
+    "binary_cross_entropy": (F.binary_cross_entropy, [T([0.5]), T([1.0])], [T([1.5]), T([1.0])]),
+    "quantile": (lambda x, q: torch.quantile(x, q) * 1, [T([1.0, 2.0]), T(0.5)], [T([1.0, 2.0]), T(1.5)]),
+    "cov": (
+        lambda x, w: torch.cov(x, aweights=w) * 1,
+        [MATRIX, T([1.0, 2.0, 3.0, 4.0])],
+        [MATRIX, -T([1.0, 2.0, 3.0, 4.0])],
+    ),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"mode": "reduce-overhead"}], ids=["default", "reduce-overhead"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_values_that_eager_refuses_are_refused(name, how):
+    function, first, then = REFUSED[name]
+    with pytest.raises(RuntimeError) as refusal:
+        function(*then)
+    compiled = torch.compile(function, **how)
+    for _ in range(4):
+        torch.testing.assert_close(compiled(*first), function(*first))
+    for _ in range(2):
+        with pytest.raises(type(refusal.value), match=re.escape(str(refusal.value))):
+            compiled(*then)
+        torch.testing.assert_close(compiled(*first), function(*first))
 
 
 def test_matched_segments_of_a_backend_follow_values():
@@ -126,6 +172,63 @@ def test_make_fx_holds_no_number_of_an_argument(function):
     assert torch.equal(graph(WEIGHT, T(1)), function(WEIGHT, T(1)))
     known = make_fx(lambda x: x * torch.tensor(3).item())(WEIGHT)
     assert torch.equal(known(WEIGHT), WEIGHT * 3)
+
+
+def test_make_fx_records_what_backward_leaves():
+    from rushlight.fx.experimental.proxy_tensor import make_fx
+
+    def step(x, y):
+        x = x.detach().requires_grad_()
+        (x * y).abs().sum().backward()
+        (x * 2).sum().backward()
+        return x.grad
+
+    graph = make_fx(step)(T([1.0, 2.0]), T([1.0, 3.0]))
+    others = T([-1.0, 2.0]), T([5.0, -3.0])
+    assert torch.equal(graph(*others), step(*others))
+
+
+# Ops that are made of others here: what their gradients need of these is in the graph, too.
+COMPOSITES = {
+    "addr": (torch.addr, [(2, 3), (2,), (3,)]),
+    "std": (lambda x: x.std(0), [(3, 2)]),
+    "std of all": (lambda x: x.std(False), [(3, 2)]),
+    "glu": (F.glu, [(2, 4)]),
+    "dist": (torch.dist, [(3,), (3,)]),
+    "layer_norm": (lambda x: F.layer_norm(x, (3,)), [(2, 3)]),
+    "binary_cross_entropy_with_logits": (F.binary_cross_entropy_with_logits, [(3,), (3,)]),
+    "cross": (torch.linalg.cross, [(2, 3), (2, 3)]),
+    "renorm": (lambda x: torch.renorm(x, 2, 0, 0.5), [(2, 3)]),
+    "interpolate": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), [(1, 1, 2, 2)]),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_make_fx_records_gradients_of_composites(name):
+    from rushlight.fx.experimental.proxy_tensor import make_fx
+
+    function, sizes = COMPOSITES[name]
+
+    def step(*args):
+        own = [t.detach().requires_grad_() for t in args]
+        function(*own).abs().sum().backward()
+        return [t.grad for t in own]
+
+    graph = make_fx(step)(*[torch.randn(size) for size in sizes])
+    others = [torch.randn(size) for size in sizes]
+    torch.testing.assert_close(graph(*others), step(*others))
+
+
+@pytest.mark.parametrize("dim", [None, 0, -1])
+def test_make_fx_repeats_by_other_numbers(dim):
+    from rushlight.fx.experimental.proxy_tensor import make_fx
+
+    def repeated(x, n):
+        return torch.repeat_interleave(x, n, dim)
+
+    x = torch.arange(4.0) if dim is None else torch.arange(8.0).view(4, 2) if dim == 0 else MATRIX
+    graph = make_fx(repeated)(x, T([1, 2, 0, 1]))
+    assert torch.equal(graph(x, T([2, 0, 3, 1])), repeated(x, T([2, 0, 3, 1])))
 
 
 def test_the_gradient_of_prod_has_eagers_bits() -> None:

@@ -1,9 +1,8 @@
 """Copies between the host and devices, and between devices.
 
 A copy from page-locked memory that need not be waited for reads it when the stream gets there: what the
-program
-writes there before that is what arrives. One to page-locked memory arrives then. All other copies are done,
-as far as the host can see, when they return.
+program writes there before that is what arrives. One to page-locked memory arrives then. All other copies are
+done, as far as the host can see, when they return.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Random rows on a device: PyTorch's CUDA numbers for the same seed, from the device's Philox.
 
 A row of ROWS gets the device, the operands' arrays and the row's attributes, one of FACTORIES the device and
-the
-arguments by name; both give a device's array. What is drawn is decided when the row is called, and made when
-the stream gets there.
+the arguments by name; both give a device's array. What is drawn is decided when the row is called, and made
+when the stream gets there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """A simulated device's memory: a range of addresses that the host cannot read, and the simulator's window on
 it.
 
-An address handed out lies in a reserved range that nobody may touch, so a read by a pointer ends the
-process, as
-it does on real hardware. The numbers themselves lie in a second range, the window, which only the simulator
-knows; pages of neither exist before something is written to them.
+An address handed out lies in a reserved range that nobody may touch, so a read by a pointer ends the process,
+as it does on real hardware. The numbers themselves lie in a second range, the window, which only the
+simulator knows; pages of neither exist before something is written to them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """PyTorch's random numbers on CUDA: Philox4x32-10, as curand counts it.
 
 The key is the seed. A thread's counter is (offset / 4, thread): each step gives four words. Kernels give
-every
-thread one step at a time and four numbers (two where they take 64 bits) that lie a whole grid apart; so the
-words of a step, one after the other, are the numbers in the order of memory.
+every thread one step at a time and four numbers (two where they take 64 bits) that lie a whole grid apart; so
+the words of a step, one after the other, are the numbers in the order of memory.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda import words
+from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.configuration import parse
 from rushlight._engine.devices.cuda.rows import Rows as Device
 from rushlight._engine.names.absent_devices import AcceleratorError
@@ -20,6 +21,8 @@ class _Current(threading.local):
 
 class Platform:
     """Devices are made when they are first used; `initialized` is whether one was."""
+
+    array_type: type = DeviceArray
 
     def __init__(self) -> None:
         self.setting = parse(settings.cuda)

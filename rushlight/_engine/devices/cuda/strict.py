@@ -4,9 +4,8 @@ line.
 Every block of memory notes which work last wrote it and which work read it, on which stream. Work that reads
 what another stream wrote, or writes what another stream reads or wrote, must come after it: by an event, by
 wait_stream, or because the host waited. Where nothing says so, the order is chance. Memory that is freed
-while
-another stream still works on it may be handed out again too early, unless record_stream was told. And a copy
-to the host that need not be waited for must be waited for before the host looks at it.
+while another stream still works on it may be handed out again too early, unless record_stream was told. And a
+copy to the host that need not be waited for must be waited for before the host looks at it.
 """
 
 from __future__ import annotations

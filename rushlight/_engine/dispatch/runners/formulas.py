@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from rushlight._engine.core.device import CPU, META
 from rushlight._engine.core.layout import broadcast_shapes, check_apart_from_itself, result_memory
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.services import service
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
@@ -183,7 +183,7 @@ class Formula:
         # operands; None where it was not asked for yet.
         self.variants: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.
-        self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
+        self.smooth = root.op not in ATOMS or ATOMS[root.op].derivative is not None
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
         # What PyTorch calls the nodes: see dispatch/node_names.py, which also reads fixed attributes.
         self.label, self.fixed = label, fixed or {}
@@ -338,10 +338,10 @@ class Formula:
             if MODES and wrapped(values):
                 return lambda formula, values: interpret(formula, formula, values, {})
             if LISTENING in WRAPPED:
-                listeners: Any = import_module("rushlight._torch_dispatch.formulas")
-                if listeners.concerned(values):
-                    handler: Callable[[Formula, Any], Tensor] = listeners.heard
-                    return handler
+                listener: Callable[[Formula, Any], Tensor] | None
+                listener = service("formula heard below autograd")(values)
+                if listener is not None:
+                    return listener
         heard = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
         return heard or None
 

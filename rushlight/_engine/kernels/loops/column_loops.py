@@ -34,8 +34,8 @@ class _Columns:
         self.inputs = f.at("%desc", SLOT * HEAD)
         self.inward = slot(f, self.inputs, f.i64("mul", self.vectors, 3))
         self.outward = slot(f, self.inward, f.i64("mul", self.scalars, 4))
-        self.m = f.load("i64", slot(f, "%dims", first))
-        self.n = f.load("i64", slot(f, "%dims", f.i64("sub", 3, first)))
+        self.row_count = f.load("i64", slot(f, "%dims", first))
+        self.row_length = f.load("i64", slot(f, "%dims", f.i64("sub", 3, first)))
         arguments = f.i64("add", self.vectors, f.i64("add", self.scalars, self.outputs))
         self.core = slot(f, "%steps", arguments)
         most = f.i64("add", f.i64("mul", self.vectors, SEVERAL), f.i64("shl", self.outputs, 2))
@@ -44,7 +44,7 @@ class _Columns:
         self.bases = f.op(f"alloca i64, i64 {most}, align 16")
         self.steps = f.op(f"alloca i64, i64 {most}, align 16")
         f.store("ptr", self.state, self.frame)
-        self.width = f.i64("mul", self.n, 8)
+        self.width = f.i64("mul", self.row_length, 8)
         self.bytes = f.i64("mul", f.i64("shl", self.outputs, 1), self.width)
         self.scratch = ""
 
@@ -64,7 +64,7 @@ class _Columns:
         """Run a strip over all columns."""
         self.function.emit(
             f"call void @rl_strip(ptr {descriptor}, ptr {self.frame}, ptr {self.bases}, "
-            f"ptr {self.steps}, i64 {self.n})"
+            f"ptr {self.steps}, i64 {self.row_length})"
         )
 
     def rows(self, outer: str, first: str, count: str, descriptor: str) -> None:
@@ -142,10 +142,10 @@ def write(module: Module) -> None:
     columns = _Columns(f)
     with memory(f, columns.bytes) as columns.scratch, quiet(f), f.loop(f.load("i64", "%dims")) as outer:
         f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.scratch}, i8 0, i64 {columns.bytes}, i1 false)")
-        groups = f.i64("sdiv", columns.m, SEVERAL)
+        groups = f.i64("sdiv", columns.row_count, SEVERAL)
         # SEVERAL rows, as often as that goes, then one by one.
         behind = f.i64("mul", groups, SEVERAL - 1)
-        with f.loop(f.i64("sub", columns.m, behind)) as number:
+        with f.loop(f.i64("sub", columns.row_count, behind)) as number:
             many = f.i64("icmp slt", number, groups)
             first, alone = f.i64("mul", number, SEVERAL), f.i64("add", number, behind)
             columns.rows(

@@ -136,8 +136,8 @@ class MultiTensorUpdate:
         return found
 
     def __call__(self, tensors: Sequence[Sequence[Any]], scalars: Sequence[float]) -> None:
-        """Update every tensor; `scalars` are numbers, those that meet
-        only each other are computed with in double precision.
+        """Update every tensor; `scalars` are numbers, those that meet only each other are computed with in
+        double precision.
         """
         if not tensors:
             return

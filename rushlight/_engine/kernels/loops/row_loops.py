@@ -25,7 +25,7 @@ class _Rows:
         self.sizes = f.at("%desc", SLOT * HEAD)
         self.numbers = slot(f, self.sizes, self.count)
         self.arguments = f.i64("add", self.count, self.scalars)
-        self.n = f.load("i64", "%dims", SLOT)
+        self.length = f.load("i64", "%dims", SLOT)
 
     def operand(self, k: str) -> tuple[str, str, str]:
         """Item size, byte step along the row, and the argument's number."""
@@ -41,14 +41,14 @@ class _Rows:
             size, step, _ = self.operand(k)
             lying.set(f.op(f"and i1 {lying.get()}, {f.i64('icmp eq', step, size)}"))
         with f.when(lying.get()):
-            f.emit(f"call void {self.rows}(ptr %args, i64 {rows}, i64 {self.n}, ptr %steps)")
+            f.emit(f"call void {self.rows}(ptr %args, i64 {rows}, i64 {self.length}, ptr %steps)")
         with f.when(f.op(f"xor i1 {lying.get()}, true")):
             self._packed(rows)
 
     def _packed(self, rows: str) -> None:
         f = self.function
         args = f.op(f"alloca i64, i64 {self.arguments}, align 16")
-        row_bytes = f.i64("mul", self.n, 8)
+        row_bytes = f.i64("mul", self.length, 8)
         with memory(f, f.i64("mul", row_bytes, self.count)) as scratch, f.loop(rows) as row:
             with f.loop(self.arguments) as number:
                 f.store("ptr", row_of(f, number, row), slot(f, args, number))
@@ -59,13 +59,13 @@ class _Rows:
                     ours = f.i64("icmp ult" if reading else "icmp uge", k, self.reads)
                     with f.when(ours):
                         if reading:
-                            call_pack(f, own, size, row_of(f, number, row), step, self.n, size)
+                            call_pack(f, own, size, row_of(f, number, row), step, self.length, size)
                         else:
-                            call_pack(f, row_of(f, number, row), step, own, size, self.n, size)
+                            call_pack(f, row_of(f, number, row), step, own, size, self.length, size)
                     if reading:
                         f.store("ptr", own, slot(f, args, number))
                 if reading:
-                    f.emit(f"call void {self.rows}(ptr {args}, i64 1, i64 {self.n}, ptr %steps)")
+                    f.emit(f"call void {self.rows}(ptr {args}, i64 1, i64 {self.length}, ptr %steps)")
 
 
 def write(module: Module) -> None:

@@ -30,7 +30,7 @@ class _Scan(Writer):
         f = self.function
         self.op, self.total = op, total
         self.a, self.into = (f.load("ptr", "%args", SLOT * k) for k in range(2))
-        self.count, self.n = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+        self.count, self.length = (f.load("i64", "%dims", SLOT * k) for k in range(2))
         self.step = f.load("i64", "%steps")
 
     def next(self, total: Lane, value: Lane) -> tuple[Lane, Lane]:
@@ -42,7 +42,7 @@ class _Scan(Writer):
     def rows(self) -> None:
         """Rows beyond the last are the last one again, which gives the same twice."""
         f, size, lanes = self.function, self.size, self.lanes
-        last, whole = f.i64("sub", self.count, 1), f.i64("udiv", self.n, lanes)
+        last, whole = f.i64("sub", self.count, 1), f.i64("udiv", self.length, lanes)
         with f.counted(self.over(self.count, lanes)) as block:
             first = f.i64("mul", block, lanes)
             numbers = [self.least(f.i64("add", first, k), last) for k in range(lanes)]
@@ -57,7 +57,7 @@ class _Scan(Writer):
                     self.write(row, to, at)
                 updated.append(total)
             done = f.i64("mul", whole, lanes)
-            with f.vectors(f.i64("sub", self.n, done), totals) as (k, totals, updated):
+            with f.vectors(f.i64("sub", self.length, done), totals) as (k, totals, updated):
                 updated.append(self._column(lines, f.i64("mul", f.i64("add", done, k), size), totals[0]))
         close(f)
 
@@ -76,7 +76,7 @@ class _Scan(Writer):
         whole = f.i64("udiv", self.count, lanes)
         with f.counted(str(STRIP)) as k:
             f.store(wide, f"{_IDENTITY[self.op]}", scratch, f.i64("mul", k, _SIZE[wide]))
-        with f.counted(self.n) as i:
+        with f.counted(self.length) as i:
             offset = f.i64("mul", i, self.step)
             source, to = f.at(self.a, offset), f.at(self.into, offset)
             with f.counted(whole) as k:

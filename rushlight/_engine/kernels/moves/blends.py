@@ -67,17 +67,19 @@ class _Blend(Writer):
         super().__init__(module, name, kind, lanes)
         f = self.function
         self.tables = [f.load("ptr", "%args", SLOT * k) for k in range(6)]
-        self.height, self.width, self.n, self.m = (f.load("i64", "%dims", SLOT * k) for k in range(4))
+        self.height, self.width, self.out_height, self.out_width = (
+            f.load("i64", "%dims", SLOT * k) for k in range(4)
+        )
 
     def write_all(self) -> None:
         """The whole function."""
         f, (plane, out, *_) = self.function, self.tables
-        line = f.i64("mul", self.m, self.size)
+        line = f.i64("mul", self.out_width, self.size)
         with memory(f, f.i64("mul", self.height, line)) as scratch:
             with f.counted(self.height) as y:
                 source = f.at(plane, f.i64("mul", y, f.i64("mul", self.width, self.size)))
                 self._widened(source, f.at(scratch, f.i64("mul", y, line)))
-            with f.counted(self.n) as y:
+            with f.counted(self.out_height) as y:
                 self._line(scratch, y, f.at(out, f.i64("mul", y, line)))
         close(f)
 
@@ -99,24 +101,26 @@ class _Blend(Writer):
     def _widened(self, source: str, to: str) -> None:
         """A line of the plane, column by column."""
         f, kind = self.function, self.kind
-        with f.counted(self.m) as x:
-            a, b = [f.load(kind, f.at(source, at)) for at in self._pair(self.tables[4], self.m, x, "i64")]
-            found = self._sum(a, b, *self._pair(self.tables[5], self.m, x, kind), kind)
+        with f.counted(self.out_width) as x:
+            a, b = [
+                f.load(kind, f.at(source, at)) for at in self._pair(self.tables[4], self.out_width, x, "i64")
+            ]
+            found = self._sum(a, b, *self._pair(self.tables[5], self.out_width, x, kind), kind)
             f.store(kind, found, f.at(to, f.i64("mul", x, self.size)))
 
     def _line(self, scratch: str, y: str, to: str) -> None:
         """A line of the result, vector by vector, and what is left."""
         f, kind = self.function, self.kind
-        lines = [f.at(scratch, at) for at in self._pair(self.tables[2], self.n, y, "i64")]
-        weights = self._pair(self.tables[3], self.n, y, kind)
+        lines = [f.at(scratch, at) for at in self._pair(self.tables[2], self.out_height, y, "i64")]
+        weights = self._pair(self.tables[3], self.out_height, y, kind)
         low, high = [f.splat(kind, w) for w in weights]
-        vectors = f.i64("udiv", self.m, self.lanes)
+        vectors = f.i64("udiv", self.out_width, self.lanes)
         with f.counted(vectors) as v:
             at = f.i64("mul", v, self.lanes * self.size)
             a, b = [self.read(line, at) for line in lines]
             self.write(a * low + b * high, to, at)
         begin = f.i64("mul", vectors, self.lanes)
-        with f.counted(f.i64("sub", self.m, begin)) as left:
+        with f.counted(f.i64("sub", self.out_width, begin)) as left:
             at = f.i64("mul", f.i64("add", begin, left), self.size)
             a_one, b_one = [f.load(kind, f.at(line, at)) for line in lines]
             f.store(kind, self._sum(a_one, b_one, *weights, kind), f.at(to, at))

@@ -28,7 +28,7 @@ class _Maxima(Writer):
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
         f = self.function
-        self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first, self.lines = (
+        self.source, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first, self.lines = (
             f.load("ptr", "%args", SLOT * k) for k in range(9)
         )
         self.count, self.taps, *self.plane = (f.load("i64", "%dims", SLOT * k) for k in range(5))
@@ -41,9 +41,12 @@ class _Maxima(Writer):
             self.write(f.const(self.kind, -inf), scratch, f.i64("mul", block, self.lanes * self.size))
         some = f.i64("icmp ne", size, 0)
         with f.counted(f.op(f"select i1 {some}, i64 {lines}, i64 0")) as line:
-            to, source = f.at(scratch, self.entry(self.lines, line)), f.at(self.a, f.i64("mul", line, width))
+            to, source = (
+                f.at(scratch, self.entry(self.lines, line)),
+                f.at(self.source, f.i64("mul", line, width)),
+            )
             f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {source}, i64 {width}, i1 false)")
-        self.a = f.op(f"select i1 {some}, ptr {scratch}, ptr {self.a}")
+        self.source = f.op(f"select i1 {some}, ptr {scratch}, ptr {self.source}")
 
     def whole(self) -> None:
         """Vector by vector of windows, quickly where they lie side by side or with one between."""
@@ -66,7 +69,7 @@ class _Maxima(Writer):
 
     def side_by_side(self, begin: str, step: int) -> None:
         """Windows whose elements are `step` apart for each tap."""
-        f, start = self.function, self.function.at(self.a, self.entry(self.ai, begin))
+        f, start = self.function, self.function.at(self.source, self.entry(self.ai, begin))
         most, which = self._greatest(begin, lambda t: self._apart(f.at(start, self.entry(self.at, t)), step))
         self.write(most, self.maxima, f.i64("mul", begin, self.size))
         for k in range(f.width):
@@ -100,7 +103,7 @@ class _Maxima(Writer):
         """Windows anywhere, of which some may be beyond the last."""
         f, kind = self.function, self.kind
         windows = [f.i64("add", begin, k) for k in range(f.width)]
-        starts = [f.at(self.a, self.entry(self.ai, i)) for i in windows]
+        starts = [f.at(self.source, self.entry(self.ai, i)) for i in windows]
         most, which = self._greatest(begin, lambda t: self.gathered(starts, self.entry(self.at, t)))
         for k, i in enumerate(windows):
             with f.when(f.i64("icmp slt", i, self.count)):

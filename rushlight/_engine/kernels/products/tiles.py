@@ -194,17 +194,17 @@ class Packed:
     """
 
     def __init__(self, w: Array, parts: int = 1) -> None:
-        self.w, self.layout = w, (w.dtype, w.shape, w.strides, parts)
-        self.b = np.empty(self.at(1).size, np.uint8)
+        self.weight, self.layout = w, (w.dtype, w.shape, w.strides, parts)
+        self.panels = np.empty(self.at(1).size, np.uint8)
         self.again()
 
     def again(self) -> None:
         """Pack w once more."""
-        _matrix(*self.layout, 1)[1](self.at(1).threads(), self.w, self.b)
+        _matrix(*self.layout, 1)[1](self.at(1).threads(), self.weight, self.panels)
 
     def __call__(self, x: Array, out: Array) -> None:
         made, _, multiply = _matrix(*self.layout, len(x))
-        multiply(made.threads(), x, self.b, out)
+        multiply(made.threads(), x, self.panels, out)
 
     def at(self, rows: int) -> Product:
         """The product for so many rows."""

@@ -68,9 +68,8 @@ def split(
 ) -> Any:
     """A ufunc applied over threads, each to a range of one axis; results are those of one call.
 
-    least: how many elements are worth that.
-    `cores` says of each operand, results included, whether its last axis is the row's own; the
-    others broadcast. `out` is None, an array, or a tuple of them.
+    least: how many elements are worth that. `cores` says of each operand, results included, whether its last
+    axis is the row's own; the others broadcast. `out` is None, an array, or a tuple of them.
     """
     # Here, since threads are woken for large kernels only.
     import numpy as np

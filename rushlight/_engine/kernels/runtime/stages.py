@@ -157,7 +157,7 @@ class StageRecorder:
 
         if isinstance(function, Packed):
             x, out = operands
-            product, three = function.at(len(x)), (x, function.b, out)
+            product, three = function.at(len(x)), (x, function.panels, out)
             self._more(
                 [
                     Stage(

@@ -133,7 +133,14 @@ def cauchy(input, median: float = 0.0, sigma: float = 1.0, *, generator: Any = N
     return _drawn(distributions.cauchy, engine_of("cauchy_", generator), input, median, sigma)
 
 
-_LEFT_OUT: Any = type("LeftOut", (), {"__repr__": lambda self: "..."})()
+class _LeftOut:
+    """Stands for an argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_LEFT_OUT: Any = _LeftOut()
 
 
 @fill("random_")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.recording import decides
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy, rows_of
@@ -48,7 +48,7 @@ def embedding_gradient(s: Any, grad: Any) -> Any:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         places, values = s.indices.reshape(-1), grad.reshape(s.indices.numel(), grad.shape[-1])
         kept = places != s.padding_idx
-        return import_module("rushlight.sparse").make(
+        return service("sparse tensor")(
             (places[kept].long().unsqueeze(0), values[kept]), s.shape("weight")
         ), None
     rows = s.shape("weight")[0]

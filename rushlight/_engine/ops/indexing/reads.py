@@ -12,6 +12,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.indexing.along_dim import (
@@ -175,7 +176,9 @@ def take_along_dim(input, indices, dim: int | None = None):
         (*shape[:d], indices._geometry.shape[d], *shape[d + 1 :]), indices._geometry.shape
     )
     source = *full[:d], size, *full[d + 1 :]
-    if indices._geometry.size and not indices._kind.on_meta and np.minimum.reduce(indices._array, None) < 0:
+    if indices._geometry.size and (
+        fusing() or (not indices._kind.on_meta and np.minimum.reduce(indices._array, None) < 0)
+    ):
         indices = ROWS["where"](indices < 0, indices + size, indices)
     if source != shape or full != indices._geometry.shape:
         input, indices = input.expand(source), indices.expand(full)

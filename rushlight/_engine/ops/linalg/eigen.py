@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rushlight._engine.core.errors import LinAlgError
+from rushlight._engine.core.recording import checked
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.linalg.matrix_checks import check_square, columns, dagger, diagonal_of
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
@@ -153,9 +154,13 @@ def _eig_gradient(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
 
 def _general(op: str, A: Any) -> Any:
     check_square(op, A._array)
-    if not np.isfinite(A._array).all():
-        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    checked(_check_finite, A._array)
     return A
+
+
+def _check_finite(a: Any) -> None:
+    if not np.isfinite(a).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 
 @composite(where=("linalg.eig",), name="linalg_eig", out=True)

@@ -6,7 +6,7 @@ batch: 0 for success, or the (one-based) place where an algorithm could not go o
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.errors import LinAlgError
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.recording import checked
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.indexing.along_dim import Array, legacy
 from rushlight._engine.ops.signature import Param
@@ -100,7 +101,11 @@ def blame(
         return
     while getattr(info, "_many", False):  # inside vmap, an info stands for those of all examples
         info = info.value
-    found = host(getattr(info, "_array", info))
+    checked(partial(_complain, op, text, error), getattr(info, "_array", info))
+
+
+def _complain(op: str, text: str, error: type[RuntimeError], info: Any) -> None:
+    found = host(info)
     if not np.count_nonzero(found):
         return
     at = int(np.flatnonzero(found)[0])

@@ -7,10 +7,11 @@ from functools import wraps
 from typing import Any
 
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import checked
 from rushlight._engine.ops.expressions import Expr, m, stored
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.signature import Param
-from rushlight._engine.ops.table import ROWS, composite, pointwise
+from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
 
 
 @pointwise(where=("aten",), inplace=False, out=False)
@@ -185,6 +186,12 @@ def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weigh
     return _reduced_by_weight(_huber_terms(input, target, delta), weight, reduction)
 
 
+def _check_probabilities(input: Array, target: Array) -> None:
+    for name, a in (("input", input), ("target", target)):
+        if a.size and not bool(((a >= 0) & (a <= 1)).all()):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+
+
 @_bce_terms.gradient
 def _bce_terms_gradient(s: Any, grad: Any) -> Any:
     x, t = s.input, s.target
@@ -217,9 +224,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
-    for name, a in (("input", input._array), ("target", target._array)):
-        if a.size and not bool(((a >= 0) & (a <= 1)).all()):
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    checked(_check_probabilities, input._array, target._array)
     loss = _bce_terms(input, target)
     return reduced(loss if weight is None else loss.mul_(weight), reduction)
 

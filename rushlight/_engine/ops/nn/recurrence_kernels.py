@@ -153,13 +153,13 @@ class _Plain:
     """The product by NumPy."""
 
     def __init__(self, w: Array) -> None:
-        self.w = w
+        self.weight = w
 
     def again(self) -> None:
         """Nothing was laid out."""
 
     def __call__(self, x: Array, out: Array) -> None:
-        np.matmul(x, self.w, out)
+        np.matmul(x, self.weight, out)
 
 
 class Immediate:
@@ -321,7 +321,7 @@ class Backward(_Direction):
         """narrow: as Forward's."""
         self.mode, self.grads, self.out, self.kept = mode, grads, out, kept
         self.first, self.steps = (h0, c0), steps
-        w, self.b, self.projection = weights
+        w, self.bias, self.projection = weights
         self.count, dtype = CELLS[mode].gates, w.dtype
         self.to_out = np.zeros_like(out) if grads[0] is None else grads[0]
         self.dh, self.dc = np.empty_like(h0), [] if c0 is None else [np.empty_like(c0)]
@@ -388,6 +388,6 @@ class Backward(_Direction):
             self.dh,
             self.dc[0] if self.dc else None,
             self._to_weight(),
-            None if self.b is None else self.dy.sum(0),
+            None if self.bias is None else self.dy.sum(0),
             to_projection,
         )

@@ -209,8 +209,8 @@ def _layers(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """(outputs of the last layer, last states) over packed rows; each state is
-    (layers * directions, B, hidden).
+    """(outputs of the last layer, last states) over packed rows; each state is (layers * directions, B,
+    hidden).
     """
     directions = 2 if bidirectional else 1
     each = len(params) // (num_layers * directions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,18 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.recording import checked
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.table import ROWS, composite
 
 # --- quantiles ------------------------------------------------------------------------------------
 
 _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _check_range(name: str, q: Any) -> None:
+    if not ((q >= 0) & (q <= 1)).all():
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
 
 
 def _points(name: str, input: Any, q: Any, interpolation: str) -> Any:
@@ -36,8 +43,8 @@ def _points(name: str, input: Any, q: Any, interpolation: str) -> Any:
         raise RuntimeError(
             f"{name}() q tensor must be same dtype as the input tensor, got {q.dtype} and {input.dtype}"
         )
-    if not q._kind.on_meta and not ((q._array >= 0) & (q._array <= 1)).all():
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    if not q._kind.on_meta:
+        checked(partial(_check_range, name), q._array)
     if not input.numel():
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     return q
@@ -108,7 +115,12 @@ def _check_weights(what: str, weights: Any, count: int, floating: bool) -> None:
             f"cov(): expected {what} to have the same numel as there are observations in the "
             f"input but got {weights.numel()} != {count}"
         )
-    if not weights._kind.on_meta and weights.numel() and float(weights._array.min()) < 0:
+    if not weights._kind.on_meta and weights.numel():
+        checked(partial(_check_sign, what), weights._array)
+
+
+def _check_sign(what: str, weights: Any) -> None:
+    if float(weights.min()) < 0:
         raise RuntimeError(f"cov(): {what} cannot be negative")
 
 

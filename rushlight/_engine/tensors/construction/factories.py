@@ -11,8 +11,9 @@ import numpy as np
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import Default, device as Device
-from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype
+from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype, int64
 from rushlight._engine.core.errors import warn_once
+from rushlight._engine.core.recording import constant
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
 from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy
 from rushlight._engine.tensors.construction.placement import (
@@ -50,23 +51,30 @@ def tensor(
     return track(made) if checked_flag("tensor", "requires_grad", requires_grad) else made
 
 
-def _of_storage(data: Any, dtype: Dtype | None) -> Any:
-    """The elements of a storage of this dtype, or of bytes; RuntimeError for a storage of another one."""
-    wanted = get_default_dtype() if dtype is None else dtype
+def _is_storage(data: Any) -> bool:
+    return hasattr(data, "untyped") and hasattr(data, "nbytes")
+
+
+def _of_storage(data: Any, dtype: Dtype | None) -> Tensor:
+    """A tensor on a storage's memory; RuntimeError for a typed storage of another dtype.
+
+    dtype: the default dtype unless given; for a storage of bytes int64.
+    """
     own = getattr(data, "dtype", None)
+    wanted = dtype or (get_default_dtype() if own is not None else int64)
     if own is not None and own is not wanted:
         raise RuntimeError(
-            f"Expected a Storage of type {wanted.legacy} or an UntypedStorage, but got type {own.legacy} for "
-            "argument 1 'storage'"
+            f"Expected a Storage of type {wanted.legacy} or an UntypedStorage, but got {own.legacy}"
         )
-    return np.asarray(data.untyped()._bytes()).view(wanted.np)
+    empty = wrap(np.empty(0, wanted.np))
+    return (empty if data.device.type == "cpu" else empty.to(data.device)).set_(data.untyped())
 
 
 def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) -> Tensor:
     if not isinstance(data, Tensor):
-        if hasattr(data, "untyped") and hasattr(data, "nbytes"):
-            data = _of_storage(data, dtype)
-        return _moved(wrap(infer(data, dtype)), where)
+        if _is_storage(data):
+            return _moved(_of_storage(data, dtype), where)
+        return _moved(wrap(constant(infer(data, dtype))), where)
     warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
     return kept.to(
@@ -91,7 +99,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, np.ndarray):
         found = _moved(from_numpy(data), where)
         return found if of is None else found.to(of)
-    return _moved(wrap(infer(data, of)), where)
+    made = _of_storage(data, of) if _is_storage(data) else wrap(constant(infer(data, of)))
+    return _moved(made, where)
 
 
 def new_tensor(
@@ -134,7 +143,7 @@ def asarray(
     if found is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor: leave copy=False away.")
-        made = _moved(wrap(infer(obj, of)), where)
+        made = _moved(wrap(constant(infer(obj, of))), where)
     else:
         made = _converted(found, of, where, copy)
     return _with_grad(made, obj, requires_grad)
@@ -154,6 +163,8 @@ def _aliased(obj: Any, of: Dtype | None, copy: bool | None) -> Tensor | None:
         return from_numpy(obj)
     if type(obj).__name__ == "PyCapsule":
         return from_dlpack(obj)
+    if _is_storage(obj):
+        return _of_storage(obj, of)
     if hasattr(type(obj), "__dlpack__"):
         return from_numpy(np.from_dlpack(obj))
     try:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.determinism import fill_unwritten
+from rushlight._engine.core.recording import constant
 from rushlight._engine.core.size import Size
 from rushlight._engine.tensors.construction.from_data import infer, is_sequence
 from rushlight._engine.tensors.tensor import Tensor, alias, wrap
@@ -54,7 +55,7 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
         )
     if not isinstance(first, (str, bytes)) and not is_sequence(first):
         raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-    return wrap(infer(first, of))
+    return wrap(constant(infer(first, of)))
 
 
 def _positional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """Memory that processes share: files in memory that have no names, and storages that lie in one.
 
-Who knows such a file's descriptor maps it; when nobody does any more, killed
-or not, the system takes it back.
+Who knows such a file's descriptor maps it; when nobody does any more, killed or not, the system takes it
+back.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.tensors.copying import AMONG_OURS
 from rushlight._engine.tensors.lazy_views import place
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, shared_at, strided
 from rushlight._engine.tensors.tensor import Tensor, storage
@@ -117,7 +118,7 @@ def reduce_tensor(t: Tensor) -> Any:
     """A tensor on its way to another process: its storage is shared from now on."""
     refuse_graph(t)
     share(storage(t), t)
-    return t.__reduce_ex__(5)
+    return t.__reduce_ex__(AMONG_OURS)
 
 
 def reduce_storage(memory: Storage) -> Any:

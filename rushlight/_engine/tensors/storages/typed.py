@@ -6,6 +6,7 @@ PyTorch has replaced them by UntypedStorage; its files still name them.
 from __future__ import annotations
 
 import copy
+import io
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,15 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert
 from rushlight._engine.core.device import device
+from rushlight._engine.core.services import service
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 
 
 class TypedStorage:
     """A flat run of elements of one dtype, over an UntypedStorage."""
+
+    __module__ = f"{package()}.storage"
 
     dtype: dt.dtype
 
@@ -161,6 +166,9 @@ class TypedStorage:
     def __copy__(self) -> TypedStorage:
         return self.clone()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_from_bytes, (saved_bytes(self),)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
         return TypedStorage(wrap_storage=copy.deepcopy(self._untyped_storage, memo), dtype=self.dtype)
 
@@ -247,12 +255,27 @@ NAMED = (
     dt.int64,
     dt.bool_,
 )
+
+
+def saved_bytes(storage: Any) -> bytes:
+    """The file that torch.save writes of a storage alone, in PyTorch's older format: what pickles hold."""
+    file = io.BytesIO()
+    service("save")(storage, file, _use_new_zipfile_serialization=False)
+    return file.getvalue()
+
+
+def _load_from_bytes(data: bytes) -> Any:
+    """The storage of such a file."""
+    return service("load")(io.BytesIO(data), weights_only=False)
+
+
+_load_from_bytes.__module__ = f"{package()}.storage"
 BY_DTYPE: dict[dt.dtype, type[TypedStorage]] = {}
 for _d in NAMED:
     BY_DTYPE[_d] = type(
         f"{_d.legacy}Storage",
         (TypedStorage,),
-        {"dtype": _d, "__module__": __name__, "__doc__": f"A storage of {_d!r} elements."},
+        {"dtype": _d, "__module__": package(), "__doc__": f"A storage of {_d!r} elements."},
     )
     globals()[f"{_d.legacy}Storage"] = BY_DTYPE[_d]
 

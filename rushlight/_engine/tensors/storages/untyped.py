@@ -13,6 +13,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.device import CPU, META, device as as_device
 from rushlight._engine.core.dtype import bool_, uint8
+from rushlight._engine.lazy import package
 from rushlight._engine.tensors.kind import available, backend_of, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address
@@ -24,6 +25,8 @@ class UntypedStorage:
 
     UntypedStorage(n): n bytes. UntypedStorage(sequence): these bytes. device: "cpu", or "meta" (no bytes).
     """
+
+    __module__ = f"{package()}.storage"
 
     def __init__(self, size: Any = 0, *, device: Any = "cpu") -> None:
         where = kind(uint8, as_device(device)).device
@@ -187,6 +190,12 @@ class UntypedStorage:
 
     def __copy__(self) -> UntypedStorage:
         return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # It imports this file.
+        from rushlight._engine.tensors.storages import typed
+
+        return typed._load_from_bytes, (typed.saved_bytes(self),)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         if self.device.type != "cpu":

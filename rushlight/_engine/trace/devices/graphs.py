@@ -305,15 +305,16 @@ def slowly(
     first = 1 if compiled.fullgraph else 2
     if plan.calls < first or device.capture is not None:
         return compiled.function(*args, **kwargs)
-    if plan.calls == first:
-        found, why = _looked(compiled, tensors, args, kwargs, opaque)
+    if plan.guards is None or plan.guards.failure():
+        plan.guards = Guards(compiled.function)
+        found, why = _looked(compiled, plan.guards, tensors, args, kwargs, opaque)
     else:
         found, why = None, ""
-        guards = Guards(compiled.function)
+        guards = plan.guards
         program = DeviceProgram(compiled.function, guards, device)
         why = program.capture(tensors, args, kwargs) or guards.failure()
         if not why:
-            plan.program, plan.guards, plan.ready = program, guards, True
+            plan.program, plan.ready = program, True
             return program.run(tensors)
         found = compiled.function(*args, **kwargs)
     if why:
@@ -325,10 +326,15 @@ def slowly(
 
 
 def _looked(
-    compiled: Any, tensors: list[Tensor], args: Any, kwargs: Any, opaque: Callable[[Any], str]
+    compiled: Any,
+    guards: Guards,
+    tensors: list[Tensor],
+    args: Any,
+    kwargs: Any,
+    opaque: Callable[[Any], str],
 ) -> tuple[Any, str]:
     """(a call's results, why calls like it cannot be captured)."""
-    guards, tape = Guards(compiled.function), Tape(False)
+    tape = Tape(False)
     versions = [storage(t).version for t in tensors]
     with recording(cast(Any, tape)), watched(guards) if compiled.careful else nullcontext() as watch:
         found = compiled.function(*args, **kwargs)

@@ -2,7 +2,8 @@
 
 What a program reads of them it takes for granted when it is replayed. An object can be looked into if its
 classes are written in Python and it keeps all in its `__dict__`: then its methods are Python functions, which
-purity.py sees run, and nothing else of it can change.
+purity.py sees run, and nothing else of it can change. Its classes are guarded whole: which attributes, and so
+which methods, they and those that they are made from have.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache, partial
+from itertools import chain
 from math import copysign
 from operator import is_
 from types import (
@@ -28,7 +30,7 @@ from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
 
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
-_FIXED = (*SIMPLE, FunctionType, BuiltinFunctionType, type, range, Enum, TypeVar)
+_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar)
 # What a class has for all its objects that is no value.
 _OF_CLASSES = (
     FunctionType,
@@ -47,6 +49,8 @@ _OWN = frozenset(
     "__static_attributes__ __annotate_func__ __annotations_cache__ _abc_impl".split()
 )
 _MADE_IN_PYTHON = 1 << 9
+# Modules of the standard library whose classes nobody changes.
+_STANDARD = frozenset("abc collections contextlib dataclasses enum functools typing types".split())
 _CACHED: type = type(lru_cache(is_))
 # More than so many containers and objects are compared too slowly.
 _MOST, _MOST_RESULTS = 2000, 256
@@ -65,32 +69,49 @@ def alike(a: Any, b: Any) -> bool:
 
 
 class Contents:
-    """What containers and objects held when it was asked of them; look: guards a tensor or a layer."""
+    """What containers, objects and classes held when it was asked of them.
 
-    def __init__(self, look: Callable[[Any], None]) -> None:
-        self._look = look
-        self._held: dict[int, Any] = {}
+    look: guards a tensor or a layer. facts: (owner, name, value), to be guarded by whoever asks.
+    """
+
+    def __init__(self, look: Callable[[Any], None], facts: list[tuple[Any, str, Any]]) -> None:
+        self._look, self._facts = look, facts
+        self._held: dict[int, tuple[Any, bool]] = {}
         # A container or an object, its class, keys if it has any, and items.
         self._snapshots: list[tuple[Any, type, tuple[Any, ...] | None, Any]] = []
-        self._classes: set[type] = set()
+        self._classes: dict[type, Any] = {}
+        # All that these classes have, in order, as long as nobody changes it.
+        self._attributes: list[Any] = []
+        # Attributes that nobody can look into: what they are called, and the type of what they hold.
+        self.opaque: dict[str, str] = {}
 
     def hold(self, value: Any) -> bool:
         """Whether the value cannot change, or what it holds is guarded from now on."""
-        if isinstance(value, _FIXED):
+        if isinstance(value, _FIXED) and not isinstance(value, Enum):
             return True
-        if id(value) in self._held:
+        known = self._held.get(id(value))
+        if known is not None:
+            return known[1]
+        self._held[id(value)] = value, True  # while it is looked into
+        found = len(self._held) <= _MOST and self._hold(value, type(value))
+        self._held[id(value)] = value, found
+        return found
+
+    def _hold(self, value: Any, cls: type) -> bool:
+        if isinstance(value, type):
+            self.of_class(value)
             return True
-        self._held[id(value)] = value
-        if len(self._held) > _MOST:
-            return False
-        cls = type(value)
         if isinstance(value, ModuleType):
             return value.__name__.partition(".")[0] in ("rushlight", "torch", "math")
         if isinstance(value, Tensor) or is_module(value):
             self._look(value)
             return True
+        if isinstance(value, (FunctionType, Enum)):
+            if not is_ours(value):
+                self._object(value, cls)
+            return True
         if isinstance(value, MethodType):
-            return self.hold(value.__self__)
+            return self.hold(value.__self__) and self.hold(value.__func__)
         if cls is partial:
             return all(map(self.hold, (value.func, value.args, value.keywords)))
         if cls is _CACHED:
@@ -107,20 +128,31 @@ class Contents:
             self._snapshots.append((value, cls, None, frozenset(value)))
             return all([isinstance(item, SIMPLE) for item in value])
         if cls in (dict, OrderedDict):
-            return self._named(value, cls, value)
+            self._snapshots.append((value, cls, (*value,), (*value.values(),)))
+            fixed = all([isinstance(k, (*SIMPLE, type, Enum)) for k in value])
+            return fixed and all(map(self.hold, [*value.values()]))
         if is_ours(cls):
             return True
-        return (
-            _is_plain(cls)
-            and self._named(value, cls, getattr(value, "__dict__", {}))
-            and all([self.hold(v) for _, v in self.of_class(cls)])
-        )
+        if not _is_plain(cls):
+            return False
+        self._object(value, cls)
+        return True
 
-    def _named(self, value: Any, cls: type, items: dict[Any, Any]) -> bool:
+    def _object(self, value: Any, cls: type) -> None:
+        """Guard the attributes of an object and of its class."""
+        items = getattr(value, "__dict__", {})
+        if not items and cls is FunctionType:
+            return
         self._snapshots.append((value, cls, (*items,), (*items.values(),)))
-        return all([isinstance(k, (*SIMPLE, type, Enum)) for k in items]) and all(
-            map(self.hold, [*items.values()])
-        )
+        self.of_class(cls)
+        for name, item in [*items.items()]:
+            if not (cls is not FunctionType and isinstance(value, Enum) and name[0] == "_"):
+                self.attribute(name, item)
+
+    def attribute(self, name: str, value: Any) -> None:
+        """Guard what an attribute holds; its name is kept where that cannot be."""
+        if not self.hold(value):
+            self.opaque[name] = type(value).__name__
 
     def _cache(self, function: Any) -> bool:
         """What functools.lru_cache knows of a function: its results are there already."""
@@ -138,29 +170,50 @@ class Contents:
         results = [function(*key) if type(key) is tuple else function(key) for key in [*known]]
         return function.cache_info().misses == before and all(map(self.hold, results))
 
-    def of_class(self, cls: type) -> list[tuple[str, Any]]:
-        """Guard which attributes a class and those that it is made from have for all objects; these."""
-        found: list[tuple[str, Any]] = []
-        for c in cls.__mro__:
-            if c is object or c in self._classes or is_ours(c):
+    def of_class(self, cls: type) -> None:
+        """Guard which attributes a class, its metaclass and those that they are made from have."""
+        metaclass: type = type(cls)
+        for c in cls.__mro__ + metaclass.__mro__:
+            fixed = not c.__flags__ & _MADE_IN_PYTHON or c.__module__ in _STANDARD
+            if c in self._classes or fixed or issubclass(c, Tensor):
                 continue
-            self._classes.add(c)
-            own = {name: v for name, v in vars(c).items() if not (name in _OWN or isinstance(v, _OF_CLASSES))}
-            self._snapshots.append((c, _Attributes, (*own,), (*own.values(),)))
-            found += own.items()
-        return found
+            own: Any = vars(c)
+            self._classes[c] = own.values
+            self._attributes += own.values()
+            if c.__bases__ != (object,):
+                self._facts.append((_Mro(c), "", c.__mro__))
+            if is_ours(c):
+                continue
+            for name, value in own.items():
+                if not (name in _OWN or isinstance(value, _OF_CLASSES)):
+                    self._facts.append((own, name, value))
+                    self.attribute(name, value)
 
     def failure(self) -> str:
         """What is no longer as it was; empty if all is."""
+        # What is the same object counts as equal, and that is found quickest so: what is not, but equal, is
+        # among the facts.
+        try:
+            same = [*chain.from_iterable([of() for of in self._classes.values()])] == self._attributes
+        except Exception:  # what an attribute's own meaning of == is
+            same = False
+        if not same:
+            return "a class has got other attributes"
         for value, cls, keys, items in self._snapshots:
             if not _still(value, cls, keys, items):
-                name = value.__name__ if cls is _Attributes else cls.__name__
-                return f"a {name} that the function may read holds something else"
+                return f"a {cls.__name__} that the function may read holds something else"
         return ""
 
 
-class _Attributes:
-    """Stands for the class of a snapshot of a class's own attributes."""
+class _Mro:
+    """The order in which the classes of a class are asked for attributes, as a mapping gives it."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """It, whatever the name."""
+        return self.cls.__mro__
 
 
 class _Results:
@@ -175,9 +228,6 @@ def _is_plain(cls: type) -> bool:
 
 
 def _still(value: Any, cls: Any, keys: Any, items: Any) -> bool:
-    if cls is _Attributes:
-        own = vars(value)
-        return all(alike(own.get(k, items), v) for k, v in zip(keys, items, strict=True))
     if cls is _Results:
         return all(map(is_, map(value.get, keys), items))
     if value.__class__ is not cls:

@@ -88,7 +88,10 @@ def _told(code: CodeType, steps: Sequence[Any], i: int, line: int) -> Noted | No
         return Noted("global", "", step.argval, line, _attributes(steps, i))
     if name == "BINARY_OP" and step.argrepr.endswith("="):
         what = next((_stored(code, later) for later in steps[i + 1 : i + 6] if _stored(code, later)), "")
-        return Noted("update", what or "a variable is updated in place", _variable(steps, i, 2), line)
+        after = steps[i + 1]
+        # `v += ...` loads v first, and stores what comes of it there.
+        local = str(after.argval) if after.opname == "STORE_FAST" else _variable(steps, i, 2)
+        return Noted("update", what or "a variable is updated in place", local, line)
     if name.startswith("IMPORT_"):
         known = name == "IMPORT_FROM" or str(step.argval).partition(".")[0] in ("torch", "rushlight", "math")
         return None if known else Noted("refuse", f"{step.argval} is imported", "", line)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import dis
 import gc
+import inspect
 import math
 import os
 import sys
@@ -52,8 +53,23 @@ _OF_MODULES = frozenset(
 _WITH_STATE = ("/utils/data/", "/serialize/", "/profiler/", "/utils/tensorboard/")
 _CHANGES = ("set_", "register_", "manual_seed", "seed")
 _CHANGING = frozenset(
-    "requires_grad_ add_param_group load_state_dict share_memory_ retain_grad grad get_last_lr".split()
+    (
+        "requires_grad_ add_param_group load_state_dict share_memory_ retain_grad grad get_last_lr is_leaf "
+        "grad_fn output_nr _version _base _is_view storage_offset storage untyped_storage data_ptr "
+        "is_inference retains_grad is_shared is_pinned _backward_hooks"
+    ).split()
 )
+# Functions without arguments that tell how something stands: what guards compare, or what does not change.
+_GUARDED = frozenset(
+    (
+        "is_grad_enabled is_inference_mode_enabled get_default_dtype get_default_device is_autocast_enabled "
+        "is_autocast_cpu_enabled is_any_autocast_enabled are_deterministic_algorithms_enabled "
+        "is_compiling is_dynamo_compiling is_exporting is_scripting is_tracing is_available device_count"
+    ).split()
+)
+_ANSWERS = (bool, int, float, str)
+_ALL_ARGUMENTS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_LAYERS = f"{os.sep}nn{os.sep}"
 _COMPREHENSIONS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
 
 
@@ -67,12 +83,18 @@ class Watch:
         self.found, self.follows = "", True
         self.guards = guards
         self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
+        # Of this package's layers.
+        self._inside: set[CodeType] = set()
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
         code = frame.f_code
+        if event == "return" and not self.found and isinstance(arg, _ANSWERS) and arg is not None:
+            self._answers(frame)
         if self.found or event not in ("call", "c_call") or _for_us(frame):
             return
         if _ours(code.co_filename):
+            if _LAYERS in code.co_filename:
+                self._inside.add(code)
             if event == "call" and frame.f_back is not None and not _ours(frame.f_back.f_code.co_filename):
                 self._asked(code, frame.f_back)
         elif event == "c_call":
@@ -85,6 +107,41 @@ class Watch:
             else:
                 self.guards.globals_of(code, frame.f_globals)
                 self._scan(code)
+
+    def _answers(self, frame: Any) -> None:
+        """A function of this package tells its caller how something stands that is no argument's."""
+        code, caller = frame.f_code, frame.f_back
+        if (
+            code.co_flags & _ALL_ARGUMENTS == code.co_argcount == code.co_kwonlyargcount == 0
+            and code.co_name not in _GUARDED
+            and _ours(code.co_filename)
+            and not (code.co_filename.endswith(_QUIET) or caller is None or _ours(caller.f_code.co_filename))
+        ):
+            self._note(f"{code.co_name} is asked for", caller.f_code, caller.f_lineno)
+
+    def tell(self) -> None:
+        """Tell the guards which functions ran that were there before, and what is read by name."""
+        if self.found:
+            return
+        inside, made = set[str](), set[CodeType]()
+        for code in self._inside:
+            inside |= _mentioned(code)
+        functional = vars(sys.modules.get("rushlight.nn.functional", math))
+        for name in inside & functional.keys():
+            self.guards.use(functional, name, ())
+        for code in self._scanned:
+            made.update([c for c in code.co_consts if isinstance(c, CodeType)])
+        ran = [
+            f
+            for generation in (1, 2)
+            for f in gc.get_objects(generation)
+            if type(f) is FunctionType and f.__code__ in self._scanned
+        ]
+        lost = self._scanned - {f.__code__ for f in ran} - made
+        if lost:
+            code = lost.pop()
+            self._note(f"{code.co_name}, a function that nobody holds, runs", code, code.co_firstlineno)
+        self.guards.run(ran, set().union(*map(_mentioned, self._scanned)))
 
     def _asked(self, code: CodeType, caller: Any) -> None:
         name, module = code.co_name, code.co_filename.endswith("nn/modules/module.py")
@@ -188,6 +245,11 @@ def _is_own_dict(frame: Any, held: Any) -> bool:
     return type(held) is dict and any(frame.f_locals.get(n) is held for n in own_dicts(frame.f_code))
 
 
+def _mentioned(code: CodeType) -> set[str]:
+    """Names of attributes and globals in code, and its strings."""
+    return {*code.co_names, *[c for c in code.co_consts if isinstance(c, str)]}
+
+
 def _ours(filename: str) -> bool:
     return filename.startswith((_PACKAGE, "<rushlight", "<frozen")) or filename.endswith(_QUIET)
 
@@ -216,6 +278,8 @@ def watched(guards: Guards) -> Iterator[Watch]:
                 watch.scan_known()
             sys.setprofile(watch)
             yield watch
+            sys.setprofile(None)
+        watch.tell()
     finally:
         # cProfile's profiler is no function: it installs itself.
         getattr(before, "enable", partial(sys.setprofile, before))()

@@ -119,7 +119,7 @@ def _to_dtype(entry: Entry) -> list[Entry] | None:
 
 def _outers(entry: Entry) -> list[Entry] | None:
     (a, b), (out,) = entry.operands, entry.outs
-    if a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous):
+    if not a.size or not b.size or (a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous)):
         return None
     return _multiplied(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1]), out, entry)
 

@@ -34,7 +34,7 @@ def moved(entry: Entry) -> Stages | None:
     if not isinstance(a, np.ndarray) or a.itemsize not in WORDS or not a.size:
         return None
     places = offsets(a.shape, a.strides).reshape(a.shape)
-    source, other = [np.asarray(entry.function(p, *how)).ravel() for p in (places, places + 1)]
+    source, other = [np.asarray(entry.function(p, *how)).ravel() for p in (places, np.asarray(places + 1))]
     to, taken = offsets(out.shape, out.strides), source != other
     if source.dtype != np.int64 or len(source) != len(to):
         return None

@@ -12,6 +12,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.lazy import package
 from rushlight.nn.modules.base.tables import Tables
 from rushlight.utils.hooks import BackwardHook, RemovableHandle, add_hook
 
@@ -83,7 +84,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 class _WrappedHook:
     """A hook that gets its module as first argument, held weakly (so that it can be copied)."""
 
-    __module__ = "rushlight.nn.modules.module"  # as in PyTorch: pickles say so
+    __module__ = f"{package()}.nn.modules.module"  # as in PyTorch: pickles say so
 
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook

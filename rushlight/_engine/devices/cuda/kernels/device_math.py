@@ -1,8 +1,7 @@
 """Functions that the CPU's kernels take from the C library, written for machines that have none.
 
 Kernels compute nearly everything by the emitter's own polynomials; what is left are rare lanes (a sine of a
-huge
-number, a remainder of a huge quotient) and a few functions. `definition` gives one as LLVM IR.
+huge number, a remainder of a huge quotient) and a few functions. `definition` gives one as LLVM IR.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Either a block's threads take the elements of one result (where the innermost dim is reduced, so that
 neighbours read neighbours), or each thread takes one result (where it is not). The elements of a result may
-be
-shared out over `parts`, whose results a second reduction combines. The tree depends on the sizes alone.
+be shared out over `parts`, whose results a second reduction combines. The tree depends on the sizes alone.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Kernels run by the host as blocks and threads: their text, compiled for this processor.
 
 A kernel without barriers runs thread by thread in two loops. One with barriers runs as fibers: each thread
-has a
-stack of its own, and a barrier or an exchange goes back to a scheduler, which comes again when all threads of
-the block are there. Where some threads wait at a barrier that others have left behind, that is an error, as
-on
-hardware it would be a deadlock. The order of the threads can be turned around: a kernel may not depend on it.
+has a stack of its own, and a barrier or an exchange goes back to a scheduler, which comes again when all
+threads of the block are there. Where some threads wait at a barrier that others have left behind, that is an
+error, as on hardware it would be a deadlock. The order of the threads can be turned around: a kernel may not
+depend on it.
 """
 
 from __future__ import annotations

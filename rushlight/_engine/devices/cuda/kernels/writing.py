@@ -1,8 +1,8 @@
 """The text of kernels: a pointwise kernel's threads stride over the elements, a row kernel has a block a row.
 
 Reductions are trees whose shape depends on the row's length and the block's size alone: each thread adds up
-its
-elements in order, warps exchange, warps' results meet in shared memory. So results are the same every time.
+its elements in order, warps exchange, warps' results meet in shared memory. So results are the same every
+time.
 """
 
 from __future__ import annotations
@@ -77,12 +77,10 @@ def pointwise(
     values: the inputs that are one number, handed over by its bits and not by an address.
     axes: the inputs that are an element's coordinate along an axis.
     checked: (input, low, high), whose elements must lie in [low, high), which are values; one that does not
-    is
-    told at the address that is the last number.
+    is told at the address that is the last number.
     placed: the second of two outputs is the address at which the first is stored.
-    bases: the inputs that are the address of an array, for fetches and stores.
-    The parameters: `bases`; addresses of the other inputs and of the outputs; `n`; the bits of `values`, in
-    order.
+    bases: the inputs that are the address of an array, for fetches and stores. The parameters: `bases`;
+    addresses of the other inputs and of the outputs; `n`; the bits of `values`, in order.
     rank 0: all arrays are contiguous; `n` counts elements in `width`s, which a thread takes at once.
     rank r: `n` elements; before the bits sizes, then for each array its strides in bytes.
     Unsupported for atoms or dtypes without code.
@@ -310,9 +308,8 @@ def rows(meaning: Meaning, roles: tuple[str, ...], values: frozenset[str], targe
 
     values: the scalars that are the same number for all rows, handed over by its bits.
     Pointers: the other inputs, then outputs, whose rows lie without gaps. Numbers: `rows`, `n`, for each
-    array
-    the bytes from a row to the next, the bits of `values`. Blocks stride over the rows; a block has whole
-    warps.
+    array the bytes from a row to the next, the bits of `values`. Blocks stride over the rows; a block has
+    whole warps.
     """
     return _Rows(meaning, roles, values, target).text()
 

@@ -3,6 +3,8 @@
 `row` gives a table row's function (device, *the body's arguments), None where no kernel serves it. `call` and
 `write` serve functions of NumPy's that meet a DeviceArray. What a kernel does not serve in a special case
 raises NotServed. The same functions serve real devices, and simulated ones under the option `kernels`.
+
+Begin with reductions.py, then rowwise.py (softmax, norms). Nothing here writes kernels: kernels/ does.
 """
 
 from __future__ import annotations

@@ -1,0 +1,48 @@
+"""Quantized tensors, observers, fake quantization and quantized models do what PyTorch was recorded to do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import rushlight
+import rushlight as torch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
+from quantization_behaviours import QUANTIZATION
+
+test_behaviour = QUANTIZATION.compared(rushlight)
+
+
+def test_what_is_not_written_says_so() -> None:
+    q = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+    with pytest.raises(NotImplementedError, match=r"'aten::exp'.*'QuantizedCPU'.*dequantize"):
+        torch.exp(q)
+    with pytest.raises(RuntimeError, match=r"kPerChannelAffine"):
+        q.q_per_channel_axis()
+    with pytest.raises(RuntimeError, match=r"quantize_per_tensor"):
+        torch.zeros(2, dtype=torch.quint8)
+    with pytest.raises(NotImplementedError, match=r"QuantStub"):
+        torch.ao.nn.quantized.Linear(2, 3)(torch.ones(1, 2))
+
+
+def test_they_are_saved_and_loaded(tmp_path: Path) -> None:
+    import copy
+    import pickle
+
+    q = torch.quantize_per_tensor(torch.arange(4.0), 0.1, 3, torch.quint8)
+    for again in (copy.deepcopy(q), pickle.loads(pickle.dumps(q))):
+        assert torch.equal(q, again)
+    net = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(3, 2)))
+    other = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(3, 2)))
+    other.load_state_dict(net.state_dict())
+    x = torch.randn(4, 3)
+    assert torch.equal(net(x), other(x)) and torch.equal(net(x), copy.deepcopy(net)(x))
+
+
+def test_older_names_are_the_same_modules() -> None:
+    assert torch.quantization.quantize_dynamic is torch.ao.quantization.quantize_dynamic
+    assert torch.nn.quantized.dynamic.Linear is torch.ao.nn.quantized.dynamic.Linear
+    assert torch.nn.intrinsic.qat.ConvBnReLU2d is torch.ao.nn.intrinsic.qat.ConvBnReLU2d

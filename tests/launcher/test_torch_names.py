@@ -1,0 +1,95 @@
+"""Under the launcher, classes and functions say PyTorch's names: to repr, inspect and pickle, both ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.launcher.test_launcher import run, write
+
+GOLDENS = Path(__file__).parents[1] / "goldens"
+
+
+def test_classes(tmp_path: Path) -> None:
+    """Each class of the recorded list says PyTorch's module and name, is found there, and pickles by it."""
+    code = """
+        import importlib, inspect, pickle, sys, warnings
+        warnings.simplefilter("ignore")
+        wrong = []
+        for line in open(sys.argv[1], encoding="utf-8"):
+            public, module, qualname = line.rstrip("\\n").split("\\t")
+            where, _, name = public.rpartition(".")
+            cls = getattr(importlib.import_module(where), name)
+            said = cls.__module__, cls.__qualname__
+            if said != (module, qualname):
+                wrong.append((public, said))
+            elif inspect.getmodule(cls) is not importlib.import_module(module):
+                wrong.append((public, "inspect.getmodule"))
+            elif pickle.loads(pickle.dumps(cls)) is not cls:
+                wrong.append((public, "pickle"))
+        print(wrong)
+    """
+    done = run(write(tmp_path / "p.py", code), str(GOLDENS / "class_names.tsv"), cwd=tmp_path)
+    assert done.stdout == "[]\n", done.stderr + done.stdout
+
+
+def test_pickles_of_pytorch(tmp_path: Path) -> None:
+    """What Python's pickle wrote of PyTorch's objects is read, and is what the same expression makes."""
+    code = """
+        import base64, json, pickle, sys
+        import torch, torch.nn.functional as F
+        from torch import nn
+        wrong = []
+        torch.manual_seed(0)
+        for text, data in json.load(open(sys.argv[1])).items():
+            made, read = eval(text), pickle.loads(base64.b64decode(data))
+            if type(made) is not type(read) and not callable(made):
+                wrong.append((text, type(read)))
+            parts = isinstance(made, nn.Module)
+            for a, b in zip(made.parameters(), read.parameters()) if parts else ((made, read),):
+                if isinstance(a, torch.Tensor) and not (torch.equal(a, b) and a.stride() == b.stride()):
+                    wrong.append((text, b))
+        print(wrong)
+    """
+    done = run(write(tmp_path / "p.py", code), str(GOLDENS / "plain_pickles.json"), cwd=tmp_path)
+    assert done.stdout == "[]\n", done.stderr + done.stdout
+
+
+def test_pickles_for_pytorch(tmp_path: Path) -> None:
+    """What Python's pickle writes names nothing that only Rushlight has."""
+    code = """
+        import json, pickle, pickletools, sys
+        import torch, torch.nn.functional as F
+        from torch import nn
+        for text in json.load(open(sys.argv[1])):
+            for protocol in (0, 2, 4, 5):
+                data = pickle.dumps(eval(text), protocol)
+                assert b"rushlight" not in data, text
+                pickle.loads(data)
+        print("read")
+    """
+    done = run(write(tmp_path / "p.py", code), str(GOLDENS / "plain_pickles.json"), cwd=tmp_path)
+    assert done.stdout == "read\n", done.stderr
+
+
+def test_modules_have_both_names(tmp_path: Path) -> None:
+    """A module is one under both names, whichever was imported first, and a failed import leaves neither."""
+    code = """
+        import sys, threading
+        import torch
+        import rushlight.nn.modules.linear as ours
+        assert sys.modules["torch.nn.modules.linear"] is ours and ours.__name__ == "torch.nn.modules.linear"
+        import torch.optim.adamw
+        assert torch.optim.adamw.AdamW is torch.optim.AdamW
+        assert torch.autograd.function.Function is torch.autograd.Function
+        assert not [name for name in sys.modules if name.startswith("torch._engine")]
+        class Mine(torch.nn.Linear): pass
+        assert Mine.__module__ == "__main__"
+        found = []
+        def ask(): found.append(__import__("torch.fx.graph", fromlist=["Graph"]).Graph)
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        [t.start() for t in threads], [t.join() for t in threads]
+        assert len(set(found)) == 1 and len(found) == 4
+        print("one")
+    """
+    done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
+    assert done.stdout == "one\n", done.stderr
