@@ -35,10 +35,11 @@ class GroupKey(NamedTuple):
     switches: tuple[bool, ...]  # the options that the formula depends on (Elementwise._switches)
 
 
-class Plan:
-    """What stays the same from step to step while the same parameters have gradients.
+class StepBucket:
+    """Parameters of a group that one kernel steps: of one dtype, one step count, one value of each number
+    state.
 
-    All parameters of a plan have one dtype, one step count and one value of each carried number.
+    It keeps what stays the same from step to step while the same parameters have gradients.
     """
 
     __slots__ = (
@@ -152,15 +153,15 @@ class Elementwise(Optimizer):
         """The states of a group's parameters that have the parameter's shape."""
         return updates.states(self._formula, self._key(group).switches)
 
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+    def _options(self, group: dict[str, Any], plan: StepBucket) -> tuple[Any, ...]:
         """The arguments of the formula at the step numbered plan.step."""
         return plan.switches
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         """The numbers in the formula, by name, that are no options of the group; may carry numbers on."""
         return {}
 
-    def _numbers(self, group: dict[str, Any], lr: Any, plan: Plan, names: tuple[str, ...]) -> list[Any]:
+    def _numbers(self, group: dict[str, Any], lr: Any, plan: StepBucket, names: tuple[str, ...]) -> list[Any]:
         """The numbers with these names at the step numbered plan.step; `wd` is the factor of an L2 penalty,
         `shrink` what decay of the parameter leaves.
         """
@@ -222,7 +223,7 @@ class Elementwise(Optimizer):
 
     def _step_group(self, group: dict[str, Any]) -> None:
         aside = self._step_sparse(group) if "rushlight.sparse" in sys.modules else []
-        kept: dict[int, tuple[list[Tensor], list[Plan]]] = self.__dict__.setdefault("_plans", {})
+        kept: dict[int, tuple[list[Tensor], list[StepBucket]]] = self.__dict__.setdefault("_plans", {})
         found = kept.get(id(group))
         if found is None or not self._plans_hold(group, *found):
             found = kept[id(group)] = self._make_plans(group)
@@ -250,7 +251,7 @@ class Elementwise(Optimizer):
             f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead"
         )
 
-    def _run(self, group: dict[str, Any], plan: Plan) -> None:
+    def _run(self, group: dict[str, Any], plan: StepBucket) -> None:
         backend = plan.params[0]._kind.backend
         if backend is not None and backend.capture is not None:
             self._capture(group, plan, backend)
@@ -277,7 +278,7 @@ class Elementwise(Optimizer):
             for s in plan.storages:
                 s.version += 1
 
-    def _capture(self, group: dict[str, Any], plan: Plan, backend: Any) -> None:
+    def _capture(self, group: dict[str, Any], plan: StepBucket, backend: Any) -> None:
         """A step that is captured into a graph: each replay is the next one, with its own numbers."""
         if group.get("differentiable"):
             raise RuntimeError(f"{type(self).__name__}: a step with differentiable=True cannot be captured")
@@ -337,7 +338,7 @@ class Elementwise(Optimizer):
             tuple(map(bool, map(group.__getitem__, self._switches))),
         )
 
-    def _plans_hold(self, group: dict[str, Any], members: list[Tensor], plans: list[Plan]) -> bool:
+    def _plans_hold(self, group: dict[str, Any], members: list[Tensor], plans: list[StepBucket]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
         key = self._key(group)
         have = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
@@ -347,7 +348,7 @@ class Elementwise(Optimizer):
             and all(plan.key == key and plan.fits(self.state) for plan in plans)
         )
 
-    def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Plan]]:
+    def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[StepBucket]]:
         """(parameters with gradients, the plans that step them)."""
         self._check_mode(group)
         names, key = self._names(group), self._key(group)
@@ -361,7 +362,7 @@ class Elementwise(Optimizer):
             carried = [state[name].item() for name in self._number_states]
             buckets.setdefault((step, p._kind, *carried), []).append(p)
         return members, [
-            Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
+            StepBucket(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
             for (step, *_), params in buckets.items()
         ]
 
@@ -384,7 +385,7 @@ class Elementwise(Optimizer):
                     )
 
 
-def _record(plan: Plan, formula: updates.Formula, numbers: dict[str, Any]) -> None:
+def _record(plan: StepBucket, formula: updates.Formula, numbers: dict[str, Any]) -> None:
     """The step as ops that autograd records; old values are copied, since they may be saved."""
     import rushlight  # `rushlight` loads this file
 
@@ -467,7 +468,7 @@ def _group(o: Elementwise, group: dict[str, Any]) -> _Group | None:
 class _Group:
     """A group of an optimizer, and where its kernel finds the next step's numbers."""
 
-    def __init__(self, optimizer: Elementwise, group: dict[str, Any], plan: Plan) -> None:
+    def __init__(self, optimizer: Elementwise, group: dict[str, Any], plan: StepBucket) -> None:
         self.optimizer, self.group, self.plan = optimizer, group, plan
         self.gradients = [*map(_gradient, self.plan.params)]
         self.held = [*map(_memory, self.gradients)]

@@ -30,7 +30,7 @@ from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Plan, Relocation
+from rushlight._engine.trace.passes.memory import ArenaLayout, Relocation
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import needed
@@ -350,7 +350,7 @@ class Compiled:
         verified("fused", self.entries, single)
         kept = roots([o.flat for o in self.outputs])
         before = sources(self.entries) if settings.verify else []
-        self.plan = Plan(self.entries)
+        self.plan = ArenaLayout(self.entries)
         moved = Relocation(
             {
                 key: (ARENA.at(self.plan.size), place)

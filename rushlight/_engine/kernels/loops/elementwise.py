@@ -27,7 +27,7 @@ PARALLEL = 1 << 17
 _LONG, _SHORT = 1 << 11, 1 << 8
 
 
-class Plan:
+class PreparedCall:
     """A kernel's call on operands that lie alike, and where its results go."""
 
     def __init__(self, kernel: Pointwise, arrays: Sequence[Array], results: Sequence[Array]) -> None:
@@ -77,7 +77,7 @@ class Plan:
         return results
 
 
-def plan(kernel: Pointwise, arrays: Sequence[Any], out: Sequence[Any] | None) -> Plan | None:
+def plan(kernel: Pointwise, arrays: Sequence[Any], out: Sequence[Any] | None) -> PreparedCall | None:
     """How the kernel, which is machine code, is called on operands like these; None where NumPy calls it."""
     if kernel.fn not in LOOPS or not team.possible():
         return None
@@ -91,7 +91,7 @@ def plan(kernel: Pointwise, arrays: Sequence[Any], out: Sequence[Any] | None) ->
         out = [np.empty(shape, d) for d in kernel.out] if made is None else [made]
     if not all([a.shape == shape for a in out]):
         return None
-    found = Plan(kernel, arrays, out)
+    found = PreparedCall(kernel, arrays, out)
     return None if found.call is None else found
 
 

@@ -14,7 +14,7 @@ from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.scalar_code import Body, item_size, load, load_scalar, result, store
 from rushlight._engine.kernels.loops.row_plan import (
-    Plan,
+    RowLevels,
     across,
     combine,
     element,
@@ -38,7 +38,7 @@ class _Rows:
 
     elements: list[str]  # the dtypes of the reductions that are being written
 
-    def __init__(self, plan: Plan, f: Function) -> None:
+    def __init__(self, plan: RowLevels, f: Function) -> None:
         self.plan, self.function = plan, f
         self.dtypes = plan.operand_dtypes()
         self.whole = f.i64("udiv", "%n", plan.lanes)
@@ -245,7 +245,7 @@ class _Rows:
             f.store(kind, value, self._base(len(plan.inputs) + i))
 
 
-def write(module: Module, plan: Plan) -> None:
+def write(module: Module, plan: RowLevels) -> None:
     """Put `rows` into a kernel's module."""
     for name, text in (
         ("smin", "declare i64 @llvm.smin.i64(i64, i64)"),

@@ -33,7 +33,7 @@ _WORKSPACE, _BATCH = 1 << 23, 4096
 _SMALL = 1 << 18
 
 
-class Plan(NamedTuple):
+class PreparedProduct(NamedTuple):
     """A call of (a, b, workspace for panels of the left one, of the right one, out): bytes of the two
     workspaces, the dtype of sums, and whether threads are worth waking.
     """
@@ -107,7 +107,7 @@ def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], An
     return run
 
 
-def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
+def planned(a: Array, b: Array, rows: int = 0) -> PreparedProduct | None:
     """What `multiplier` runs, for a result in C order. rows: those of a job; 0 for what suits most."""
     if (
         settings.kernels == "numpy"
@@ -125,12 +125,12 @@ def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
     if found is not None:
         loop, jobs, steps = found
         call = team.Call(team.CallStage(loop, jobs, (0, 1, 4), 3, steps))
-        return Plan(call, 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
+        return PreparedProduct(call, 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
     return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows)
 
 
 @lru_cache(maxsize=1024)
-def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int) -> Plan:
+def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int) -> PreparedProduct:
     (*_, m, depth), (*_, n) = a[0], b[0]
     left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
     right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
@@ -169,7 +169,7 @@ class _Writer:
     def _lines(self, side: _Side) -> Array:
         return np.arange(self.depth) * (side.along * self.kind.deep)
 
-    def plan(self, rows: int, order: tuple[int, int]) -> Plan:
+    def plan(self, rows: int, order: tuple[int, int]) -> PreparedProduct:
         """All of it. order: the numbers of the left and the right operand."""
         (first, second), (count, wide) = order, (self.left.lines, self.right.lines)
         packed, stages, size, work = self._product(self.left), list[team.CallStage](), 0, 0
@@ -207,7 +207,9 @@ class _Writer:
                 ),
             ]
             size, work = max(size, made.size), work + made.work
-        return Plan(team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL)
+        return PreparedProduct(
+            team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL
+        )
 
     def _bytes(self, columns: int, made: Product) -> int:
         return int(-(-columns // made.columns) * self.depth * made.line)
