@@ -4,6 +4,8 @@ A node's number is higher than those of all nodes it leads to, so the waiting no
 highest number has received everything that will flow into it: a heap of numbers is the whole
 schedule. Nothing recurses, so depth is no limit. Leaves come last by their numbers; where it shows when
 they get their gradients, in hooks or in memory, each comes right after the last node that leads to it.
+
+Why a heap, and not counts of dependencies: docs/decisions/04-the-engine-is-a-heap.md.
 """
 
 from __future__ import annotations

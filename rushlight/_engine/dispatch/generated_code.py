@@ -1,4 +1,6 @@
-"""Generated Python: functions written as text, which tracebacks show like any other."""
+"""Generated Python: functions written as text, which tracebacks and debuggers show like any other, and the
+tables of plans that hold them. Why fast paths are text: docs/decisions/08-generated-fast-paths.md.
+"""
 
 from __future__ import annotations
 

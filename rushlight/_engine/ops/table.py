@@ -12,6 +12,8 @@ Kinds and what their bodies are:
   contract   attributes and shapes -> a label spec, "ij,jk->ik"
   composite  tensors -> tensors, by other rows
   opaque     NumPy arrays -> NumPy arrays, by hand
+
+Why one row per op: docs/decisions/01-one-row-per-op.md.
 """
 
 from __future__ import annotations

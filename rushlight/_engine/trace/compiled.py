@@ -93,7 +93,8 @@ class Compiled:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Specialization] = {}
-        # What Python did beside, for which kinds of arguments were refused.
+        # Effects of the function's Python (prints, writes to its variables, ...), for which calls of some key
+        # cannot be replayed.
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
         self.trace = matching.Trace()

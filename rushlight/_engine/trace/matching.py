@@ -1,10 +1,15 @@
-"""compile() by matching: Python runs at every call, and its ops are matched with what is known, not executed.
+"""compile() by matching: Python runs at every call, but the ops that it calls are compared with those of
+earlier calls instead of being executed one by one.
 
-Inside a region (a compiled call, or the backward pass through a graph that one left) an op is compared with
-the next one of the trace. If it is that, its result is a tensor whose values are *pending*: its slot is
-empty, and whoever reads it makes the region compute what was put off, as one program (segment.py). What
-cannot be told is run as ever, after what was put off. The first two calls along a path are run as ever, and
-recorded (trace.py); the second must do what the first did.
+A *region* is a compiled call, or the backward pass through a graph that one left. In it, each op is compared
+with the next op of the recorded trace. If it is the same op on the same places, its result is a tensor whose
+values are *pending*: its slot `_array` is empty. When somebody reads such a tensor, the region computes
+everything that is pending, as one program (segment.py). An op that is not in the trace is executed at once,
+after what was pending. The first two calls along a path of the trace are executed normally and recorded
+(trace.py), and the second must do what the first did.
+
+Input: a call that cannot be replayed without Python, since its Python depends on values or has effects. What
+was tried otherwise: docs/decisions/11-matched-traces.md.
 """
 
 from __future__ import annotations

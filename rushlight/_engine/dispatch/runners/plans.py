@@ -1,12 +1,14 @@
-"""Composites by plans: the kernels and views that a body ran, written down as one generated function.
+"""Plans of composites and views: a call's kernels and views, written down as one generated function of
+arrays.
 
-Kinds, layouts and attributes alone decide what a view does, and the bodies of `planned` rows: they look at
-no numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
-later ones run the arrays through the same kernels without any dispatch. Tracked operands, interpreters and
-recorders go by the body.
+Only the kinds, layouts and attributes of the operands decide what a view does, or the body of a row that is
+declared `planned`: it looks at no values and has no effects. So the second call with such arguments is
+recorded by a Script, as compile() would do it, and later ones run the same kernels without any dispatch
+(docs/decisions/08-generated-fast-paths.md). Operands that require gradients, interpreters and recorders go
+through the body.
 
-The body of a composite may hand tracked operands to one row that has a gradient of its own (matmul to mm):
-then the plan is that row's kernel and its node.
+The body of a composite may hand operands that require gradients to one row that has a gradient of its own
+(matmul to mm): then the plan runs that row's kernel and records its node.
 """
 
 from __future__ import annotations

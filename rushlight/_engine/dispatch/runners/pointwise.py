@@ -4,6 +4,8 @@ The fast path is for plain tensors of one kind (or a tensor and a Python number)
 attributes: look up the compiled, run its kernel, wrap the result, record a node where needed. Attributes
 and other operands go by a plan that was learnt from a call with arguments of the same classes. The rest
 (out=, interpreters, subclasses, errors) is `general`.
+
+Why fast paths are generated text: docs/decisions/08-generated-fast-paths.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Views. A step says how an array is seen, by NumPy's way or the layout's map, and holds for its likes."""
+"""Views: rows whose result sees the operand's memory, by NumPy's own function or by the row's map of layouts.
+
+A ViewStep is how one view is taken; it holds for all tensors of the same kind and layout, so plans keep it.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Work on few elements by loops alone: NumPy's way to a loop takes longer than the loop.
+"""Kernels on few elements without NumPy: finding the loop by NumPy takes longer than running it.
 
-The call is one of Python's own (`team.Call.run`), and keeps the interpreter's lock meanwhile.
+Each function gives a callable for arrays that lie as the given ones do: one builtin call (`team.Call.run`)
+that runs the loop, with the interpreter's lock held.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""A team of threads that runs NumPy's inner loops side by side, without the interpreter.
+"""A team of threads that runs loops of machine code side by side, without the interpreter.
 
-Python's own threads would take turns at the interpreter's lock, and NumPy keeps that lock in
-calls with few, long rows. Where there are no POSIX semaphores there is no team.
+A loop is one of NumPy's inner loops, or a generated one of the same signature; a *job* is the part of it that
+one thread runs: pointers, then sizes. Python's own threads would take turns at the interpreter's lock, which
+NumPy keeps during calls with few, long rows. Where there are no POSIX semaphores there is no team, and the
+caller runs all jobs.
 """
 
 from __future__ import annotations

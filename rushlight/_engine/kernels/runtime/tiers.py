@@ -4,6 +4,8 @@ Where both have the same bits (`same_bits` in derive/exactness.py) a kernel begi
 machine code when it comes again and that is on the disk, or when it is hot and a daemon thread compiled it
 (LLVM works without the interpreter lock). Where they may differ, machine code computes from the first call.
 So which call it is, how full the cache is and how many threads there are decide nothing about the bits.
+
+Why the bits must be the same: docs/decisions/09-same-bits.md.
 """
 
 from __future__ import annotations
