@@ -1,7 +1,8 @@
 """python -m benchmarks.widths: kernels with AVX-512 and limited to AVX2, beside PyTorch.
 
     --torch-python PATH   an interpreter with PyTorch     --only REGEX   names to run
-    --rounds N            interleaved rounds (7)          --write        the section of docs/performance.md
+    --rounds N            interleaved rounds (5)          --write        the section of docs/performance.md
+    --quick               the middle sizes alone, by short rounds: a few minutes on a busy machine
 
 Rushlight is limited by RUSHLIGHT_CPU=x86-64-v3, PyTorch by ATEN_CPU_CAPABILITY=avx2 and its libraries' own
 settings. One thread, the processor's time, the least of the rounds: a busy machine changes that little. The
@@ -130,14 +131,20 @@ def names() -> dict[str, str]:
     return {**{name: w.title for name, w in MIDDLE.items()}, **large}
 
 
-def ratios(chosen: list[str], pythons: tuple[str, str], given: dict[str, str], rounds: int) -> list[float]:
+# Seconds of a round, and of a quick one.
+SECONDS, QUICK = 0.02, 0.004
+
+
+def ratios(
+    chosen: list[str], pythons: tuple[str, str], given: dict[str, str], rounds: int, seconds: float = SECONDS
+) -> list[float]:
     """Ours by theirs of each workload, with such variables in the environment."""
     os.environ.update(given)
     found = []
     with ExitStack() as stack:
         workers = both(stack, pythons)
         for name in chosen:
-            ours, theirs = least(name, workers, rounds, 0.03)
+            ours, theirs = least(name, workers, rounds, seconds)
             found.append(ours / theirs)
             print(f"{name:45} {1e6 * ours:10.1f} us {1e6 * theirs:10.1f} us {found[-1]:6.2f}", flush=True)
     for variable in given:
@@ -163,12 +170,18 @@ def section(titles: list[str], results: dict[str, list[float]]) -> str:
 
 def main() -> None:
     """Measure, print, and write the section where asked."""
-    options = parser(__doc__, rounds=7)
+    options = parser(__doc__, rounds=5)
     options.add_argument("--only", default="")
+    options.add_argument("--quick", action="store_true")
     asked = options.parse_args()
-    chosen = {name: title for name, title in names().items() if re.search(asked.only, title)}
+    chosen = {
+        name: title
+        for name, title in names().items()
+        if re.search(asked.only, title) and (name in MIDDLE or not asked.quick)
+    }
     pythons = sys.executable, asked.torch_python
-    results = {of: ratios(list(chosen), pythons, given, asked.rounds) for of, given in SETS.items()}
+    seconds = QUICK if asked.quick else SECONDS
+    results = {of: ratios(list(chosen), pythons, given, asked.rounds, seconds) for of, given in SETS.items()}
     text = section(list(chosen.values()), results)
     print("\n".join(text.splitlines()[2:6]))
     if asked.write:

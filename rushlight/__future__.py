@@ -16,7 +16,9 @@ def get_overwrite_module_params_on_conversion() -> bool:
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Accepted for PyTorch's programs; exchanging the data has the same effect here."""
+    """Whether module.to(), its relatives and load_state_dict exchange all that a Parameter is (by
+    torch.utils.swap_tensors; loading asks Tensor.module_load) instead of its data.
+    """
     _chosen["swap"] = value
 
 

@@ -37,6 +37,7 @@ from rushlight._engine.tensors.storages.typed import TypedStorage as TypedStorag
 from rushlight._engine.tensors.storages.untyped import UntypedStorage as UntypedStorage
 from rushlight import _C as _C
 from rushlight import __config__ as __config__
+from rushlight import __future__ as __future__
 from rushlight.torch_version import __version__ as __version__
 from rushlight._engine.tensors.queries import _assert as _assert
 from rushlight.toplevel.checks import _assert_async as _assert_async
@@ -63,6 +64,7 @@ from rushlight.ao.quantized_tensors import _empty_per_channel_affine_quantized a
 from rushlight.toplevel.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
 from rushlight.nn.scaled import _grouped_mm as _grouped_mm
+from rushlight.toplevel.functions import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from rushlight.toplevel.functions import _int_mm as _int_mm
 from rushlight.toplevel.functions import _is_all_true as _is_all_true
 from rushlight.toplevel.functions import _is_any_true as _is_any_true
@@ -94,6 +96,7 @@ from rushlight import _subclasses as _subclasses
 from rushlight.toplevel.functions import _unique as _unique
 from rushlight.toplevel.functions import _unique2 as _unique2
 from rushlight import _utils as _utils
+from rushlight import _utils_internal as _utils_internal
 from rushlight.sparse.unchecked import _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_bsr_tensor_args as _validate_sparse_bsr_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args
@@ -105,6 +108,7 @@ from rushlight.toplevel.functions import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel.functions import affine_grid_generator as affine_grid_generator
 from rushlight import amp as amp
+from rushlight import ao as ao
 from rushlight._engine.tensors.execution import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from rushlight import array_api as array_api
 from rushlight._engine.tensors.construction.factories import as_tensor as as_tensor
@@ -201,9 +205,11 @@ from rushlight._engine.tensors.queries import is_storage as is_storage
 from rushlight._engine.tensors.queries import is_tensor as is_tensor
 from rushlight.toplevel.functions import is_vulkan_available as is_vulkan_available
 from rushlight.toplevel.functions import is_warn_always_enabled as is_warn_always_enabled
+from rushlight.nested.tensor import jagged as jagged
 from rushlight import jit as jit
 from rushlight.toplevel.functions import kl_div as kl_div
 layout = StorageLayout
+from rushlight.toplevel.functions import legacy_contiguous_format as legacy_contiguous_format
 from rushlight import library as library
 from rushlight import linalg as linalg
 from rushlight.serialization import load as load
@@ -214,7 +220,10 @@ from rushlight.toplevel.removed import matrix_rank as matrix_rank
 memory_format = MemoryFormat
 from rushlight import monitor as monitor
 from rushlight import mps as mps
+from rushlight import mtia as mtia
 from rushlight import multiprocessing as multiprocessing
+from rushlight.toplevel.functions import native_norm as native_norm
+from rushlight import nested as nested
 from rushlight import nn as nn
 from rushlight._engine.autograd.grad_mode import no_grad as no_grad
 from rushlight.toplevel.functions import norm_except_dim as norm_except_dim
@@ -386,7 +395,7 @@ class Tensor(metaclass=_TensorMeta):
     @data.deleter
     def data(self) -> None: ...
     def data_ptr(self) -> _int:
-        """The address of the first element; 0 for an empty tensor."""
+        """The address of the first element; 0 for an empty tensor; on meta, where none is, as from 0 on."""
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
     def detach_(self) -> Tensor:
@@ -500,6 +509,11 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def mT(self) -> Tensor:
         """The last two dims swapped."""
+    def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
+        """What load_state_dict exchanges this parameter or buffer for, given a value of the state dict, where
+        torch.__future__.set_swap_module_params_on_conversion is on: this one with the other's numbers, or
+        with assign the other. A subclass may answer otherwise, with a new tensor.
+        """
     @property
     def nbytes(self) -> _int:
         """Bytes of all elements."""
@@ -2233,25 +2247,41 @@ class Tensor(metaclass=_TensorMeta):
     def xlogy_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of xlogy."""
 bfloat16: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 double: _dtype
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: _dtype
 float64: _dtype
 float8_e4m3fn: _dtype
 float8_e4m3fnuz: _dtype
 float8_e5m2: _dtype
 float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 long: _dtype
 qint32: _dtype
@@ -2260,9 +2290,16 @@ quint2x4: _dtype
 quint4x2: _dtype
 quint8: _dtype
 short: _dtype
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 class BFloat16Tensor(Tensor): ...
 class BoolTensor(Tensor): ...
@@ -2323,7 +2360,9 @@ def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor
 def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> Tensor:
     """fake_quantize_per_channel_affine with gradients of scale and zero_point, times grad_factor."""
 def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int, grad_factor: _float = 1.0) -> Tensor:
-    """fake_quantize_per_tensor_affine with gradients of scale and zero_point, times grad_factor."""
+    """fake_quantize_per_tensor_affine with gradients of scale and zero_point, times grad_factor
+    (arXiv:1902.08153).
+    """
 def _grid_sampler_2d_cpu_fallback(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """grid_sampler_2d."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:

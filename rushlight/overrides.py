@@ -7,15 +7,17 @@ A mode sees the ops of the table, called as functions, methods or operators, and
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 from importlib import import_module
+from inspect import isfunction
 from typing import Any
 
 from rushlight._engine.dispatch import interpreters, method_overrides
 from rushlight._engine.dispatch.caller_arguments import as_written
-from rushlight._engine.dispatch.overrides import ask, foreign, public
+from rushlight._engine.dispatch.overrides import ask, disabled, foreign, public
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -33,6 +35,7 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "redispatch_torch_function",
     "resolve_name",
     "wrap_torch_function",
@@ -75,8 +78,20 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+class _Hop(threading.local):
+    """Whether the next question who takes a function over is to be answered with "nobody", in this thread."""
+
+    skipped = False
+
+
+_HOP = _Hop()
+
+
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
     """Whether a class among these, or a mode, takes functions over."""
+    if _HOP.skipped:
+        _HOP.skipped = False
+        return False
     return any(isinstance(mode, TorchFunctionMode) for mode in interpreters.STACK.modes) or bool(
         foreign(relevant_args, {})
     )
@@ -142,6 +157,25 @@ def redispatch_torch_function(
 ) -> Any:
     """func(*args, **kwargs) once more, by the next mode or class that answers."""
     return func(*args, **(kwargs or {}))
+
+
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """func(*args, **kwargs) past one level of `__torch_function__`: an op of ours runs as if no class and no
+    mode took it over, and gives plain tensors; a function of Python skips its own question
+    (`has_torch_function`), while what it calls is taken over again.
+    """
+    if not isfunction(func) or is_ours(func):
+        modes = interpreters.STACK.modes
+        interpreters.STACK.modes = [mode for mode in modes if not isinstance(mode, TorchFunctionMode)]
+        try:
+            return disabled(func, types, args, kwargs)
+        finally:
+            interpreters.STACK.modes = modes
+    _HOP.skipped = True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _HOP.skipped = False
 
 
 # --- what can be taken over -------------------------------------------------------------------------

@@ -246,7 +246,7 @@ def install() -> None:
 
     sys.meta_path.insert(0, _HelperFinder())
     testing = importlib.import_module("torch.testing")
-    testing.__path__ = [*testing.__path__, HELPERS]
+    testing.__path__ = [HELPERS, *testing.__path__]  # whose _internal is whole, before what is here of it
     for module, name, expression in _listed():
         if not name and expression:  # a helper's module, with these contents instead of its own
             made = sys.modules[module] = sys.modules["rushlight" + module[5:]] = ModuleType(module)

@@ -1,11 +1,12 @@
 """Sweep programs for values that were baked in: what a program was made with must not be what it answers.
 
-    python tools/sweep_values.py PATH/TO/conformance.py [WAY ...] [--ops REGEX] [--samples N]
+    python tools/sweep_values.py PATH/TO/conformance.py [WAY ...] [--ops REGEX] [--samples N] [--turned]
 
 PyTorch's operator database draws each sample a few times over, from other seeds: the same shapes with other
 values, and once more with zeros and repetitions among them. A program is made of the call with the first
 values (by each WAY; of all, without one) and is then given the others. It must answer what eager answers, or
-refuse. What differs is printed, a line per operator and way; `'` behind a way means: with gradients.
+refuse. With --turned the operator's arguments are views of what was computed before it, not contiguous. What
+differs is printed, a line per operator and way; `'` behind a way means: with gradients.
 """
 
 from __future__ import annotations
@@ -76,6 +77,15 @@ WAYS = {
     "trace": by_trace,
     "export": by_export,
 }
+
+
+def turned(function: Function) -> Function:
+    """The function of arguments that are views, not contiguous, of what was computed before."""
+
+    def call(*args: Any) -> Any:
+        return function(*[t.transpose(0, -1).clone().transpose(0, -1) if t.ndim > 1 else t for t in args])
+
+    return call
 
 
 def torch_sum(tensors: list[Any]) -> Any:
@@ -197,6 +207,7 @@ def main() -> int:
     parser.add_argument("ways", nargs="*", default=[])
     parser.add_argument("--ops", default="")
     parser.add_argument("--samples", type=int, default=2)
+    parser.add_argument("--turned", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -237,6 +248,7 @@ def _of_operator(op: Any, target: Any, mine: Any, h: Any, options: argparse.Name
     for sample in samples:
         functions = [alone(call, *mine.adopt((s.input, s.args, s.kwargs))) for s in sample]
         function, values = functions[0][0], [tensors for _, tensors in functions]
+        function = turned(function) if options.turned else function
         if not values[0]:
             continue
         values.append(degenerate(values[0]))

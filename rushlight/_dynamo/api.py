@@ -204,7 +204,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     @functools.wraps(fn)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
+        if not is_exporting():  # which records what the function does
+            escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
         before, _INSIDE.compiled = _INSIDE.compiled, False
         try:
             return fn(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""functorch's names of torch.func's transforms, which warn."""
+"""functorch's names of what torch.func has now, which warn."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._functorch import make_functional as modules
 
 
-def _deprecated(name: str) -> Callable[..., Any]:
-    place = "torch.vmap" if name == "vmap" else f"torch.func.{name}"
-    function = getattr(torch.func, name)
+def _deprecated(name: str, place: str = "", function: Any = None) -> Callable[..., Any]:
+    place = place or f"torch.func.{name}"
+    function = function or getattr(torch.func, name)
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -28,6 +29,15 @@ def _deprecated(name: str) -> Callable[..., Any]:
     return called
 
 
-functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap = map(
-    _deprecated, "functionalize grad grad_and_value hessian jacfwd jacrev jvp vjp vmap".split()
+vmap = _deprecated("vmap", "torch.vmap")
+functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp = map(
+    _deprecated, "functionalize grad grad_and_value hessian jacfwd jacrev jvp vjp".split()
+)
+_CALL, _STACK = "torch.func.functional_call", "torch.func.stack_module_state"
+make_functional = _deprecated("make_functional", _CALL, modules.make_functional)
+make_functional_with_buffers = _deprecated(
+    "make_functional_with_buffers", _CALL, modules.make_functional_with_buffers
+)
+combine_state_for_ensemble = _deprecated(
+    "combine_state_for_ensemble", _STACK, modules.combine_state_for_ensemble
 )

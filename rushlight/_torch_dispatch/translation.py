@@ -234,6 +234,15 @@ def _positions(input: Any = None, repeats: Any = None, output_size: int | None =
     return "repeat_interleave.Tensor", (alone,), given, None
 
 
+def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
+    def tell(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        sizes = [output_size] * dims if output_size is None or isinstance(output_size, int) else output_size
+        whole = [n if m is None else m for n, m in zip(input.shape[-dims:], sizes, strict=True)]
+        return f"adaptive_max_pool{dims}d.default", (input, whole), {}, None if return_indices else 0
+
+    return tell
+
+
 _RENAMED: dict[str, Callable[..., Any]] = {
     "_cat": lambda tensors, dim=0: ("cat.default", (list(tensors), *[dim] * (dim != 0)), {}, None),
     "_true_divide": lambda input, other: ("div.Tensor", (input, other), {}, None),
@@ -250,6 +259,7 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "repeat_interleave": _positions,
     **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
     **{f"conv_transpose{d}d": _convolution(d, True) for d in (1, 2, 3)},
+    **{f"adaptive_max_pool{d}d": _adaptive_max_pool(d) for d in (2, 3)},
 }
 
 
@@ -346,7 +356,12 @@ def _run_sdpa(
     return found, torch.logsumexp(scores if attn_mask is None else scores + attn_mask, -1)
 
 
+def _run_adaptive_max_pool(self: Any, output_size: Any) -> Any:
+    return getattr(torch.nn.functional, f"adaptive_max_pool{len(output_size)}d")(self, output_size, True)
+
+
 RUN: dict[str, Callable[..., Any]] = {
+    **{f"adaptive_max_pool{d}d": _run_adaptive_max_pool for d in (1, 2, 3)},
     "_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim),
     "_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim),
     "native_layer_norm": _run_layer_norm,

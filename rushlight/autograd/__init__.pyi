@@ -11,6 +11,7 @@ from rushlight._engine.core.profiling_ranges import _profiler_enabled as _profil
 from rushlight._engine.autograd.engine import backward as backward
 from rushlight._engine.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from rushlight._engine.autograd.grad_mode import enable_grad as enable_grad
+from rushlight._engine.autograd.tasks import enforce_grad_layout_policy as enforce_grad_layout_policy
 from rushlight.autograd import forward_ad as forward_ad
 from rushlight.autograd import functional as functional
 from rushlight._engine.autograd.engine import grad as grad

@@ -10,6 +10,8 @@ enabled: bool
 def flags(**given: Any) -> _GeneratorContextManager[None]:
     """Set switches within the block; those that are not named take the defaults of `flags()`."""
 fp32_precision: str
+def is_acl_available(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
 def is_available(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def set_flags(*values: Any, **given: Any) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rushlight.cpu import amp, memory
+from rushlight.cpu.capabilities import get_capabilities
 from rushlight.cpu.memory import max_memory_allocated, memory_allocated, memory_stats
 from rushlight.cpu.queue import done, nothing
 
@@ -17,6 +18,7 @@ __all__ = [
     "current_device",
     "current_stream",
     "device_count",
+    "get_capabilities",
     "is_available",
     "is_initialized",
     "max_memory_allocated",
@@ -87,3 +89,11 @@ def current_stream(device: Any = None) -> Stream:
 def stream(stream: Stream) -> AbstractContextManager[Any]:
     """A context that changes nothing."""
     return StreamContext()
+
+
+def _is_amx_tile_supported() -> bool:
+    return bool(get_capabilities().get("amx_tile"))
+
+
+def _is_vnni_supported() -> bool:
+    return bool(get_capabilities().get("avx512_vnni"))

@@ -166,6 +166,8 @@ class Listener:
         args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
         node = self.graph.call_function(target, args, kwargs, name=overloads.plain(target))
         node.meta.update(self.place(), op=(*self.within, overloads.plain(target))[0])
+        if isinstance(result, torch.Tensor) and len(target._schema.returns) > 1:
+            result = (result,)  # the first of the op's results is all that was asked for
         if isinstance(result, torch.Tensor):
             self.knows(result, node)
         elif isinstance(result, (tuple, list)):

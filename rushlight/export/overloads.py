@@ -81,6 +81,14 @@ class Schema(NamedTuple):
         """The same."""
         return self.writes
 
+    @property
+    def returns(self) -> tuple[Param, ...]:
+        """The results: types, and names where they have some."""
+        whole = self.text.rpartition(" -> ")[2]
+        several = whole[1:-1].split(", ") if whole.startswith("(") else [whole]
+        parts = [part.partition(" ") for part in several if part]
+        return tuple(Param(name, kind, REQUIRED, False) for kind, _, name in parts)
+
     def __str__(self) -> str:
         return f"aten::{self.text}"
 

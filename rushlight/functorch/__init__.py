@@ -2,6 +2,7 @@
 
 from rushlight._functorch.apis import chunk_vmap as chunk_vmap
 from rushlight._functorch.deprecated import (
+    combine_state_for_ensemble,
     functionalize,
     grad,
     grad_and_value,
@@ -9,16 +10,12 @@ from rushlight._functorch.deprecated import (
     jacfwd,
     jacrev,
     jvp,
+    make_functional,
+    make_functional_with_buffers,
     vjp,
     vmap,
 )
-from rushlight._functorch.make_functional import (
-    FunctionalModule,
-    FunctionalModuleWithBuffers,
-    combine_state_for_ensemble,
-    make_functional,
-    make_functional_with_buffers,
-)
+from rushlight._functorch.make_functional import FunctionalModule, FunctionalModuleWithBuffers
 from rushlight.fx.experimental.proxy_tensor import make_fx
 from rushlight.version import __version__ as __version__
 

@@ -77,6 +77,9 @@ class Published:
     def __hash__(self) -> int:
         return hash(self._function)
 
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} at {hex(id(self._function))}>"
+
 
 _FUNCTIONAL = "rushlight.nn.functional"
 

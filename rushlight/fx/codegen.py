@@ -111,6 +111,8 @@ class _Writer:
 
     def type(self, of: Any) -> str:
         """A type of an annotation, the parts of `List[Tensor]` each by its name."""
+        if of is Ellipsis:
+            return self.known(of, "_")
         origin, parts = get_origin(of), get_args(of)
         if origin is None or not parts:
             return self.known(of, names.typename(of))
@@ -120,13 +122,12 @@ class _Writer:
 
     def annotation(self, node: Node) -> str:
         """`: "f32[2, 3]"`, as far as it is known and wanted."""
-        if not self.verbose:
-            return "" if node.type is None else f" : {self.type(node.type)}"
-        meta: Any = node.meta.get("val", node.meta.get("tensor_meta"))
+        typed = "" if node.type is None else f" : {self.type(node.type)}"
+        meta: Any = node.meta.get("val", node.meta.get("tensor_meta")) if self.verbose else None
         if hasattr(meta, "dtype") and hasattr(meta, "shape"):
             dtype = str(meta.dtype).removeprefix("torch.")
             return f': "{_ABBREVIATIONS.get(dtype, dtype)}[{", ".join(map(str, meta.shape))}]"'
-        return f': "Sym({meta})"' if hasattr(meta, "expression") else ""
+        return f': "Sym({meta})"' if hasattr(meta, "expression") else typed
 
     def statement(self, node: Node) -> str:
         """A node, but for inputs and the output."""

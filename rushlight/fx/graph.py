@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from rushlight._engine.core.callers import warn
@@ -156,15 +156,20 @@ class Graph:
 
     # --- their order -----------------------------------------------------------------------------
 
-    @contextmanager
-    def _inserting(self, beside: Node, offset: int) -> Iterator[None]:
+    def _inserting(self, beside: Node, offset: int) -> AbstractContextManager[None]:
         if beside.graph is not self:
             raise AssertionError("Node to insert " + ("after" if offset else "before") + " is not in graph.")
+        # at once, so that the call alone moves it; the end of a `with` moves it back
         before, self._insert_at = self._insert_at, (beside, offset)
-        try:
-            yield
-        finally:
-            self._insert_at = before
+
+        @contextmanager
+        def inside() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                self._insert_at = before
+
+        return inside()
 
     def inserting_before(self, n: Node | None = None) -> Any:
         """`with` it new nodes come before `n` (the first node)."""

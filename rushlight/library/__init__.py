@@ -8,8 +8,8 @@ then "CPU" or "Meta", then those of composite functions; what is registered for 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import partial, singledispatch
 from inspect import Parameter, Signature, signature
@@ -91,6 +91,9 @@ class CustomOpDef:
         self._setup_context: Any = None
         self._vmap: Any = None
         self._mutates: set[str] = set()  # names of arguments that it says it writes to
+        # Whether it writes to arguments and returns nothing: without values there is nothing to do, so that
+        # on the meta device it needs no function of register_fake.
+        self._only_writes = False
         self._casts: dict[str, Any] = {}  # autocast's dtypes by device type
         self._rules: dict[
             type, Callable[..., Any]
@@ -106,6 +109,8 @@ class CustomOpDef:
         for key in (where, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
             if key in self._kernels:
                 return self._kernels[key](*args, **named)
+        if meta and self._only_writes:
+            return None
         raise NotImplementedError(
             f"Could not run '{self._name}' with arguments from the '{where}' backend: it has functions for "
             f"{sorted(self._kernels)}; torch.library.impl or register_fake adds one"
@@ -323,6 +328,10 @@ def custom_op(
         op._mutates = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
         op.register_kernel(device_types, fn)
         op._declare(signature(fn))
+        if schema is None:
+            op._only_writes = bool(op._mutates) and op._signature.return_annotation in (None, "None")
+        else:
+            op._only_writes = "!" in schema and schema.rstrip().endswith("-> ()")
         return op
 
     return make if fn is None else make(fn)
@@ -424,6 +433,14 @@ class Library:
             )
         self._defined.update([ns] if kind == "DEF" else [])
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        self._made: list[str] = []  # the ops that it has defined
+
+    def _destroy(self) -> None:
+        """Take back what it has defined."""
+        for name in self._made:
+            _OPS.pop(f"{self.ns}::{name}", None)
+            vars(NAMESPACES.get(self.ns, self)).pop(name, None)
+        self._defined.difference_update([self.ns] if self.kind == "DEF" else [])
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
@@ -448,6 +465,7 @@ class Library:
                 "overload name multiple times."
             )
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        self._made.append(name.partition(".")[0])
         op._schema = known
         op._declare(
             Signature(
@@ -485,6 +503,16 @@ class Library:
         op = op_name if isinstance(op_name, CustomOpDef) else _entry(f"{self.ns}::{own}")
         if fn is not fallthrough_kernel:
             op._kernels[key] = partial(fn, None) if with_keyset else fn
+
+
+@contextmanager
+def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Library]:
+    """A Library whose ops are there inside of the context alone."""
+    made = Library(ns, kind, dispatch_key)
+    try:
+        yield made
+    finally:
+        made._destroy()
 
 
 @singledispatch

@@ -137,6 +137,16 @@ _NAMES = {
     "normal_fill": "normal",
     "bernoulli_fill": "bernoulli",
 }
+# Rows of these names PyTorch has as well. Others that begin with an underscore are parts that are ours alone:
+# their time is that of the op which they are a part of.
+_PYTORCHS = frozenset(
+    "_adaptive_avg_pool2d _adaptive_avg_pool3d _add_relu _addmm_activation _batch_norm_with_update "
+    "_chunk_cat _conj_physical _convolution _ctc_loss _ctc_loss_backward _embedding_bag _fft_c2c "
+    "_fft_c2r _fft_r2c _log_softmax _log_softmax_backward_data _masked_softmax "
+    "_native_batch_norm_legit _neg_view _prelu_kernel _safe_softmax _sample_dirichlet _softmax "
+    "_softmax_backward_data _stack _standard_gamma _unsafe_masked_index "
+    "_unsafe_masked_index_put_accumulate".split()
+)
 _PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
 
 
@@ -156,6 +166,10 @@ def _names(scope: int, name: str, suffix: str) -> list[str]:
     return [name] if scope == USER else [f"autograd::engine::evaluate_function: {name}", name]
 
 
+def _is_part(scope: int, name: str) -> bool:
+    return scope == OP and name[:1] == "_" and name not in _NAMES and name not in _PYTORCHS
+
+
 def _place(place: Any) -> tuple[int, str, str]:
     if isinstance(place, (str, type)):
         return (USER, place, "") if isinstance(place, str) else (BACKWARD, place.__name__, "")
@@ -172,6 +186,8 @@ def tree(log: Log, begin: float) -> EventList:
     for i in sorted(range(0, len(r), 3), key=lambda i: (r[i + 1], -r[i + 2], -i)):
         place, start, end = _place(r[i]), *r[i + 1 : i + 3]
         time = Interval((start - begin) * 1e6, (end - begin) * 1e6)
+        if _is_part(*place[:2]) and any(e.scope == OP and e.time_range.end >= time.end for e in open_):
+            continue
         for name in _names(*place) if start >= begin else ():
             event = FunctionEvent(len(events), name, time, place[0], log.details.get(i))
             while open_ and open_[-1].time_range.end < time.end:

@@ -339,9 +339,11 @@ def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 def __getattr__(name: str) -> Any:
-    """Classes of sparse tensors by dtype are made when a program asks for one."""
+    """Classes of sparse tensors by dtype, and gradcheck's form, are there when a program asks for one."""
     from importlib import import_module
 
+    if name == "as_sparse_gradcheck":
+        return import_module("rushlight.sparse.gradcheck").as_sparse_gradcheck
     if name.endswith("Tensor"):
         found = vars(import_module("rushlight.sparse.legacy")).get(name)
         if found is not None and name != "Tensor":

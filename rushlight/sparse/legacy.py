@@ -6,7 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.callers import warn
+from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.size import Size
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -28,9 +28,10 @@ class _LegacyType(type):
         return instance.dtype is cls.dtype
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        warn(
-            f"torch.sparse.{cls.__name__}(...) is deprecated. Please use torch.sparse_coo_tensor(indices, "
-            "values, size, dtype=, device=)."
+        what = "indices, values" if args and isinstance(args[0], Tensor) else "shape"
+        warn_once(
+            f"torch.sparse.SparseTensor({what}, *, device=) is deprecated.  Please use "
+            f"torch.sparse_coo_tensor({what}, dtype=, device=)."
         )
         if len(args) in (2, 3) and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
             if args[0].dtype is not torch.int64:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.core.errors import warn_once
 from rushlight._engine.dispatch.arguments import spread_ints
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
@@ -70,11 +71,21 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
     return out.resize_(result.shape).copy_(result)
 
 
+_told: list[str] = []  # the layout at which PyTorch's warning of all compressed ones has been given
+
+
 def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     if any(part.is_cuda for part in parts):
         raise NotImplementedError(
             "sparse tensors are on the CPU alone: keep the tensor dense on CUDA (sparse=False), or use .cpu()"
+        )
+    if len(parts) == 3 and not _told:
+        kind = str(layout or sparse_csr).rpartition("_")[2].upper()
+        _told.append(kind)
+        warn_once(
+            f"Sparse {kind} tensor support is in beta state. If you miss a functionality in the sparse "
+            "tensor support, please submit a feature request to https://github.com/pytorch/pytorch/issues."
         )
     made: SparseTensor = object.__new__(SparseTensor)
     made._kind, made._grad_node, made._output_nr, made._storage = parts[-1]._kind, None, 0, None

@@ -105,9 +105,9 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 # --- sparse products ------------------------------------------------------------------------------
 
 
-def smm(input: Tensor, mat: Tensor) -> Tensor:
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse matrix."""
-    return torch.sparse.mm(input, mat).to_sparse()
+    return torch.sparse.mm(input, mat2).to_sparse()
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -220,8 +220,21 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: denormal numbers are computed with, which nothing here changes."""
-    return False
+    """Let this thread, and those it starts from now on, take denormal numbers for zero (True), or compute
+    with them again; what it gives says whether the processor can: x86-64 does.
+
+    >>> import rushlight as torch
+    >>> torch.set_flush_denormal(True)
+    True
+    >>> torch.tensor(1e-323, dtype=torch.float64) * 1
+    tensor(0., dtype=torch.float64)
+    >>> torch.set_flush_denormal(False)
+    True
+    """
+    # LLVM loads for those who ask.
+    from rushlight._engine.kernels.runtime.denormals import flush
+
+    return flush(mode)
 
 
 def is_warn_always_enabled() -> bool:
@@ -276,3 +289,21 @@ def is_vulkan_available() -> bool:
 def is_distributed(input: Tensor) -> bool:
     """PyTorch's old question, whose answer is always False."""
     return False
+
+
+legacy_contiguous_format = torch.contiguous_format
+
+
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Whether `from_` could become the data of `input`: both have the same layout."""
+    return input.layout is from_.layout
+
+
+def native_norm(input: Tensor, p: float = 2, *args: Any, **kwargs: Any) -> Tensor:
+    """The norm of a sparse tensor's values: NotImplementedError for other tensors, as PyTorch's."""
+    if input.layout is torch.strided:
+        raise NotImplementedError(
+            "Could not run 'aten::native_norm' with arguments from the 'CPU' backend: it is of sparse "
+            "tensors; use torch.norm"
+        )
+    return torch.norm(input, p)

@@ -239,3 +239,14 @@ def test_each_node_that_is_made_is_told():
         "inner",
     ]
     assert "seen" in y.grad_fn.metadata
+
+
+def test_a_loss_is_one_node_as_it_is_in_pytorch():
+    x, y = torch.randn(4, requires_grad=True), torch.randn(4)
+    for loss in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"):
+        for reduction in ("mean", "sum", "none"):
+            found = getattr(torch.nn.functional, loss)(x.sigmoid(), y.sigmoid(), reduction=reduction)
+            names = [edge[0] and edge[0].name() for edge in found.grad_fn.next_functions]
+            assert names == ["SigmoidBackward0", None], (loss, reduction)
+    mean = torch.nn.functional.l1_loss(x, y).grad_fn
+    assert [mean.name(), mean.next_functions[0][0].name()] == ["MeanBackward0", "AbsBackward0"]

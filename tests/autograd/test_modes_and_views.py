@@ -179,3 +179,13 @@ def test_variable_takes_what_old_programs_give() -> None:
     assert torch.autograd.Variable().shape == (0,)
     with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
         torch.autograd.Variable([1.0])
+
+
+def test_gradients_may_lie_otherwise_where_the_policy_is_off() -> None:
+    strides = []
+    for on in (True, False):
+        with torch.autograd.enforce_grad_layout_policy(on):
+            p = torch.empty(2, 3, 4).permute(2, 0, 1).requires_grad_()
+            (p * 2).sum().backward()
+            strides.append(p.grad.stride())
+    assert strides == [(1, 12, 4), (6, 3, 1)]  # PyTorch 2.13's

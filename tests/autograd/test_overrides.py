@@ -206,3 +206,34 @@ def test_methods_that_are_no_ops_give_plain_tensors_to_a_class_that_answers() ->
 
     quiet = torch.ones(2).as_subclass(Quiet)
     assert {type(t) for t in (quiet.detach(), quiet.view(torch.int32), quiet.new_tensor([1]))} == {Quiet}
+
+
+def test_redispatch_function_goes_past_one_level() -> None:
+    seen: list[str] = []
+
+    class Logged(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if torch.overrides.has_torch_function((a, b)):
+            return torch.overrides.handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    x = torch.tensor([3.0]).as_subclass(Logged)
+    result = scaled(x, x)
+    assert (type(result), seen) == (torch.Tensor, ["scaled", "mul"])
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            with self:
+                return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    seen.clear()
+    a = torch.tensor([3.0])
+    with Mode():
+        scaled(a, a)
+    assert seen == ["scaled", "mul", "add"]

@@ -118,3 +118,13 @@ def test_inner_names_of_the_profiler_and_of_functional():
     assert inner._grad_preprocess((x,), True, True)[0].grad_fn is not None
     with pytest.raises(TypeError, match="Tensor or a tuple of Tensors"):
         inner._as_tuple(3, "inputs", "f")
+
+
+@pytest.mark.parametrize("function", [torch.scatter_reduce, torch.index_reduce])
+def test_a_product_with_several_zeros_refuses_gradients_of_its_gradient(function):
+    own = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    zeros, index = torch.zeros(2, dtype=torch.float64, requires_grad=True), torch.tensor([0, 0])
+    (grad,) = torch.autograd.grad(function(own, 0, index, zeros, "prod"), zeros, create_graph=True)
+    assert grad.tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="Double backward is unsupported"):
+        grad.sum().backward()

@@ -104,12 +104,6 @@ def test_between_epochs() -> None:
 
 
 def test_mistakes() -> None:
-    class Stream(IterableDataset):
-        def __iter__(self) -> Any:
-            return iter(range(3))
-
-    with pytest.raises(NotImplementedError, match="needs a map-style dataset"):
-        DataLoader(Stream()).state_dict()
     state = DataLoader(DATA, 3).state_dict()
     with pytest.raises(ValueError, match="as many batches as this one \\(10\\), got one with 14"):
         DataLoader(DATA, 4).load_state_dict(state)
@@ -122,3 +116,39 @@ def test_mistakes() -> None:
     next(iterator)
     with pytest.raises(ValueError, match="in_order=True"):
         loader.state_dict()
+
+
+class Stream(IterableDataset):
+    def __iter__(self) -> Any:
+        return iter(range(10))
+
+
+class Placed(IterableDataset):
+    """One that says itself where it stands."""
+
+    place = 0
+
+    def __iter__(self) -> Any:
+        while self.place < 10:
+            self.place += 1
+            yield self.place - 1
+        self.place = 0
+
+    def state_dict(self) -> dict[str, int]:
+        return {"place": self.place}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.place = state["place"]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("dataset", [Stream, Placed])
+def test_iterable_datasets(dataset: type, workers: int) -> None:
+    loader = DataLoader(dataset(), 2, num_workers=workers, worker="thread")
+    iterator = iter(loader)
+    assert [next(iterator).tolist() for _ in range(2)] == [[0, 1], [2, 3]]
+    state = loader.state_dict()
+    other = DataLoader(dataset(), 2, num_workers=workers, worker="thread")
+    other.load_state_dict(state)
+    assert [batch.tolist() for batch in other] == [[4, 5], [6, 7], [8, 9]]
+    assert len(list(other)) == 5

@@ -242,3 +242,35 @@ def test_overloads():
     graph = export(nn.ReLU(), (torch.ones(2),)).graph
     assert [n.target for n in graph.nodes if n.op == "call_function"] == [torch.ops.aten.relu.default]
     assert isinstance(export(nn.ReLU(), (torch.ones(2),)), ExportedProgram)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("indices", [False, True])
+def test_adaptive_max_pools_take_what_was_asked_for(dims, indices):
+    pool = getattr(torch.nn.functional, f"adaptive_max_pool{dims}d")
+
+    class Pool(torch.nn.Module):
+        def forward(self, x):
+            return pool(x, 2, return_indices=indices)
+
+    x, other = torch.randn(1, 1, *[4] * dims), torch.randn(1, 1, *[4] * dims)
+    program = torch.export.export(Pool(), (x,))
+    for run in (program.module(), program.run_decompositions().module()):
+        torch.testing.assert_close(run(other), Pool()(other))
+    found = getattr(torch.ops.aten, f"adaptive_max_pool{dims}d").default(x, [2] * dims)
+    assert isinstance(found, tuple) and len(found) == 2
+
+
+def test_a_disabled_function_is_exported_like_any_other():
+    class Model(torch.nn.Module):
+        @torch.compiler.disable
+        def forward(self, x):
+            return x * 2
+
+    assert torch.export.export(Model(), (torch.ones(2),)).module()(torch.ones(2) * 3).tolist() == [6, 6]
+
+
+def test_a_schema_tells_its_results():
+    assert [r.name for r in torch.ops.aten.max.dim._schema.returns] == ["values", "indices"]
+    assert [r.type for r in torch.ops.aten.add.Tensor._schema.returns] == ["Tensor"]
+    assert torch.ops.aten._assert_async.default._schema.returns == ()

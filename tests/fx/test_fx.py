@@ -142,3 +142,25 @@ def test_annotations_are_written_by_their_names():
         )
     )
     assert "def forward(self, input):" in fx.symbolic_trace(nn.Sequential(nn.ReLU())).code
+
+
+class Annotated(torch.nn.Module):
+    def forward(self, x, sizes=()):
+        return x.relu()
+
+    forward.__annotations__ = {"x": torch.Tensor, "sizes": tuple[int, ...], "return": torch.Tensor}
+
+
+def test_annotations_of_inputs():
+    traced = torch.fx.symbolic_trace(Annotated())
+    assert "def forward(self, x : torch.Tensor, sizes : tuple[int,_] = ()) -> torch.Tensor:" in traced.code
+    assert "def forward(self, x : torch.Tensor, sizes" in traced.print_readable(print_output=False)
+    assert traced(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
+
+
+def test_a_call_of_inserting_after_alone_moves_where_nodes_go():
+    graph = fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())).graph
+    first = next(node for node in graph.nodes if node.op == "call_module")
+    graph.inserting_after(first)
+    added = graph.call_function(torch.sigmoid, (first,))
+    assert [node.name for node in graph.nodes][:3] == ["input_1", first.name, added.name]

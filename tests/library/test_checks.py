@@ -68,3 +68,14 @@ def test_what_it_does_not_take():
     with pytest.raises(ValueError, match="op must be"):
         opcheck(torch.sin, (torch.randn(3),))
     assert set(opcheck(torch.ops.aten.sin.default, (torch.randn(3),)).values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("schema", [None, "(Tensor x, Tensor(a!) out) -> ()"])
+def test_an_op_that_only_writes_needs_no_fake(schema):
+    def sine_into(x: torch.Tensor, out: torch.Tensor) -> None:
+        out.copy_(torch.sin(x))
+
+    op = torch.library.custom_op("checks::sine_into", sine_into, mutates_args={"out"}, schema=schema)
+    assert op(torch.empty(3, device="meta"), torch.empty(3, device="meta")) is None
+    found = torch.library.opcheck(op, (torch.randn(3), torch.empty(3)))
+    assert set(found.values()) == {"SUCCESS"}

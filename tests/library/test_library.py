@@ -229,3 +229,13 @@ def test_ops_of_tritons_kernels():
 def test_sizes_that_depend_on_numbers_have_no_meta_function():
     with pytest.raises(RuntimeError, match="data-dependent output shape"):
         torch.library.get_ctx()
+
+
+def test_a_scoped_library_takes_its_ops_back():
+    for factor in (2, 3):
+        with torch.library._scoped_library("scoped_here", "DEF") as library:
+            library.define("times(Tensor x) -> Tensor")
+            library.impl("times", lambda x, factor=factor: x * factor, "CPU")
+            assert torch.ops.scoped_here.times(torch.ones(2)).tolist() == [factor] * 2
+        with pytest.raises(AttributeError, match="times"):
+            torch.ops.scoped_here.times(torch.ones(2))

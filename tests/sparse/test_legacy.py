@@ -25,5 +25,9 @@ def test_tensors_by_dtype() -> None:
         torch.sparse.FloatTensor(i.int(), v)
     with pytest.raises(TypeError, match="only accepts sizes"):
         torch.sparse.FloatTensor([2, 3])
-    with pytest.warns(UserWarning, match="is deprecated"):
-        torch.sparse.DoubleTensor(i, v.double())
+    torch.set_warn_always(True)  # else once in a process
+    try:
+        with pytest.warns(UserWarning, match="is deprecated"):
+            torch.sparse.DoubleTensor(i, v.double())
+    finally:
+        torch.set_warn_always(False)

@@ -7,4 +7,10 @@ dispatch/nodes' matter.
 
 from rushlight._engine.core.services import register
 
-register("rushlight._engine.autograd", {"saved tensors are packed": "saved_tensor_hooks:packing"})
+register(
+    "rushlight._engine.autograd",
+    {
+        "saved tensors are packed": "saved_tensor_hooks:packing",
+        "a tensor without gradients": "node_classes:refusing",
+    },
+)

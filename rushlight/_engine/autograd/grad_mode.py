@@ -14,6 +14,8 @@ class _Local(threading.local):
     enabled = True
     inference = False
     multithreading = True
+    # Whether a leaf's gradient must lie in memory as the leaf does (enforce_grad_layout_policy).
+    grad_layout = True
     # Of a backward pass for some inputs alone: the nodes that lead to them (autograd/engine.py).
     useful: Any = None
     # Of each function that torch.func differentiates right now, what it may read and not write.

@@ -12,8 +12,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Hooks as Hooks, Node
 from rushlight._engine.ops.creation.copying import assign, duplicate
+from rushlight._engine.tensors.geometry import strided
 from rushlight._engine.tensors.lazy_views import mark, memory
 from rushlight._engine.tensors.tensor import BELOW, wrap
 
@@ -200,11 +202,15 @@ def own(grad: Any, leaf: Any) -> Any:
     if (
         alone
         and grad._grad_node is None
-        and (a.flags.c_contiguous if buffer is None else a.strides == buffer.strides)
+        and (
+            (a.flags.c_contiguous if buffer is None else a.strides == buffer.strides) or not LOCAL.grad_layout
+        )
     ):
         return grad
-    if grad.is_sparse or grad.__class__ in BELOW:
+    if grad.__class__ in BELOW or (grad.layout is not strided and sys.getrefcount(grad) <= _ALONE):
         return grad.detach()
+    if grad.layout is not strided:
+        return grad.clone()
     return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._kind)
 
 

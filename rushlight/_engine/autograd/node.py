@@ -90,6 +90,7 @@ class Node:
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
     place: Callable[[], Any]
+    inside = False  # whether it is a part of what PyTorch has one node for, the one that leads here
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
     # Whether it stands, in the graph of a recorded call, for the node at its only edge.
     boundary = False
@@ -155,10 +156,15 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one's gradients flow into."""
-        return tuple(
-            (None, 0) if edge is None or getattr(edge[0], "apart", None) else (edge[0].settle(), edge[1])
-            for edge in self.next
-        )
+        found: list[tuple[Node | None, int]] = []
+        for edge in self.next:
+            if edge is None or getattr(edge[0], "apart", None):
+                found.append((None, 0))
+            elif edge[0].inside:
+                found += edge[0].next_functions
+            else:
+                found.append((edge[0].settle(), edge[1]))
+        return tuple(found)
 
     @property
     def metadata(self) -> dict[Any, Any]:

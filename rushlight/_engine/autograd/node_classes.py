@@ -60,6 +60,11 @@ class DelayedError:
         return _through(Error, (self.msg,), tensors)
 
 
+def refusing(t: Tensor, message: str) -> Any:
+    """The tensor; who asks for gradients through it gets a RuntimeError with the message."""
+    return DelayedError(message, 1)(t)
+
+
 class UndefinedGrad:
     """UndefinedGrad()(*tensors): the same tensors, through which no gradient comes back."""
 

@@ -32,6 +32,30 @@ class set_multithreading_enabled(_Mode):
         return set_multithreading_enabled(self.mode)
 
 
+class enforce_grad_layout_policy(_Mode):
+    """Whether a leaf's first gradient lies in memory as the leaf does (True, as at first): a gradient that
+    nobody else holds but lies otherwise is copied then, while with False it becomes the leaf's as it is.
+
+    Set at once, in this thread; as a context manager, put back at the end. Arguments: enable: a bool.
+    """
+
+    __slots__ = ("mode",)
+
+    def __init__(self, enable: bool = True) -> None:
+        self._before = LOCAL.grad_layout
+        self.mode = bool(enable)
+        LOCAL.grad_layout = self.mode
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: Any) -> None:
+        LOCAL.grad_layout = self._before
+
+    def _again(self) -> enforce_grad_layout_policy:
+        return enforce_grad_layout_policy(self.mode)
+
+
 def is_multithreading_enabled() -> bool:
     """What set_multithreading_enabled has set in this thread; True at first."""
     return LOCAL.multithreading

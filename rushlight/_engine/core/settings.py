@@ -117,7 +117,10 @@ class Settings:
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _BY_NAME:
             raise AttributeError(f"no setting {name!r}; {_suggest(name, list(_BY_NAME))}")
-        self.__dict__[name] = parse(_BY_NAME[name], str(value))
+        found = parse(_BY_NAME[name], str(value))
+        if found == self.__dict__[name]:  # listeners drop what they have prepared, which is not for nothing
+            return
+        self.__dict__[name] = found
         for forget in on_change:
             forget()
 

@@ -120,6 +120,9 @@ def _follow_(self: Tensor, src: Any) -> Tensor:
 
 def assign(a: Array, b: Any) -> None:
     """a[...] = b with PyTorch's conversions."""
+    if a.dtype is b.dtype:
+        a[...] = b
+        return
     with np.errstate(all="ignore"):
         a[...] = convert(b, a.dtype) if needs_care(b.dtype, a.dtype) else b
 

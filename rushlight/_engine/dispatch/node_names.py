@@ -18,6 +18,8 @@ from rushlight._engine.dispatch.nodes.saved_arguments import Saved
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
+# In place of a name: the node is a part of another, by whose name PyTorch calls the whole.
+INSIDE = "-"
 Values = Mapping[str, Any]
 Label = str | Callable[[Values], str | None]
 

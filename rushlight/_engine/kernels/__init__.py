@@ -39,6 +39,7 @@ register(
         "packed matrix": "products.tiles:packed",
         "suits the team": "products.tiles:suits",
         "convolution": "products.convolution:convolution",
+        "convolution of each channel": "products.depthwise:convolution",
         "convolution of pairs": "products.convolution:pairs",
         "attention": "products.attention:attend",
         "attention backward": "products.attention:unattend",

@@ -100,12 +100,27 @@ def torch_name(module: str) -> str:
     return {"rushlight": "torch", "rushlight_vision": "torchvision"}.get(root, root) + dot + rest
 
 
+# Python's own modules, which PyTorch's files import and programs reach through them: `torch.os.path`.
+_PYTHONS = {
+    "torch": "builtins ctypes functools glob importlib inspect math os platform textwrap threading warnings",
+    "torch.nn.functional": "dataclasses importlib math warnings",
+    "torch.nn.init": "math warnings",
+    "torch.cuda": "importlib os platform threading traceback warnings",
+    "torch.optim.lr_scheduler": "math types warnings",
+    "torch.hub": "contextlib errno hashlib json os re shutil sys tempfile uuid warnings zipfile",
+    "torch.serialization": "copyreg difflib functools io os pickle re shutil struct sys tarfile tempfile "
+    "threading warnings",
+}
+
+
 def attribute(module: str, name: str) -> Any:
     """What __getattr__ of rushlight.x answers to a name that is no other's: a module of another name, a
     name that is there to be imported (placeholders.py), or AttributeError with what to use instead.
     """
     if name.startswith("__"):
         raise AttributeError(f"module {torch_name(module)!r} has no attribute {name!r}")
+    if name in _PYTHONS.get(torch_name(module), "").split():
+        return import_module(name)
     others = [other for other, ours in _HOMES.items() if f"rushlight.{ours}".rstrip(".") == module]
     ways = [f"{other}.{name}" for other in others]
     package = sys.modules.get(module)

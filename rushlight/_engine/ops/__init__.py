@@ -47,6 +47,7 @@ FAMILIES = (
     "shapes.padding",
     "nn.convolution",
     "nn.pooling",
+    "nn.taps",
     "nn.adaptive_pooling",
     "nn.margin_losses",
     "nn.interpolation",

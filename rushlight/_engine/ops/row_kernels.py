@@ -82,11 +82,31 @@ def launch(kernel: Any, rows: Sequence[Array]) -> Any:
     """Run a compiled row kernel on arrays whose last axis is the row: in this thread, or from BIG elements on
     in all threads. One array, or a tuple of the kernel's results.
     """
-    found = kernel.large(*rows) if rows[0].size >= BIG else kernel.fn(*rows)
-    for thread, calls in _watchers:
-        if thread == get_ident():
-            calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
+    if rows[0].size >= BIG:  # rows that lie apart are read at once, by tiles
+        given = [_laid_out(r) if core else r for r, core in zip(rows, kernel.core, strict=False)]
+        found = kernel.large(*given)
+    else:
+        found = kernel.fn(*rows)
+    if _watchers:
+        _tell_watchers(kernel, rows, found)
     return found
+
+
+def _tell_watchers(kernel: Any, rows: Sequence[Array], found: Any) -> None:
+    """Note a launch in each `watched` that this thread has open."""
+    for thread, launches in _watchers:
+        if thread == get_ident():
+            launches.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
+
+
+def _laid_out(a: Array) -> Array:
+    """An array whose rows lie side by side."""
+    if a.strides[-1] in (0, a.itemsize):
+        return a
+    out = np.empty(a.shape, a.dtype)
+    if not service("copy")(out, a):
+        out[...] = a
+    return out
 
 
 # Elements behind a dim, and all in all, from which on it is faster to go over whole planes of them, op by op,

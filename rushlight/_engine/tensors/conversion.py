@@ -155,6 +155,13 @@ class Conversion(_Tensor):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
+        """What load_state_dict exchanges this parameter or buffer for, given a value of the state dict, where
+        torch.__future__.set_swap_module_params_on_conversion is on: this one with the other's numbers, or
+        with assign the other. A subclass may answer otherwise, with a new tensor.
+        """
+        return other.detach() if assign else self.copy_(other).detach()
+
     def __reversed__(self) -> Tensor:
         return self.flip(0) if self._geometry.ndim else self
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.errors import warn_once, wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
 from rushlight._engine.core.services import service
 from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
@@ -135,12 +135,11 @@ class Geometry(_Tensor):
         if self._geometry.ndim == 2:
             return lookup_function("permute")(self, (1, 0))
         if self._geometry.ndim:
-            warn(
+            warn_once(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
                 "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
-                "to reverse the dimensions of a tensor.",
-                UserWarning,
+                "to reverse the dimensions of a tensor."
             )
         return lookup_function("permute")(self, tuple(range(self._geometry.ndim))[::-1])
 
@@ -244,8 +243,10 @@ class Geometry(_Tensor):
         from rushlight._engine.tensors.storages.typed import TypedStorage
 
         warn(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
-            "only storage class. Use tensor.untyped_storage() instead of tensor.storage()",
+            "TypedStorage is deprecated. It will be removed in the future and "
+            "UntypedStorage will be the only storage class. This should only matter to you if you are using "
+            "storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+            "tensor.storage()",
             UserWarning,
         )
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._kind.dtype)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from rushlight._engine.core import accelerator, dtype as dt, layout, promotion
+from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.device import Default, device as _device
 from rushlight._engine.core.services import service
 from rushlight._engine.core.size import Size
@@ -126,6 +127,7 @@ def set_default_tensor_type(t: Any) -> None:
 
     TypeError for another one, and for torch.cuda's where there is no device.
     """
+    deprecated("set_default_tensor_type")
     name = t if isinstance(t, str) else f"torch.{'cuda.' * getattr(t, 'is_cuda', False)}{t.__name__}"
     on_cuda = name.startswith("torch.cuda.")
     if on_cuda and accelerator.platform() is None:

@@ -121,9 +121,10 @@ class Choice:
             trace.worked += perf_counter() - begin
             return out
         matched = len(self._samples[True]) <= len(self._samples[False])
-        self._last = Sample(trace if matched else None)
-        out = self._last.call(function, args, kwargs)
-        self._account(trace, self._last)
+        # Other threads may begin a sample meanwhile.
+        sample = self._last = Sample(trace if matched else None)
+        out = sample.call(function, args, kwargs)
+        self._account(trace, sample)
         return out
 
     def _account(self, trace: Trace, sample: Sample) -> None:
@@ -146,17 +147,17 @@ class Choice:
         if last is None:
             return
         self._account(trace, last)
-        matched = last.trace is not None
+        samples = self._samples
         if last.warm:
-            self._samples[matched].append(last.seconds)
+            samples[last.trace is not None].append(last.seconds)
         else:
             self._cold += 1
             self._new += last.new
-        tries = len(self._samples[False])
-        if tries >= _TRIES:
+        tries = len(samples[False])
+        if tries >= _TRIES and samples[True]:
             # Whatever else the machine does adds to a time: the least of a few is compared, of more where
             # they lie near each other.
-            by_matching, eagerly = min(self._samples[True]), min(self._samples[False])
+            by_matching, eagerly = min(samples[True]), min(samples[False])
             if tries >= _MOST_TRIES or not _NEAR * eagerly < by_matching < eagerly / _NEAR:
                 self._decide(by_matching <= eagerly)
         elif self._cold > _PATIENCE or self._new > _NEW:

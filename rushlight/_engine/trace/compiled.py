@@ -36,7 +36,7 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE
 from rushlight._engine.trace.effects.purity import watched
-from rushlight._engine.trace.guards import Guards, key_of, overlapping
+from rushlight._engine.trace.guards import Guards, difference, key_of, overlapping
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
 from rushlight._engine.trace.regions import BoundaryNode, Traced
@@ -93,8 +93,7 @@ class Compiled:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Specialization] = {}
-        # Effects of the function's Python (prints, writes to its variables, ...), for which calls of some key
-        # cannot be replayed.
+        # What Python did beside, for which kinds of arguments were refused.
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
         self.trace = matching.Trace()
@@ -116,7 +115,7 @@ class Compiled:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
         program: Any = plan.program
         # What it writes to is read by other names, too, where an argument is the same memory.
-        met = program.writes and not program.writes.isdisjoint(roots(tensors))
+        met = program.writes and not program.writes.isdisjoint([id(root(t._memory)) for t in tensors])
         if met or program.pending or not program.busy.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:
@@ -130,25 +129,37 @@ class Compiled:
 
     def _again(self, old: Specialization, key: Any, why: str) -> Specialization:
         """A guard has failed (guards.py): record the call again, but not more than MOST_PROGRAMS times."""
-        _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
+        self._tell(why)
         plan = self.plans[key] = Specialization()
         plan.failed = old.failed + 1
         if plan.failed > MOST_PROGRAMS:
             plan.refuse(f"guards failed {plan.failed} times, at last this one: {why}")
         return plan
 
+    def _tell(self, why: str) -> None:
+        """Log that a call is recorded anew."""
+        _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
+
+    def _begun(self, key: Any, tensors: list[Tensor]) -> Specialization:
+        """The plan of arguments that have a new key; it refuses those that no program can take."""
+        latest = next(reversed(self.plans), None)
+        if latest is not None and key is not None:
+            self._tell(difference(latest, key))
+        plan = self.plans.setdefault(key, Specialization())
+        why = _unfit(key, tensors)
+        if why:
+            plan.refuse(why)
+        elif len(self.effects) > 1 and not self.fullgraph:
+            plan.refuse(self.effects[0])
+        elif len(self.plans) > MOST_PROGRAMS:
+            plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
+        return plan
+
     def _slowly(
         self, plan: Specialization | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any
     ) -> Any:
         if plan is None:
-            plan = self.plans.setdefault(key, Specialization())
-            why = _unfit(key, tensors)
-            if why:
-                plan.refuse(why)
-            elif len(self.effects) > 1 and not self.fullgraph:
-                plan.refuse(self.effects[0])
-            elif len(self.plans) > MOST_PROGRAMS:
-                plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
+            plan = self._begun(key, tensors)
         plan.calls += 1
         device = device_of(self.function, tensors) if Interface.platform is not None else None
         if device is not None and not plan.refusal:

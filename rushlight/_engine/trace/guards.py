@@ -12,14 +12,16 @@ of each op (`Region._describe`) decides, and an op with another key is a branch 
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from enum import Enum
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.lazy import is_ours
+from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
@@ -124,6 +127,49 @@ def _is_frozen(cls: type) -> bool:
     return params is not None and params.frozen and not hasattr(cls, "__slots__")
 
 
+def difference(known: tuple[Any, ...], key: tuple[Any, ...]) -> str:
+    """In which argument two keys (`key_of`) differ first, in PyTorch's words."""
+    if known[0] != key[0]:
+        return f"grad mode mismatch. expected {known[0]}, actual {key[0]}"
+    numbers = itertools.count()
+    for old, new in zip(known[1:], key[1:], strict=False):
+        both = _is_tensor(old) + _is_tensor(new)
+        number = next(numbers) if both else None
+        if old == new:
+            continue
+        if both == 2:
+            return f"tensor {number} {_tensors_differ(old, new)}"
+        if type(old) is type(new) is tuple and len(old) == len(new) == 2:
+            return f"an argument was {old[1]!r} and is {new[1]!r}"
+        break
+    return "other arguments than before, or another order of them"
+
+
+def _is_tensor(part: Any) -> bool:
+    return type(part) is tuple and len(part) == 6 and isinstance(part[1], Kind)
+
+
+def _tensors_differ(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
+    cls, kind, shape, strides, grad, inference = old
+    cls_now, kind_now, shape_now, strides_now, grad_now, _ = new
+    if cls is not cls_now:
+        return f"type mismatch. expected {cls.__name__}, actual {cls_now.__name__}"
+    if kind.dtype is not kind_now.dtype:
+        return f"dtype mismatch. expected {kind.dtype.legacy}, actual {kind_now.dtype.legacy}"
+    if kind is not kind_now:
+        return f"device mismatch. expected {kind.device}, actual {kind_now.device}"
+    if len(shape) != len(shape_now):
+        return f"rank mismatch. expected {len(shape)}, actual {len(shape_now)}"
+    itemsize = kind.dtype.itemsize
+    for word, unit, were, are in (("size", 1, shape, shape_now), ("stride", itemsize, strides, strides_now)):
+        for dim, (was, now) in enumerate(zip(were, are, strict=True)):
+            if was != now:
+                return f"{word} mismatch at index {dim}. expected {was // unit}, actual {now // unit}"
+    if grad != grad_now:
+        return f"requires_grad mismatch. expected requires_grad={int(grad)}"
+    return f"inference mismatch. expected inference={int(inference)}"
+
+
 def _count(container: Any) -> int:
     """How many entries a list, tuple or dict has, whatever its class says of its length."""
     plain: Any = next((c for c in (list, tuple, dict) if isinstance(container, c)), type(container))
@@ -143,7 +189,7 @@ class Guards:
         self.facts: list[tuple[Any, str, Any]] = []  # owner[name] is or equals value
         self.cells: list[tuple[Any, Any]] = []
         self.counts: list[tuple[Any, int]] = []
-        self.layers: list[_Layer] = []
+        self.layers: list[dict[str, Any]] = []  # what layers have
         # Functions that ran, as they were.
         self.ran: list[tuple[FunctionType, tuple[Any, ...]]] = []
         self.modes = _modes()
@@ -153,6 +199,7 @@ class Guards:
         self.mentioned: set[str] = set()
         self.contents = Contents(self._look, self.facts)
         self._columns: _Columns | None = None
+        self._attributed: set[Tensor] = set()
         self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
             self._look(value)
@@ -168,7 +215,7 @@ class Guards:
             columns = self._columns = _Columns(self)
         if not columns.tensors():
             return self._tensor()
-        why = columns.layers() or columns.changed()
+        why = columns.changed()
         if why:
             return why
         if not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
@@ -195,13 +242,15 @@ class Guards:
         for name, value in chain(iter(self.seen), given):
             if not self.contents.hold(value):
                 return _may_change(name, type(value).__name__)
-        for layer in self.layers:
-            for name, value in zip(layer.names, layer.values, strict=True):
+        for own in self.layers:
+            for name, value in own.items():
                 if not _is_table(name):
                     self.contents.attribute(name, value)
         for t, _, _ in self.tensors:
+            if t.__dict__ and t not in self._attributed:
+                self._attributed.add(t)
+                self.contents.dicts.add(t.__dict__)
             for name, value in t.__dict__.items():
-                self.facts.append((t.__dict__, name, value))
                 self.contents.attribute(name, value)
         for name, kind in self.contents.opaque.items():
             if name in self.mentioned or "__dict__" in self.mentioned:
@@ -238,6 +287,14 @@ class Guards:
                 self._dict(f.__kwdefaults__)
         methods = vars(Tensor)
         self.facts += [(methods, name, methods[name]) for name in mentioned & methods.keys()]
+
+    def context(self, variable: ContextVar[Any]) -> None:
+        """Guard the value of a context variable."""
+        owner = _Context(variable)
+        value = owner.get(variable.name, _Gone)
+        self.facts.append((owner, variable.name, value))
+        if value is not _Gone:
+            self.seen.append((variable.name, value))
 
     def enclosed(self, name: str, cell: Any) -> None:
         """Guard a variable of an enclosing function."""
@@ -293,8 +350,8 @@ class Guards:
             hooks = [(name, value) for name, value in known.items() if name.startswith("_global_")]
             self.facts += [(known, name, value) for name, value in hooks]
             self._tables([value for _, value in hooks if isinstance(value, dict)])
-        self.layers.append(_Layer(module, type(module), (*own,), (*own.values(),)))
-        self.contents.of_class(type(module))
+        self.layers.append(own)
+        self.contents.own(module, own)
         for value in own.values():
             if isinstance(value, (Tensor, list, tuple)):
                 self._look(value)
@@ -307,8 +364,7 @@ class Guards:
     def _tables(self, tables: list[dict[Any, Any]]) -> None:
         """Guard what is registered with a layer, or with all: parameters, hooks."""
         for table in tables:
-            self.counts.append((table, len(table)))
-            self.facts += [(table, key, item) for key, item in table.items()]
+            self.contents.dicts.add(table)
             self.seen += [("a hook", item) for item in table.values() if callable(item)]
 
     def _variables(self, function: Any) -> Iterator[Any]:
@@ -336,21 +392,15 @@ class Guards:
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
-class _Layer(NamedTuple):
-    """A layer, and what it had."""
+class _Context:
+    """A context variable as a mapping that has one value."""
 
-    layer: Any
-    cls: type
-    names: tuple[str, ...]
-    values: tuple[Any, ...]
+    def __init__(self, variable: ContextVar[Any]) -> None:
+        self._variable = variable
 
-    def change(self) -> str:
-        """What it has no longer; empty if it has all."""
-        now = self.layer.__dict__
-        if self.layer.__class__ is not self.cls or (*now,) != self.names:
-            return f"a {self.cls.__name__} has got another class or other attributes"
-        changed = [n for n, v in zip(self.names, self.values, strict=True) if not alike(now[n], v)]
-        return _no_longer(changed[0], self.values[self.names.index(changed[0])]) if changed else ""
+    def get(self, name: str, default: Any) -> Any:
+        """The value, whatever the name."""
+        return self._variable.get(default)
 
 
 class _Columns:
@@ -365,7 +415,9 @@ class _Columns:
         self._memories = [memory for _, memory, _ in guards.tensors]
         self._tracked = [tracked for _, _, tracked in guards.tensors]
         self._types = [*map(type, self._tensors)]
-        self._attributes = [*chain.from_iterable(map(_OWN, self._tensors))]
+        self._bare = [t for t in self._tensors if not t.__dict__]
+        self._attributed = [t.__dict__ for t in self._tensors if t.__dict__]
+        self._attributes = [*chain.from_iterable(self._attributed)]
         owners: dict[int, tuple[Any, dict[str, Any]]] = {}
         for owner, name, value in guards.facts:
             owners.setdefault(id(owner), (owner, {}))[1][name] = value
@@ -374,20 +426,13 @@ class _Columns:
         plain = {id(c): (c, n) for c, n in guards.counts if type(c) in (list, tuple, dict, OrderedDict)}
         self.plain, self.counts = [c for c, _ in plain.values()], [n for _, n in plain.values()]
         self.others = [(c, n) for c, n in guards.counts if id(c) not in plain]
-        self._of_layers = [*guards.layers]
-        self._layers = [layer.layer for layer in guards.layers]
-        self._classes = [layer.cls for layer in guards.layers]
-        self._own = [layer.layer.__dict__ for layer in guards.layers]
-        self._names = [*chain.from_iterable([layer.names for layer in guards.layers])]
-        self._values = [*chain.from_iterable([layer.values for layer in guards.layers])]
         self._ran = [f for f, _ in guards.ran]
         self._parts = [parts for _, parts in guards.ran]
 
     @staticmethod
     def size(guards: Guards) -> tuple[int, ...]:
         """How many facts there are."""
-        facts, layers = len(guards.facts), len(guards.layers)
-        return len(guards.tensors), facts, len(guards.counts), layers, len(guards.ran)
+        return len(guards.tensors), len(guards.facts), len(guards.counts), len(guards.ran)
 
     def tensors(self) -> bool:
         """Whether they have the memory that they had, and require a gradient as they did."""
@@ -395,18 +440,9 @@ class _Columns:
             all(map(is_, map(_MEMORY, self._tensors), self._memories))
             and [g is not None for g in map(_NODE, self._tensors)] == self._tracked
             and [*map(type, self._tensors)] == self._types
-            and [*chain.from_iterable(map(_OWN, self._tensors))] == self._attributes
+            and not any(map(_OWN, self._bare))
+            and [*chain.from_iterable(self._attributed)] == self._attributes
         )
-
-    def layers(self) -> str:
-        """Which attribute a layer has no longer; empty if all have theirs."""
-        if (
-            [*chain.from_iterable(self._own)] == self._names
-            and all(map(is_, chain.from_iterable(map(_VALUES, self._own)), self._values))
-            and all(map(is_, map(type, self._layers), self._classes))
-        ):
-            return ""
-        return next(filter(None, [layer.change() for layer in self._of_layers]), "")
 
     def changed(self) -> str:
         """Which variable or attribute is no longer what it was; empty if all are."""
@@ -414,7 +450,7 @@ class _Columns:
             if not all(map(is_, map(get, names, _MISSING), values)):
                 for name, held, value in zip(names, map(get, names, _MISSING), values, strict=True):
                     if not alike(held, value):
-                        return _no_longer(name, value)
+                        return f"{name!r} is no longer {value!r:.60}"
         return ""
 
     def functions(self) -> bool:
@@ -423,15 +459,10 @@ class _Columns:
 
 
 _MEMORY, _NODE, _OWN = attrgetter("_memory"), attrgetter("_grad_node"), attrgetter("__dict__")
-_VALUES = dict.values
 _OF_FUNCTIONS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 # For `map(dict.get, names, ...)`: what a look-up answers if the name is not there.
 _MISSING = repeat(_Gone)
 _NONE: dict[str, Any] = {}
-
-
-def _no_longer(name: str, value: Any) -> str:
-    return f"{name!r} is no longer {value!r:.60}"
 
 
 def _is_table(name: str) -> bool:

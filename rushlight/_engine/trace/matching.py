@@ -1,15 +1,11 @@
-"""compile() by matching: Python runs at every call, but the ops that it calls are compared with those of
-earlier calls instead of being executed one by one.
+"""compile() by matching, for calls whose Python must run each time: their ops are compared with those of
+earlier calls instead of being executed one by one (docs/decisions/11-matched-traces.md).
 
 A *region* is a compiled call, or the backward pass through a graph that one left. In it, each op is compared
-with the next op of the recorded trace. If it is the same op on the same places, its result is a tensor whose
-values are *pending*: its slot `_array` is empty. When somebody reads such a tensor, the region computes
-everything that is pending, as one program (segment.py). An op that is not in the trace is executed at once,
-after what was pending. The first two calls along a path of the trace are executed normally and recorded
-(trace.py), and the second must do what the first did.
-
-Input: a call that cannot be replayed without Python, since its Python depends on values or has effects. What
-was tried otherwise: docs/decisions/11-matched-traces.md.
+with the next op of the recorded trace. If it is the same, its result is a tensor whose values are *pending*:
+its slot `_array` is empty, and whoever reads it makes the region compute all that is pending, as one program
+(segment.py). Another op is executed at once, after what was pending. The first two calls along a path of the
+trace are executed normally and recorded (trace.py); the second must do what the first did.
 """
 
 from __future__ import annotations

@@ -83,9 +83,12 @@ class Entry:
 def root(a: Array) -> Any:
     """The object that owns an array's memory."""
     while a.base is not None:
-        if not isinstance(a.base, np.ndarray):
-            return a.base
-        a = a.base
+        base = a.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # NumPy's as_strided puts an object of its own in between
+            if not isinstance(base, np.ndarray):
+                return a.base
+        a = base
     return a
 
 

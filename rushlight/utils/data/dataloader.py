@@ -196,7 +196,7 @@ class DataLoader(Generic[T_co]):
         return len(self._index_sampler)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the newest iteration stands; NotImplementedError for an IterableDataset.
+        """Where the newest iteration stands.
 
         Between epochs it is the state from which the next one begins.
         """

@@ -50,7 +50,9 @@ class _BaseDataLoaderIter:
     def _begin(self, loader: Any) -> None:
         """Note where the epoch starts; `_skip` index lists of it were used by an earlier process."""
         self._resumed, loader._loaded = loader._loaded, None
-        loader._progress, self._skip = resume.begin(loader, self._resumed)
+        loader._progress, used = resume.begin(loader, self._resumed)
+        # of an iterable dataset only whole batches can be passed over
+        self._skip, self._drop = (0, used) if loader._iterable else (used, 0)
         self._progress, self._num_yielded = loader._progress, 0
         self._expected = loader._IterableDataset_len_called
 
@@ -82,6 +84,9 @@ class _BaseDataLoaderIter:
 
     def __next__(self) -> Any:
         try:
+            while self._drop:
+                self._next_data()
+                self._drop -= 1
             data = spanned(self._span, self._next_data)
             if self._pins:
                 data = pin(data)

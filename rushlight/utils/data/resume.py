@@ -2,7 +2,8 @@
 
 An epoch's order follows from the states that the random generators had when it began. So a state keeps
 these, and how many batches were given out; to resume, the epoch is begun again and that many index
-lists are passed over, without loading anything.
+lists are passed over, without loading anything. An IterableDataset's own state is kept where it has one
+(state_dict, in this process); else that many of its batches are made and dropped.
 """
 
 from __future__ import annotations
@@ -23,18 +24,14 @@ class Progress:
 
 def state_of(loader: Any, progress: Progress | None) -> dict[str, Any]:
     """The state of a loader: in the middle of the epoch `progress`, or before the next one."""
-    if loader._iterable:
-        raise NotImplementedError(
-            "DataLoader.state_dict() needs a map-style dataset; of an IterableDataset "
-            "only the dataset itself can know where it stands: keep that in its state"
-        )
     running = progress is not None and not progress.ended
     if running and not loader.in_order and loader.num_workers:
         raise ValueError(
             "DataLoader.state_dict() in the middle of an epoch needs in_order=True: batches "
             "that overtake others leave no single place to resume from"
         )
-    return {
+    own = {"dataset": loader.dataset.state_dict()} if _dataset_keeps_its_place(loader) else {}
+    return own | {
         "version": 1,
         "num_yielded": progress.yielded if running and progress is not None else None,
         "batches": _length(loader),
@@ -75,8 +72,20 @@ def begin(loader: Any, state: dict[str, Any] | None) -> tuple[Progress, int]:
     running = state["num_yielded"] is not None
     for generator, saved in zip(_generators(loader), state["start" if running else "now"], strict=True):
         generator.set_state(saved)
-    skipped = state["num_yielded"] if running else 0
-    return Progress(loader, skipped), skipped
+    yielded = state["num_yielded"] if running else 0
+    if "dataset" in state and _dataset_keeps_its_place(loader):
+        loader.dataset.load_state_dict(state["dataset"])
+        return Progress(loader, yielded), 0
+    return Progress(loader, yielded), yielded
+
+
+def _dataset_keeps_its_place(loader: Any) -> bool:
+    """Whether an IterableDataset says where it stands; one in worker processes is a copy."""
+    return (
+        loader._iterable
+        and not loader.num_workers
+        and all(hasattr(loader.dataset, name) for name in ("state_dict", "load_state_dict"))
+    )
 
 
 def restore_default(state: dict[str, Any]) -> None:
@@ -105,6 +114,8 @@ def _states(loader: Any) -> list[Any]:
 
 
 def _length(loader: Any) -> int | None:
+    if loader._iterable:  # its length is a guess
+        return None
     try:
         return len(loader._index_sampler)
     except (TypeError, NotImplementedError):

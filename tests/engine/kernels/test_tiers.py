@@ -288,14 +288,17 @@ kernel.compile_now()
 parallel.set_num_threads(2)
 a = np.ones((64, 8192), "float32")
 kernel.large(a)
+waiting = pointwise((m.abs(x) * 7,), (("x", "float32"),), ("float32",))
+waiting._state = tiers.QUEUED  # as if the parent's thread had not come to it
 child = os.fork()
 if child == 0:
     kernel.large(a)
     other = pointwise((m.abs(x) * 6,), (("x", "float32"),), ("float32",))
     settings.hot_size = 10
     other(a)
+    waiting(a)
     tiers.wait()
-    os._exit(0 if isinstance(other.fn, np.ufunc) else 7)
+    os._exit(0 if isinstance(other.fn, np.ufunc) and isinstance(waiting.fn, np.ufunc) else 7)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 

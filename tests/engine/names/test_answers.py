@@ -31,7 +31,6 @@ def test_what_is_not_there_says_no(module, names):
         ("_C.finfo", "finfo"),
         ("_C.is_autocast_enabled", "is_autocast_enabled"),
         ("_C._LinAlgError", "linalg.LinAlgError"),
-        ("_C._nn.avg_pool3d", "nn.functional.avg_pool3d"),
         ("distributed.checkpoint.state_dict_saver.Stateful", "distributed.checkpoint.stateful.Stateful"),
     ],
 )

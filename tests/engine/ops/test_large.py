@@ -10,7 +10,8 @@ import pytest
 
 import rushlight as torch
 from rushlight._engine.kernels.loops.scan import scan
-from rushlight._engine.ops.nn.interpolation import _by_taps, _matrix, _taps
+from rushlight._engine.ops.nn.interpolation import _by_taps
+from rushlight._engine.ops.nn.taps import matrix, taps
 
 
 @pytest.mark.parametrize("order", itertools.permutations(range(3)))
@@ -86,7 +87,7 @@ def test_taps_are_the_matrix(mode: str, smooth: bool) -> None:
     x = torch.randn(2, 3, 31, dtype=torch.float64, requires_grad=True)
     for out, align in itertools.product((7, 31, 80), (True, False)):
         how = (None, align, mode, smooth)
-        got, wanted = _by_taps(x, 2, *_taps(31, out, *how)), x @ torch.tensor(_matrix(31, out, *how))
+        got, wanted = _by_taps(x, 2, *taps(31, out, *how)), x @ torch.tensor(matrix(31, out, *how))
         torch.testing.assert_close(got, wanted)
         torch.testing.assert_close(*(torch.autograd.grad(v.square().sum(), x)[0] for v in (got, wanted)))
 

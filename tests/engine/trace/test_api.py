@@ -179,3 +179,31 @@ def test_a_whole_graph_may_write_to_its_arguments(mode):
     for n in range(5):
         update(p, torch.ones(3))
         assert p.tolist() == [1 - 0.5 * (n + 1)] * 3
+
+
+def test_a_new_kind_of_arguments_is_logged(caplog):
+    double = torch.compile(lambda x, times=2: x * times)
+    double(torch.ones(3))
+    said = []
+    for call in (
+        lambda: double(torch.ones(3, dtype=torch.float64)),
+        lambda: double(torch.ones(4, dtype=torch.float64)),
+        lambda: double(torch.ones(2, 2, dtype=torch.float64)),
+        lambda: double(torch.ones(2, 4, dtype=torch.float64)[:, ::2]),
+        lambda: double(torch.ones(2, 4, dtype=torch.float64)[:, ::2].requires_grad_()),
+        lambda: double(torch.ones(2, 4, dtype=torch.float64)[:, ::2].requires_grad_(), 3),
+        lambda: double(torch.ones(2, 4, dtype=torch.float64)[:, ::2].requires_grad_(), 4),
+    ):
+        caplog.clear()
+        with caplog.at_level("INFO", logger="rushlight.trace.recompiles"):
+            call()
+        said.append(caplog.messages[0].partition(": ")[2])
+    assert said == [
+        "tensor 0 dtype mismatch. expected Float, actual Double",
+        "tensor 0 size mismatch at index 0. expected 3, actual 4",
+        "tensor 0 rank mismatch. expected 1, actual 2",
+        "tensor 0 stride mismatch at index 0. expected 2, actual 4",
+        "tensor 0 requires_grad mismatch. expected requires_grad=0",
+        "other arguments than before, or another order of them",
+        "an argument was 3 and is 4",
+    ]

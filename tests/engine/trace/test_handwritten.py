@@ -128,8 +128,8 @@ def test_scratch_memory_is_shared_by_the_layers_of_a_program():
 
 def test_a_program_holds_the_tables_of_its_convolutions():
     # There are programs with more convolutions than plans are kept for others.
-    x, w = np.ones((2, 8, 6, 6), np.float32), np.ones((8, 1, 3, 3), np.float32)
-    how = (1, 1), (1, 1), (1, 1), 8, (6, 6)
+    x, w = np.ones((2, 8, 6, 6), np.float32), np.ones((8, 2, 3, 3), np.float32)
+    how = (1, 1), (1, 1), (1, 1), 4, (6, 6)
     made = handwritten_stages.convolution(
         handwritten_stages.Scratch(), np.empty_like(x), "forward", x, w, *how
     )

@@ -59,6 +59,12 @@ CASES = {
         [WEIGHT, T(2)],
     ),
     "index_select": (lambda x, i: x.index_select(0, i) * 2, [T(1.0), T([0])], [T(2.0), T([0])]),
+    "view_as_real": (lambda x: torch.view_as_real(torch.complex(x, x + 1).t()), [MATRIX], [MATRIX + 1]),
+    "stft": (
+        lambda x: torch.stft(x, 10, return_complex=False),
+        [torch.arange(40.0)],
+        [torch.arange(40.0).sin()],
+    ),
     "take_along_dim": (
         lambda x, i: torch.take_along_dim(x, i, 1) * 1,
         [WEIGHT, T([[0], [1], [2], [0], [1]])],

@@ -9,6 +9,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import Node
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
 from rushlight._engine.dispatch.number_operands import NUMBERS
+from rushlight._engine.tensors.geometry import lookup_function
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -112,8 +113,8 @@ def apply_any(node: Any, grad: Tensor) -> list[Any]:
         formula, uses = (variants and variants[number]) or formula_of.variant(number, complex_, names)
         if formula is INCOMING:
             g = grad
-        elif formula is ZERO:
-            g = grad * 0
+        elif formula is ZERO:  # whatever the gradient holds, infinities and NaN among it
+            g = lookup_function("zeros_like")(grad)
         else:
             g = formula(*[values[u] for u in uses])
         if places is not None:

@@ -187,10 +187,11 @@ class Formula:
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
         # What PyTorch calls the nodes: see dispatch/node_names.py, which also reads fixed attributes.
         self.label, self.fixed = label, fixed or {}
-        called = label if isinstance(label, str) else backward_name(name)
+        inside = label == node_names.INSIDE
+        called = label if isinstance(label, str) and not inside else backward_name(name)
         _all.add(self)
         self.nodes = {
-            flag: type(called, (Node,), {**_NODE, "formula": self, "complex_": flag})
+            flag: type(called, (Node,), {**_NODE, "formula": self, "complex_": flag, "inside": inside})
             for flag in (False, True)
         }
 

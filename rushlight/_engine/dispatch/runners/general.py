@@ -13,6 +13,7 @@ from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.recording import TAPE, settle
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import arguments, factories, interpreters, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import key
@@ -22,7 +23,7 @@ from rushlight._engine.dispatch.runners.views import see
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import REFUSALS, Row
 from rushlight._engine.tensors.storages.storage import whole
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor, storage
 
 _EXACT = {"int | Tensor": "int", "int": "int", "bool": "bool", "float": "float", "str": "str"}
 
@@ -139,6 +140,12 @@ def _door(
             "LOCAL": LOCAL,
             "whole": whole,
             "see": see,
+            "ROW": row,
+            "TAPE": TAPE,
+            "Tensor": Tensor,
+            "taken": _taken,
+            "shares": _shares,
+            "tracked": _any_tracked,
             **{f"_default_{p.name}": p.default for p in params},
         },
         direct,
@@ -219,6 +226,57 @@ def _checks(p: signature.Param) -> list[str]:
     return [] if given else [f"{n} is _default_{n}"]
 
 
+# A result that is like the tensor that takes it is computed as without out=, and copied; whatever is
+# otherwise (also what is found then) goes the general way.
+_INTO = """    if out is not None and not extra and out.__class__ in PLAIN and not (
+            TAPE or 0 in out._array.strides or out._kind.special or {tracked}{apart}):
+        _enabled, LOCAL.enabled = LOCAL.enabled, False
+        try:
+            _found = ROW({call})
+        finally:
+            LOCAL.enabled = _enabled
+        if _found.__class__ is Tensor and _found._kind is out._kind and taken(out, _found):
+            return out
+"""
+
+
+def _into(row: Row, params: tuple[signature.Param, ...]) -> str:
+    """Code that computes into out= where nothing is unusual."""
+    if any(p.name == "generator" or p.varargs for p in params) or row.options.get("out_list"):
+        return ""
+    operands = [p for p in params if p.is_tensor or p.is_list]
+    if not operands or not all(p.type in ("Tensor", "list[Tensor]") for p in operands):
+        return ""
+    items = ", ".join([f"*{p.name}" if p.is_list else p.name for p in operands])
+    apart = f" or shares(out, ({items},))" if row.options.get("out_apart") else ""
+    call = ", ".join([f"{p.name}={p.name}" for p in params])
+    return _INTO.format(tracked=f"tracked(({items}, out))", apart=apart, call=call)
+
+
+def _taken(out: Tensor, found: Tensor) -> bool:
+    """Write a result into a tensor of its kind, if it has that shape and may be written to; whether so."""
+    s = out._storage
+    if out._array.shape != found._array.shape or (s is not None and s.inference):
+        return False
+    settle()
+    out._array[...] = found._array
+    (storage(out) if s is None else s).version += 1
+    return True
+
+
+def _shares(out: Tensor, operands: tuple[Any, ...]) -> bool:
+    """Whether an operand may lie in the memory of out."""
+    s = out._storage
+    return s is not None and any([getattr(t, "_storage", s) is s for t in operands])
+
+
+def _any_tracked(operands: tuple[Any, ...]) -> bool:
+    """Whether an operand is no plain tensor, or one that is in the graph."""
+    if not interpreters.PLAIN.issuperset(map(type, operands)):
+        return True
+    return LOCAL.enabled and any([t._grad_node is not None for t in operands])
+
+
 def _prologue(
     row: Row,
     run: Callable[..., Any],
@@ -241,8 +299,9 @@ def _prologue(
         if p.type.startswith("Ints")
     )
     body = getattr(run, "text", f"    return run({names})\n")
+    into = _into(row, params) if row.out else ""
     text = (
-        f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"
+        f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{into}{lists}"
         f"    if {' or '.join(checks)}:\n"
         f"        return general({call}, **extra)\n"
         f"{_planned(row, run, params, {})}{body}"

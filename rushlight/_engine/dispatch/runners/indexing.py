@@ -299,7 +299,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
         return False
     source: Any
     if isinstance(value, Tensor):
-        if value._kind is not self._kind or value._storage is shared is not None:
+        if value._kind is not self._kind:
             return False
         source = value._array
     elif value.__class__ is float and a.dtype.kind == "f" and -65000.0 < value < 65000.0:
@@ -307,7 +307,10 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     else:
         source = number(value, self._kind.dtype)
     key = _plain_key(index)
+    within = shared is not None and isinstance(value, Tensor) and value._storage is shared
     try:
+        if within and (key is None or np.may_share_memory(a[key], source)):
+            return False
         if key is not None:
             a[key] = source
         elif index.__class__ is Tensor and index._geometry.ndim:

@@ -30,10 +30,35 @@ def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     refuse_meta(row)
     if row.meta is not None:
         return as_meta(row.meta(*values))
+    if row.kind == "contract" and (resolve := getattr(body, "resolve", None)) is not None:
+        shape = _contracted(row, values)
+        if shape is not None:
+            resolve(*arrays_of(values))  # for its checks: no element is looked at
+            return wrap(meta_array(shape, values[0]._kind.np), values[0]._kind)
     with np.errstate(all="ignore"):
         # Meta arrays read as zeros without memory behind them, so a body can run on them.
         found = body(*arrays_of(values))
     return as_meta(found)
+
+
+def _contracted(row: Row, values: Sequence[Any]) -> tuple[int, ...] | None:
+    """The shape of a contraction by its labels; None where operands have other dims than these say."""
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    given, _, wanted = row.body(*[v._geometry.shape for v in tensors]).partition("->")
+    sizes: dict[str, int] = {}
+    lead: list[tuple[int, ...]] = []
+    for labels, t in zip(given.split(","), tensors):
+        shape, own = t._geometry.shape, labels.removeprefix("...")
+        rest = len(shape) - len(own)
+        if rest < 0 or (rest and own == labels):
+            return None
+        lead.append(shape[:rest])
+        sizes.update(zip(own, shape[rest:], strict=True))
+    try:
+        batch = np.broadcast_shapes(*lead)
+    except ValueError:
+        return None  # the body says so in PyTorch's words
+    return (*batch, *[sizes[label] for label in wanted.removeprefix("...")])
 
 
 def refuse_devices(values: Sequence[Any], pointwise: bool = False, row: Row | None = None) -> None:

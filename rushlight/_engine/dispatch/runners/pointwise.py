@@ -4,8 +4,6 @@ The fast path is for plain tensors of one kind (or a tensor and a Python number)
 attributes: look up the compiled, run its kernel, wrap the result, record a node where needed. Attributes
 and other operands go by a plan that was learnt from a call with arguments of the same classes. The rest
 (out=, interpreters, subclasses, errors) is `general`.
-
-Why fast paths are generated text: docs/decisions/08-generated-fast-paths.md.
 """
 
 from __future__ import annotations
@@ -79,7 +77,7 @@ def {name}({sig}):
 _PLANNED = """
 def {name}({sig}):
     if extra or out is not None:
-        return general({call})
+{into}        return general({call})
     try:
         plan = PLANS.get(({key},))
     except TypeError:
@@ -88,8 +86,7 @@ def {name}({sig}):
         return learn(({key},), ({values}), general({call}))
     return plan({values})
 """
-# A plan, for operands of known classes: x1 is the array of the tensor or number v1. Operands of other kinds
-# or layouts than it takes go by `formula`.
+# A plan for operands of these classes: x1 is the array of the tensor or number v1.
 _PLAN = """
 def make(formula, compiled_by_kinds, check):
     record = formula.record
@@ -109,8 +106,37 @@ def make(formula, compiled_by_kinds, check):
         return t
     return plan
 """
-# A plan of an in-place variant, which writes into x0. `formula` is the general way here: it takes what must
-# be recorded, refused, or computed in another dtype first.
+# Before that, for a tensor that takes the result.
+_INTO = """        if not extra and out.__class__ in PLAIN:
+            try:
+                plan = OUTS.get(({key},))
+            except TypeError:
+                plan = None
+            if plan is not None:
+                return plan({values} out)
+            return learn_out(({key},), ({values}), general({call}))
+"""
+# Its plan: for one like the results, beside operands of its shape or numbers.
+_PLAN_OUT = """
+def make(general, compiled_by_kinds, check):
+    def plan({given}, out):
+        {check}
+        {arrays}
+        r, s, compiled = out._array, out._storage, compiled_by_kinds.get(({key},))
+        if compiled is None or compiled.result_kind is not out._kind or compiled.result_kind.off_cpu:
+            return general({given}, out)
+        if 0 in r.strides or ({unlike}LOCAL.enabled and ({tracked} or LOCAL.transforms)):
+            return general({given}, out)
+        if s is not None and (s.inference{apart}):
+            return general({given}, out)
+        {scalars}
+        compiled.fn({operands}, out=r) if r.size < BIG else compiled.large({operands}, out=r)
+        (storage(out) if s is None else s).version += 1
+        return out
+    return plan
+"""
+# The same that writes into the first; whatever may not be written to so simply goes by `formula`, the general
+# way.
 _PLAN_IN_PLACE = """
 def make(formula, compiled_by_kinds, check):
     def plan({given}):
@@ -194,59 +220,62 @@ def build(row: Row) -> Callable[..., Any]:
     return overrides.compile_callable(text, row, scope, direct)
 
 
-class _Plans:
-    """The plans of a row: generated functions of its arguments, each for arguments of certain classes and
-    with certain attributes (`_key_code`). A call without a plan goes by `general`, and one is written for its
-    likes.
-    """
+class _Learner:
+    """The plans of a row's calls, `plans` and those with out=, `outs`, and what makes them of a call."""
 
-    def __init__(
-        self, row: Row, general: Callable[..., Any], params: tuple[signature.Param, ...], in_place: bool
-    ) -> None:
-        self.row, self.general, self.in_place = row, general, in_place
-        self.order = [p.name for p in params]
-        self.by_key: dict[Any, Callable[..., Any]] = {}
-        # A row's own checks of its arguments, which a plan runs first; `check` may also change them.
+    def __init__(self, row: Row, general: Callable[..., Any], order: list[str], in_place: bool) -> None:
+        self.row, self.general, self.order, self.in_place = row, general, order, in_place
+        self.plans: dict[Any, Any] = {}
+        self.outs: dict[Any, Any] = {}
         self.checks = [row.options[name] for name in ("check", "verify") if name in row.options]
 
-    def learn(self, key: Any, values: tuple[Any, ...], result: Any) -> Any:
-        """Write a plan for calls with this key, if there is one. `result` is this call's, and is returned."""
-        row, given = self.row, self.by_name(values)
-        if given.pop("inplace", False) or not all(_plain(p, given[p.name]) for p in row.params):
-            return result
-        if any(check(given) for check in self.checks):
-            return result  # the arguments are not what the formula takes
-        attributes = [p.name for p in row.params if not p.is_tensor or given[p.name] is None]
-        formula = variant(row, {name: given[name] for name in attributes})
-        classes = tuple([given[n].__class__ if n in formula.operands else None for n in self.order])
-        if self.in_place and classes[0] not in interpreters.PLAIN:
-            return result
-        make = _maker(classes, bool(self.checks), self.in_place)
-        otherwise = self.run_general if self.in_place else formula
-        self.by_key[key] = make(otherwise, formula.compiled_by_kinds, self.run_checks)
-        return result
-
-    def by_name(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Arguments in order, by their parameters' names."""
-        return dict(zip(self.order, values, strict=True))
-
-    def run_checks(self, *values: Any) -> None:
-        """What the row checks of its arguments."""
-        for check in self.checks:
-            check(self.by_name(values))
+    def check(self, *values: Any) -> None:
+        """What the row asks of arguments."""
+        for look in self.checks:
+            look(dict(zip(self.order, values, strict=True)))
 
     def run_general(self, *values: Any) -> Any:
-        """A call that a plan does not take after all."""
-        return self.general(**self.by_name(values))
+        """The general way."""
+        return self.general(**dict(zip(self.order, values, strict=True)))
 
+    def run_general_into(self, *values: Any) -> Any:
+        """The general way with out=, which is the last value."""
+        return self.general(**dict(zip((*self.order, "out"), values, strict=True)))
 
-def _key_code(p: signature.Param) -> str:
-    """Code of what a plan is looked up by, of one argument: all calls that agree in it go the same way."""
-    if p.is_tensor:
-        return f"{p.name}.__class__"
-    if p.is_number:  # the default is a constant of the formula, any other an input of its kernel
-        return f"{p.name} is _default_{p.name} or {p.name}.__class__"
-    return f"{p.name}, {p.name}.__class__"
+    def formula(self, values: tuple[Any, ...]) -> tuple[Formula, tuple[type | None, ...]] | None:
+        """The formula of such a call and its operands' classes, None for others; None if it has no plan."""
+        given = dict(zip(self.order, values, strict=True))
+        if (
+            given.pop("inplace", False)
+            or not all(_plain(p, given[p.name]) for p in self.row.params)
+            or any(check(given) for check in self.checks)
+        ):
+            return None
+        formula = variant(
+            self.row,
+            {p.name: given[p.name] for p in self.row.params if not p.is_tensor or given[p.name] is None},
+        )
+        return formula, tuple([given[n].__class__ if n in formula.operands else None for n in self.order])
+
+    def learn(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        """Make the plan of a call that gave `found`."""
+        known = self.formula(values)
+        if known is None or (self.in_place and known[1][0] not in interpreters.PLAIN):
+            return found
+        formula, classes = known
+        make = _maker(classes, bool(self.checks), self.in_place)
+        self.plans[key] = make(
+            self.run_general if self.in_place else formula, formula.compiled_by_kinds, self.check
+        )
+        return found
+
+    def learn_out(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        """The same with out=."""
+        known = self.formula(values)
+        if known is not None and known[0].operands:
+            make = _out_maker(known[1], bool(self.checks))
+            self.outs[key] = make(self.run_general_into, known[0].compiled_by_kinds, self.check)
+        return found
 
 
 def planned(
@@ -256,25 +285,39 @@ def planned(
     params: tuple[signature.Param, ...],
     in_place: bool = False,
 ) -> Callable[..., Any]:
-    """A row's callable that takes a plan for the classes and attributes of its arguments, else `general`."""
-    plans = _Plans(row, general, params, in_place)
-    arguments_by_name = [f"{p.name}={p.name}" for p in params]
+    """`general` behind a table of plans: by the classes of operands and numbers, and other attributes."""
+    keys = [
+        f"{p.name}.__class__"
+        if p.is_tensor
+        else f"{p.name} is _default_{p.name} or {p.name}.__class__"
+        if p.is_number
+        else f"{p.name}, {p.name}.__class__"
+        for p in params
+    ]
+    learner, with_out = _Learner(row, general, [p.name for p in params], in_place), not in_place
+    words = {
+        "key": ", ".join(keys),
+        "values": "".join(f"{p.name}, " for p in params),
+        "call": ", ".join([*[f"{p.name}={p.name}" for p in params], *["out=out"] * with_out, "**extra"]),
+    }
     text = _PLANNED.format(
-        name=f"{row.name}_" if in_place else row.name,
-        sig=signature.source(params, out=not in_place) + ", **extra",
-        key=", ".join(map(_key_code, params)),
-        values="".join(f"{p.name}, " for p in params),
-        call=", ".join([*arguments_by_name, *([] if in_place else ["out=out"]), "**extra"]),
+        name=f"{row.name}{'_' * in_place}",
+        sig=signature.source(params, out=with_out) + ", **extra",
+        into=_INTO.format(**words) if with_out else "",
+        **words,
     )
     scope = {
         **SCOPE,
         "general": general,
-        "PLANS": plans.by_key,
-        "learn": plans.learn,
+        "PLANS": learner.plans,
+        "OUTS": learner.outs,
+        "learn": learner.learn,
+        "learn_out": learner.learn_out,
         "out": None,
-        **{f"_default_{p.name}": p.default for p in params},
     }
-    return overrides.compile_callable(text, row, scope, direct, "_" if in_place else "")
+    return overrides.compile_callable(
+        text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct, "_" * in_place
+    )
 
 
 @cache
@@ -305,6 +348,28 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
         made=made(*_MADE, 8),
     )
     return compile_function(text, "make", dict(SCOPE), "plan")
+
+
+@cache
+def _out_maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any]:
+    """What makes plans for such arguments and a tensor that takes the result."""
+    given = [f"v{i}" for i in range(len(classes))]
+    values = [v for v, c in zip(given, classes, strict=True) if c]
+    numbers = [v for v, c in zip(given, classes, strict=True) if c in NUMBERS]
+    tensors, arrays = [v for v in values if v not in numbers], {v: v.replace("v", "x") for v in values}
+    kinds = [f"({v}._kind, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
+    text = _PLAN_OUT.format(
+        given=", ".join(given),
+        check=f"check({', '.join(given)})" * checked,
+        arrays="; ".join(f"{arrays[v]} = {v}._array" for v in tensors),
+        key=", ".join(kinds),
+        unlike="".join(f"{arrays[v]}.shape != r.shape or " for v in tensors),
+        apart="".join(f" or ({v} is not out and {v}._storage is s)" for v in tensors),
+        scalars="; ".join(f"{arrays[v]} = scalar({v}, compiled.scalar_np)" for v in numbers),
+        operands=", ".join(arrays.values()),
+        tracked=" or ".join(f"{v}._grad_node is not None" for v in [*tensors, "out"]),
+    )
+    return compile_function(text, "make", dict(SCOPE), "plan with out")
 
 
 def _plain(p: signature.Param, value: Any) -> bool:

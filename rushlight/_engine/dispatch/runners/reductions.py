@@ -240,7 +240,13 @@ def _machine_plan(
         if whole and not shape:
             return total
         return lambda a: total(a if whole else a.T).reshape(shape)
-    if lead and ordered == tuple(range(lead, n)) and (whole or lead == n - 1):
+    in_rows, in_columns = ordered == tuple(range(lead, n)), ordered == tuple(range(n - lead))
+    usual = whole and (in_rows or (in_columns and kind == "add"))
+    if lead and not usual and given in ("float32", "float64"):
+        found = _by_memory(meaning, a, axes, given, shape)
+        if found is not None:
+            return found
+    if lead and in_rows and (whole or lead == n - 1):
         each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
         seen = (*a.shape[:lead], prod(a.shape[lead:]))
         lanes = each.own_lanes()
@@ -255,7 +261,7 @@ def _machine_plan(
         # Few rows are summed before other threads are awake.
         run = each.large if a.size >= PARALLEL else each
         return lambda a: run(a.reshape(seen)).reshape(shape)
-    if kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
+    if kind == "add" and whole and lead and in_columns:
         sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
         matrix = (prod(a.shape[: n - lead]), prod(a.shape[n - lead :]))
         return lambda a: sums.large(a.reshape(matrix)).reshape(shape)
@@ -267,6 +273,79 @@ def _machine_plan(
     return None
 
 
+def _by_memory(
+    meaning: Reduction, a: Array, axes: tuple[int, ...], of: str, shape: tuple[int, ...]
+) -> ArrayFunction | None:
+    """The reduction of dense arrays in any order of dims: neighbours in memory that are reduced, or kept, are
+    one dim. None where these are others than rows, columns, or columns of several matrices or of rows.
+    """
+    order = sorted(range(a.ndim), key=lambda d: (-a.strides[d], d))
+    if not a.transpose(order).flags.c_contiguous:
+        return None
+    runs: list[list[int]] = []  # whether they are reduced, and how many there are
+    for d in order:
+        if a.shape[d] != 1:
+            if runs and runs[-1][0] == (d in axes):
+                runs[-1][1] *= a.shape[d]
+            else:
+                runs.append([d in axes, a.shape[d]])
+    way = _WAYS.get(tuple([bool(reduced) for reduced, _ in runs]))
+    if way is None or (way is _columns and meaning.combine == "mul"):
+        return None
+    run, sizes = way(meaning, of), tuple([size for _, size in runs])
+    kept = [d for d in order if d not in axes]
+    turned = tuple(sorted(range(len(kept)), key=kept.__getitem__))
+    lying = tuple([a.shape[d] for d in kept])
+
+    def total(a: Array) -> Array:
+        found = run(a.transpose(order).reshape(sizes)).reshape(lying)
+        return np.ascontiguousarray(found.transpose(turned)).reshape(shape)
+
+    return total
+
+
+def _rows(meaning: Reduction, of: str) -> ArrayFunction:
+    """(rows, elements) to (rows)."""
+    # a program that only has small tensors needs no compiler
+    from rushlight._engine.kernels.loops import rows
+
+    each = rows.rows((reduce_(meaning.combine, meaning.map),), (("input", of, "vector"),), (of,))
+    return lambda a: each.large(a) if a.size >= PARALLEL else each(a)
+
+
+def _columns(meaning: Reduction, of: str) -> ArrayFunction:
+    """(rows, columns) to (columns), or of several such matrices."""
+    # a program that only has small tensors needs no compiler
+    from rushlight._engine.kernels.loops import columns
+
+    if meaning.combine == "add":
+        sums = columns.columns((meaning.map,), (("input", of, "matrix"),), (of,)).large
+
+        def total(a: Array) -> Array:
+            *several, places, width = a.shape
+            times = gcd(places, 1 << max(0, (_WIDE // width).bit_length() - 1))
+            parts: Array = sums(a if times == 1 else a.reshape(*several, places // times, times * width))
+            return parts if times == 1 else parts.reshape(*several, times, width).sum(-2)
+
+        return total
+    mapped, reduce = program((meaning.map,), (("input", of),), of), UFUNCS[meaning.combine].reduce
+    plain = meaning.map is X
+    return lambda a: reduce(a if plain else mapped([a])[0], -2)
+
+
+def _columns_of_rows(meaning: Reduction, of: str) -> ArrayFunction:
+    """(rows, columns, elements) to (columns)."""
+    each, combine = _rows(meaning, of), UFUNCS[meaning.combine].reduce
+    return lambda a: combine(each(a.reshape(-1, a.shape[-1])).reshape(a.shape[:2]), 0)
+
+
+# By which dims in memory are reduced.
+_WAYS: dict[tuple[bool, ...], Callable[[Reduction, str], ArrayFunction]] = {
+    (False, True): _rows,
+    (True, False): _columns,
+    (False, True, False): _columns,
+    (True, False, True): _columns_of_rows,
+}
 _BY_COLUMN = {"max": np.maximum, "min": np.minimum, "add": np.add}
 # Elements of a row from which on it takes less than its columns one after the other.
 _SHORT = 16
@@ -300,8 +379,8 @@ def _by_column(kind: str, matrix: tuple[int, int], lanes: int, shape: tuple[int,
     return total if kind == "add" else extreme
 
 
-# Elements up to which short rows are put together.
-_LONG = 1 << 11
+# Elements up to which short rows are put together, all, and those of one of several matrices.
+_LONG, _WIDE = 1 << 11, 1 << 8
 
 
 def _sums_by_channel(sums: Any, order: tuple[int, ...], like: Array, shape: tuple[int, ...]) -> ArrayFunction:

@@ -196,6 +196,12 @@ def _native() -> Host:
         return Host(triple, llvm.get_host_cpu_name(), found.flatten(), fma, half)
 
 
+def host_features() -> dict[str, bool]:
+    """Whether this machine's processor has each of LLVM's features, by its name, whatever settings say."""
+    with _lock:
+        return dict(_llvm().get_host_cpu_features())
+
+
 @cache
 def host() -> Host:
     """The processor that this process runs on, with those of its instructions that are used."""

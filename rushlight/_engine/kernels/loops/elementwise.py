@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rushlight._engine.core.layout import result_memory, tiled
+from rushlight._engine.core.services import service
 from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.numerics.ufunc import LOOPS
 
@@ -25,6 +26,10 @@ Layout = tuple[tuple[int, ...], tuple[int, ...]]
 PARALLEL = 1 << 17
 # Elements up to which short rows are put together, and which are short.
 _LONG, _SHORT = 1 << 11, 1 << 8
+# Elements of a row up to which its number is laid out as often.
+_NUMBERS = 16
+# Elements of both sides from which on tiles are turned.
+_SIDE = 16
 
 
 class PreparedCall:
@@ -34,6 +39,12 @@ class PreparedCall:
         """results: those of one such call, which may be others in the next."""
         self.results = [_order(r) for r in results]
         self.repeated: list[tuple[int, int]] = []  # operands that are laid out so many times
+        self.turned = [k for k, a in enumerate(arrays) if _lies_across(a, results[0])]
+        arrays = [self._turned(a) if k in self.turned else a for k, a in enumerate(arrays)]
+        # Operands with one number for each short row.
+        self.stretched = [k for k, a in enumerate(arrays) if _is_number_of_rows(a, results[0])]
+        for k in self.stretched:
+            arrays[k] = np.empty(results[0].shape, arrays[k].dtype)
         self.call: team.Call | None = None
         shape, layouts = self._layouts([*arrays, *results], results[0])
         threads = parallel.get_num_threads() if prod(shape) >= PARALLEL else 1
@@ -59,6 +70,14 @@ class PreparedCall:
                 layouts.append((shape[1:], (a.itemsize * (a.size > 1),)))
         return shape, layouts
 
+    def _turned(self, a: Array) -> Array:
+        """A copy that lies as the results do."""
+        sizes, turned, _ = self.results[0]
+        out = np.empty(sizes, a.dtype) if turned is None else np.empty(sizes, a.dtype).transpose(turned)
+        if not service("copy")(out, a):
+            out[...] = a
+        return out
+
     def __call__(self, arrays: Sequence[Array], results: Sequence[Array] | None) -> Sequence[Array]:
         """The results, fresh ones where none are given."""
         if results is None:
@@ -67,6 +86,10 @@ class PreparedCall:
                 for sizes, turned, d in self.results
             ]
         operands = [*arrays, *results]
+        for k in self.turned:
+            operands[k] = self._turned(arrays[k])
+        for k in self.stretched:
+            operands[k] = np.repeat(arrays[k][..., 0].reshape(-1), results[0].shape[-1])
         for k, times in self.repeated:
             operands[k] = tiled(arrays[k].reshape(-1), (times,))
         call: Any = self.call
@@ -117,6 +140,24 @@ def _order(a: Array) -> tuple[tuple[int, ...], tuple[int, ...] | None, np.dtype[
     order = sorted(range(a.ndim), key=lambda d: -a.strides[d])
     turned = tuple(sorted(range(a.ndim), key=order.__getitem__))
     return tuple([a.shape[d] for d in order]), turned, a.dtype
+
+
+def _is_number_of_rows(a: Array, out: Array) -> bool:
+    """Whether an operand has one number for each row of a result whose rows are short."""
+    if out.ndim < 2 or not 1 < out.shape[-1] <= _NUMBERS or not out.flags.c_contiguous:
+        return False
+    rows, n = out.shape[:-1], a.shape[-1] if a.ndim else 0
+    one = a.shape == (*rows, 1) or (a.shape == out.shape and a.strides[-1] == 0)
+    return bool(n and one and a[..., 0].flags.c_contiguous)
+
+
+def _lies_across(a: Array, out: Array) -> bool:
+    """Whether an operand's fastest dim is a slow one of the result: then tiles of it are turned first."""
+    if a.shape != out.shape or a.ndim < 2 or a.itemsize not in a.strides or out.itemsize not in out.strides:
+        return False
+    fast, own = out.strides.index(out.itemsize), a.strides.index(a.itemsize)
+    sides = out.shape[fast], out.shape[own]
+    return fast != own and min(sides) >= _SIDE and min(a.strides) > 0 and a.strides[fast] != a.itemsize
 
 
 def _steps(a: Array) -> tuple[int, ...]:

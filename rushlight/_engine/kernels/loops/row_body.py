@@ -3,6 +3,9 @@
 `rows(args, rows, n, steps)` walks rows that are contiguous (row_loops.py packs the others): level by level
 over vectors, with results of reductions in registers. The last vector may be partial: it is read from and
 written to a buffer, and reductions leave its other lanes out.
+
+Of rows that are at most half a vector several are one, side by side in segments of as many lanes as the next
+power of two: the same numbers are added in the same order as in a vector of one row.
 """
 
 from __future__ import annotations
@@ -12,16 +15,26 @@ from collections.abc import Sequence
 from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.emit.scalar_code import Body, item_size, load, load_scalar, result, store
+from rushlight._engine.kernels.emit.scalar_code import (
+    Body,
+    item_size,
+    load,
+    load_scalar,
+    result,
+    storage_kind,
+    store,
+)
 from rushlight._engine.kernels.loops.row_plan import (
     RowLevels,
     across,
     combine,
     element,
     first_lane,
+    first_of_two,
     identity,
     picked,
     ramp,
+    swapped,
     wide,
     within,
 )
@@ -41,6 +54,9 @@ class _Rows:
     def __init__(self, plan: RowLevels, f: Function) -> None:
         self.plan, self.function = plan, f
         self.dtypes = plan.operand_dtypes()
+        # Rows of a vector, and lanes of each.
+        self.segment, self.together = str(plan.lanes), "1"
+        self.grouped = self._grouping() if not any(n.op == "at" for n in plan.order) else ""
         self.whole = f.i64("udiv", "%n", plan.lanes)
         self.rest = f.i64("urem", "%n", plan.lanes)
         self.partial = f.i64("icmp ne", self.rest, 0)
@@ -48,9 +64,22 @@ class _Rows:
         self.tails = [f.op(f"alloca i8, i64 {self._bytes(k)}, align 64") for k in range(len(plan.numbers))]
         for k, tail in enumerate(self.tails):
             f.emit(f"call void @llvm.memset.p0.i64(ptr {tail}, i8 0, i64 {self._bytes(k)}, i1 false)")
+        self.apart = f.op(f"alloca i8, i64 {8 * plan.lanes}, align 64") if self.grouped else ""
         self.known: dict[Expr, Lane] = {}
+        self.given: dict[str, Lane] = {}
         self.bases: list[str] = []
-        self.row = ""
+        self.row, self.now = "", "1"
+
+    def _grouping(self) -> str:
+        """How rows share a vector; an i1: whether they do."""
+        f, lanes = self.function, self.plan.lanes
+        f.module.declare("ctlz", "declare i64 @llvm.ctlz.i64(i64, i1)")
+        least = f.op(f"call i64 @llvm.smax.i64(i64 {f.i64('sub', '%n', 1)}, i64 0)")
+        zeros = f.op(f"call i64 @llvm.ctlz.i64(i64 {least}, i1 false)")
+        power = f.i64("shl", 1, f.op(f"call i64 @llvm.smin.i64(i64 {f.i64('sub', 64, zeros)}, i64 32)"))
+        self.segment = f.op(f"call i64 @llvm.smin.i64(i64 {power}, i64 {lanes})")
+        self.together = f.i64("udiv", lanes, self.segment)
+        return f.i64("icmp ugt", self.together, 1)
 
     def _bytes(self, k: int) -> int:
         return self.plan.lanes * item_size(self.dtypes[k])
@@ -58,7 +87,12 @@ class _Rows:
     def write(self) -> None:
         """The loop over rows."""
         f, plan = self.function, self.plan
-        with f.counted("%rows") as self.row:
+        above = f.i64("add", "%rows", f.i64("sub", self.together, 1))
+        with f.counted(f.i64("udiv", above, self.together)) as group:
+            self.row = f.i64("mul", group, self.together)
+            left = f.i64("sub", "%rows", self.row)
+            self.now = f.op(f"call i64 @llvm.smin.i64(i64 {left}, i64 {self.together})")
+            self._scalars_in()
             self.bases = [self._base(number) for number in plan.numbers]
             self._copy_tails(range(len(plan.vectors)), False)
             self.known = {}
@@ -76,16 +110,33 @@ class _Rows:
         step = f.load("i64", "%steps", SLOT * number)
         return f.at(f.load("ptr", "%args", SLOT * number), f.i64("mul", self.row, step))
 
+    def _scalars_in(self) -> None:
+        """The rows' scalars, each in the lanes of its row."""
+        f, plan = self.function, self.plan
+        for name, d in plan.scalars if self.grouped else ():
+            number, kind, size = plan.inputs.index(name), storage_kind(d), item_size(d)
+            base, step = self._base(number), f.load("i64", "%steps", SLOT * number)
+            one = f.splat(kind, f.load(kind, base))
+            f.emit(f"store {one!r}, ptr {self.apart}, align 8")
+            with f.when(self.grouped), f.counted(self.now) as j:
+                value = f.load(kind, base, f.i64("mul", j, step))
+                to = f.at(self.apart, f.i64("mul", f.i64("mul", j, self.segment), size))
+                with f.counted(self.segment) as k:
+                    f.store(kind, value, to, f.i64("mul", k, size))
+            self.given[name] = load(f, self.apart, d)
+
     def _copy_tails(self, operands: Sequence[int], out: bool) -> None:
         f = self.function
         with f.when(self.partial):
             for k in operands:
+                size, number = item_size(self.dtypes[k]), self.plan.numbers[k]
                 at = f.at(self.bases[k], f.i64("mul", self.whole, self._bytes(k)))
-                to, source = (at, self.tails[k]) if out else (self.tails[k], at)
-                f.emit(
-                    f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 "
-                    f"{f.i64('mul', self.rest, item_size(self.dtypes[k]))}, i1 false)"
-                )
+                step, apart = f.load("i64", "%steps", SLOT * number), f.i64("mul", self.segment, size)
+                length = f.i64("mul", self.rest, size)
+                with f.counted(self.now) as j:
+                    row, own = f.at(at, f.i64("mul", j, step)), f.at(self.tails[k], f.i64("mul", j, apart))
+                    to, source = (row, own) if out else (own, row)
+                    f.emit(f"call void @few(ptr {to}, ptr {source}, i64 {length})")
 
     # --- what does not vary along the row -----------------------------------------------------------
 
@@ -97,6 +148,8 @@ class _Rows:
             for node in nodes:
                 if node in self.known:
                     body.give(node, self.known[node], True)
+                elif node.op == "in" and node.arg in self.given:
+                    body.give(node, self.given[node.arg], True)
                 elif node.op == "in" and not plan.varies[node]:
                     base = self._base(plan.inputs.index(node.arg))
                     body.give(node, load_scalar(f, base, 0, body.storage[node.arg]), True)
@@ -154,8 +207,36 @@ class _Rows:
             ]
         totals = self._with_rest(level, reductions, wides, totals)
         for r, w, total in zip(reductions, wides, totals, strict=True):
-            one = convert(across(f, r.arg, w, total), w, plan.types[r])
-            self.known[r] = f.splat(one.kind, f.op(f"extractelement {one!r}, i64 0"))
+            if not self.grouped:
+                self.known[r] = self._in_all(r, w, total)
+                continue
+            alone = f.op(f"xor i1 {self.grouped}, true")
+            with f.changed(alone, [f.const(LLVM[plan.types[r]], 0)]) as (results, updated):
+                updated.append(self._in_all(r, w, total))
+            self.known[r] = self._by_segment(r, w, total, results[0])
+
+    def _in_all(self, r: Expr, d: str, total: Lane) -> Lane:
+        """A row's total, in all lanes."""
+        f = self.function
+        one = convert(across(f, r.arg, d, total), d, self.plan.types[r])
+        return f.splat(one.kind, f.op(f"extractelement {one!r}, i64 0"))
+
+    def _by_segment(self, r: Expr, d: str, total: Lane, found: Lane) -> Lane:
+        """`found`, but where rows share a vector: each segment's lanes combined as `across` does."""
+        f, halves = self.function, [1 << k for k in range(self.plan.lanes.bit_length() - 2)]
+        with f.changed(self.grouped, [found]) as (results, updated):
+            for half in reversed(halves):
+                with f.changed(f.i64("icmp ugt", self.segment, half), [total]) as (after, combined):
+                    combined.append(combine(r.arg, d, total, swapped(total, half)))
+                total = after[0]
+            total = convert(total, d, self.plan.types[r])
+            # Of two zeros, or nans, each of both lanes may have taken the other's: all take the first one's.
+            for half in halves if r.arg in ("max", "min") else ():
+                with f.changed(f.i64("icmp ugt", self.segment, half), [total]) as (after, combined):
+                    combined.append(first_of_two(total, half))
+                total = after[0]
+            updated.append(total)
+        return results[0]
 
     def _identities(self, reductions: Sequence[Expr], dtypes: Sequence[str]) -> list[Lane]:
         return [
@@ -180,7 +261,11 @@ class _Rows:
         f = self.function
         body = self._body(within([r.src[0] for r in reductions]))
         with f.changed(self.partial, totals) as (results, updated):
-            counts = ramp(f, "i32").compare("lt", f.splat("i32", f.op(f"trunc i64 {self.rest} to i32")))
+            place = ramp(f, "i32")
+            if self.grouped:
+                low = f.op(f"trunc i64 {f.i64('sub', self.segment, 1)} to i32")
+                place = place & f.splat("i32", low)
+            counts = place.compare("lt", f.splat("i32", f.op(f"trunc i64 {self.rest} to i32")))
             values = self._reduced(body, level, reductions, self.whole, "true")
             values = [
                 counts.where(value, start)
@@ -224,7 +309,10 @@ class _Rows:
                 body.give(node, load(f, self._at(plan.kept[node], i, last), plan.types[node]))
             elif node.op == "iota":
                 before = f.i64("mul", i, f.width)
-                body.give(node, f.splat("i64", before) + ramp(f, "i64"))
+                place = ramp(f, "i64")
+                if self.grouped:
+                    place = place & f.splat("i64", f.i64("sub", self.segment, 1))
+                body.give(node, f.splat("i64", before) + place)
 
     def _keep(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
         """Store what a later walk reads again."""
@@ -240,15 +328,44 @@ class _Rows:
         body = self._body(within(outputs))
         body.compute(outputs)
         for i, root in zip(plan.out_scalars, outputs, strict=True):
-            d = plan.meaning.out_dtypes[i]
-            kind, value = first_lane(f, result(body, root, d), d)
-            f.store(kind, value, self._base(len(plan.inputs) + i))
+            d, number = plan.meaning.out_dtypes[i], len(plan.inputs) + i
+            found, base = result(body, root, d), self._base(number)
+            kind, value = first_lane(f, found, d)
+            f.store(kind, value, base)
+            if self.grouped:
+                with f.when(self.grouped):
+                    store(f, found, self.apart, d)
+                    step = f.load("i64", "%steps", SLOT * number)
+                    apart = f.i64("mul", self.segment, item_size(d))
+                    with f.counted(self.now) as j:
+                        one = f.load(kind, self.apart, f.i64("mul", j, apart))
+                        f.store(kind, one, base, f.i64("mul", j, step))
+
+
+def _few(module: Module) -> None:
+    """Put `few` into a module: a copy of some bytes, by two moves that may overlap."""
+    f = Function(module, "define internal void @few(ptr %to, ptr %from, i64 %n)")
+    with f.when(f.i64("icmp ugt", "%n", 64)):
+        f.emit("call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %n, i1 false)")
+        f.emit("ret void")
+        f.start(f.fresh("behind"))
+    for size in (32, 16, 8, 4, 2, 1):
+        with f.when(f.i64("icmp uge", "%n", size)):
+            end, kind = f.i64("sub", "%n", size), f"<{size} x i8>" if size > 8 else f"i{8 * size}"
+            values = [f.load(kind, "%from"), f.load(kind, "%from", end)]
+            f.store(kind, values[0], "%to")
+            f.store(kind, values[1], "%to", end)
+            f.emit("ret void")
+            f.start(f.fresh("behind"))
+    close(f, "void")
 
 
 def write(module: Module, plan: RowLevels) -> None:
     """Put `rows` into a kernel's module."""
+    _few(module)
     for name, text in (
         ("smin", "declare i64 @llvm.smin.i64(i64, i64)"),
+        ("smax", "declare i64 @llvm.smax.i64(i64, i64)"),
         ("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
         ("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"),
     ):

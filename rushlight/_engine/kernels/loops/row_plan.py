@@ -166,6 +166,23 @@ def across(f: Function, kind: str, d: str, total: Lane) -> Lane:
     return total
 
 
+def swapped(x: Lane, half: int) -> Lane:
+    """Each lane has what the one at a distance of `half` had, in segments of twice that."""
+    return _moved(x, [k ^ half for k in range(x.function.width)])
+
+
+def first_of_two(x: Lane, half: int) -> Lane:
+    """Both lanes at a distance of `half` have what the first one had."""
+    return _moved(x, [k & ~half for k in range(x.function.width)])
+
+
+def _moved(x: Lane, places: Sequence[int]) -> Lane:
+    order = ", ".join(f"i32 {k}" for k in places)
+    return x.function.lanes(
+        x.kind, f"shufflevector {x!r}, {x.type} poison, <{x.function.width} x i32> <{order}>"
+    )
+
+
 def first_lane(f: Function, x: Lane, d: str) -> tuple[str, str]:
     """(LLVM type, register) of a lane as it lies in memory in dtype `d`."""
     x = narrow(x, d)

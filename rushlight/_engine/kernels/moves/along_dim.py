@@ -47,6 +47,8 @@ def planned(
 
 
 def _suited(how: str, a: Array, d: int, index: Array, other: Array, slices: bool) -> Any:
+    if d and not slices and index.ndim == a.ndim and len(index) < len(a):
+        a = a[: len(index)]
     found = _plan(how, a.shape, d, index.shape, other.shape, slices, a.dtype, index.dtype, other.dtype)
     whole = index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous
     return found if whole else None

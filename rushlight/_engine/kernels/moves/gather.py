@@ -16,8 +16,7 @@ from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
-from rushlight._engine.kernels.runtime.shared_loops import close, slot
-from rushlight._engine.kernels.runtime.team_code import MEMCPY
+from rushlight._engine.kernels.runtime.shared_loops import MEMCPY, close, slot
 
 Array = np.ndarray[Any, Any]
 # Bytes of a row, and of all for one thread, from which on this is faster; rows of a job; bytes of a vector.

@@ -18,8 +18,7 @@ from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
 from rushlight._engine.kernels.products.tile_code import Writer
 from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
-from rushlight._engine.kernels.runtime.shared_loops import close, memory, slot
-from rushlight._engine.kernels.runtime.team_code import MEMCPY
+from rushlight._engine.kernels.runtime.shared_loops import MEMCPY, close, memory, slot
 
 
 class _Maxima(Writer):

@@ -16,6 +16,7 @@ from rushlight._engine.kernels.products import (
     attention as attend,
     attention_code,
     convolution as convolve,
+    depthwise,
     gemm,
     gemv,
     max_pool as maxima,
@@ -127,7 +128,8 @@ def _attended(write: Any, causal: bool, scale: float, *operands: Array) -> Stage
 
 def convolution(scratch: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
     """kernels/products/convolution.py's product."""
-    plan = None if convolve.divided(which, a, b) else convolve.planned(which, a, b, *how)
+    aside = depthwise.fits(which, a, b, *how) or convolve.divided(which, a, b)
+    plan = None if aside else convolve.planned(which, a, b, *how)
     lying = plan is not None and (out.flags.c_contiguous if plan.relaid else plan.strides == out.strides)
     if plan is None or not lying or a.dtype != out.dtype:
         return None

@@ -35,6 +35,10 @@ def write(module: Module) -> None:
 _CONTIGUOUS = 1
 
 
+# Elements that a copy moves in one turn of its loop.
+_UNROLLED = 8
+
+
 def _copy(module: Module, size: int) -> None:
     f = Function(
         module,
@@ -42,10 +46,28 @@ def _copy(module: Module, size: int) -> None:
         "i64 %from_step, i64 %n) noinline",
     )
     kind = f"i{8 * size}"
-    with f.loop("%n") as i:
+    begin = f.var(0)
+    together = f.op(f"and i1 {f.i64('icmp eq', '%to_step', size)}, {f.i64('icmp eq', '%from_step', size)}")
+    with f.when(together):
+        module.declare(*MEMCPY)
+        f.emit(f"call void {MEMCPY[0]}(ptr %to, ptr %from, i64 {f.i64('mul', '%n', size)}, i1 false)")
+        begin.set("%n")
+    turns = f.i64("udiv", f.i64("sub", "%n", begin.get()), _UNROLLED)
+    with f.counted(turns) as turn:
+        first = f.i64("mul", turn, _UNROLLED)
+        to, source = (f.at(p, f.i64("mul", first, step)) for p, step in _ENDS)
+        for k in range(_UNROLLED):
+            f.store(kind, f.load(kind, source), to)
+            if k < _UNROLLED - 1:
+                to, source = f.at(to, "%to_step"), f.at(source, "%from_step")
+    with f.loop("%n", f.i64("add", begin.get(), f.i64("mul", turns, _UNROLLED))) as i:
         value = f.load(kind, "%from", f.i64("mul", i, "%from_step"))
         f.store(kind, value, "%to", f.i64("mul", i, "%to_step"))
     close(f, "void")
+
+
+_ENDS = ("%to", "%to_step"), ("%from", "%from_step")
+MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 def _pack(module: Module) -> None:
@@ -139,20 +161,28 @@ class _Strip:
 
     def _exchange(self, start: str, m: str, inward: bool) -> None:
         f = self.function
+        whole = f.i64("icmp eq", f.i64("urem", m, self.lanes), 0)
         if inward:
             with f.loop(self.reads) as k:
                 base, step, size, buffer = self.operand(k)
                 with f.when(f.i64("icmp ne", step, 0)):
-                    self.point(k, buffer, size)
                     there = f.at(base, f.i64("mul", start, step))
-                    call_pack(f, buffer, size, there, step, m, size)
+                    there_is = self._lies(step, size, whole)
+                    self.point(k, f.op(f"select i1 {there_is}, ptr {there}, ptr {buffer}"), size)
+                    with f.when(f.op(f"xor i1 {there_is}, true")):
+                        call_pack(f, buffer, size, there, step, m, size)
         with f.loop(self.count, self.reads) as k:
             base, step, size, buffer = self.operand(k)
+            there, there_is = f.at(base, f.i64("mul", start, step)), self._lies(step, size, whole)
             if inward:
-                self.point(k, buffer, size)
+                self.point(k, f.op(f"select i1 {there_is}, ptr {there}, ptr {buffer}"), size)
             else:
-                there = f.at(base, f.i64("mul", start, step))
-                call_pack(f, there, step, buffer, size, m, size)
+                with f.when(f.op(f"xor i1 {there_is}, true")):
+                    call_pack(f, there, step, buffer, size, m, size)
+
+    def _lies(self, step: str, size: str, whole: str) -> str:
+        """An i1: whether a body can run on the memory itself."""
+        return self.function.op(f"and i1 {whole}, {self.function.i64('icmp eq', step, size)}")
 
 
 def call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str, size: str) -> None:

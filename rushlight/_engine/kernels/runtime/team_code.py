@@ -18,10 +18,9 @@ from __future__ import annotations
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
 from rushlight._engine.kernels.runtime.abi import CALL_HEAD, MEMBER, MEMBERS, SEMAPHORE, SLOT
-from rushlight._engine.kernels.runtime.shared_loops import slot
+from rushlight._engine.kernels.runtime.shared_loops import MEMCPY, slot
 
 _SLOT = SLOT
-MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 # Pauses, of 10 to 40 ns each.
 _SPIN, _YIELD_EVERY = 8000, 256
 

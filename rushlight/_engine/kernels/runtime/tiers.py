@@ -194,10 +194,15 @@ def _serve(pending: queue.SimpleQueue[Tiered | threading.Event]) -> None:
 
 
 def _forget() -> None:
-    """A forked child has no compiling thread; locks and queue may have been in use."""
+    """A forked child has no compiling thread; locks and queue may have been in use. What waited for the
+    thread is hot still: its next call has it queued here.
+    """
     global _lock
     _lock = threading.Lock()
     type(_compiler).__init__(_compiler)
+    for kernel in _kernels:
+        if kernel._state == QUEUED:
+            kernel._state = COLD
 
 
 if hasattr(os, "register_at_fork"):

@@ -12,6 +12,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care
+from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.layout import (
     channels_last_strides,
     format_strides,
@@ -144,6 +145,8 @@ def contiguous(a: Array) -> Array:
 @cache
 def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     """How elements are converted into an array (array, out); None: as NumPy does it."""
+    if source.kind == "c" and to.kind in "fiu":
+        warn_once("Casting complex values to real discards the imaginary part")
     if {source.name, to.name} in _HALVES:
         kernel = service("conversion kernel")(source.name, to.name)
         return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
@@ -273,11 +276,9 @@ def imag(input):
 def _view_real(a: Array) -> Array:
     if a.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    parts = a[..., None].view(a.real.dtype) if a.flags.c_contiguous and a.size else None
-    if parts is not None:
-        return parts
-    flat = np.stack([a.real, a.imag], -1)
-    return np.lib.stride_tricks.as_strided(a.real, flat.shape, (*a.strides, a.itemsize // 2))
+    if not isinstance(a, np.ndarray):
+        return a[..., None].view(a.real.dtype)
+    return a.view(np.dtype((a.real.dtype, (2,))))  # as pairs, which adds a dim wherever the elements lie
 
 
 def _unconjugated(k: Any) -> tuple[bool, bool]:

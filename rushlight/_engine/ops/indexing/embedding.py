@@ -20,13 +20,7 @@ def embedding(
     weight, indices, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Array:
     """weight[indices]: the rows of a matrix. The row padding_idx gets no gradient."""
-    if weight.ndim != 2:
-        raise RuntimeError(f"'weight' must be 2-D, got {weight.ndim}-D")
-    if indices.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
-            f"Int; but got torch.{legacy(indices)}Tensor instead (while checking arguments for embedding)"
-        )
+    _check_table(weight, indices)
     if indices.size and int(indices.min()) < 0:
         raise _outside(indices.min(), weight)
     try:
@@ -35,6 +29,24 @@ def embedding(
         return np.ascontiguousarray(weight[indices])
     except IndexError:
         raise _outside(indices.max(), weight) from None
+
+
+def _check_table(weight: Array, indices: Array) -> None:
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got {weight.ndim}-D")
+    if indices.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            f"Int; but got torch.{legacy(indices)}Tensor instead (while checking arguments for embedding)"
+        )
+
+
+@embedding.shape_rule
+def _embedding_shape(
+    weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Any:
+    _check_table(weight._array, indices._array)
+    return weight.new_empty((*indices.shape, weight.shape[1]))
 
 
 def _outside(place: Any, weight: Array) -> IndexError:
@@ -73,6 +85,13 @@ def _dense_backward(
     out = np.zeros((num_weights, width), grad_output.dtype)
     add_at(out, where, rows)
     return out
+
+
+@_dense_backward.shape_rule
+def _dense_backward_shape(
+    grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    return grad_output.new_empty((num_weights, grad_output.shape[-1]))
 
 
 @_dense_backward.gradient

@@ -118,12 +118,12 @@ def _write_at(
 ) -> None:
     """Write (or combine by `how`) source at the positions of index along dim; `out` is changed."""
     d, array = wrap_dim(dim, out.ndim), source if isinstance(source, np.ndarray) else None
-    if not index.size or (
-        include_self
-        and array is not None
-        and (service("gather or scatter along a dim")(how or "write", out, d, index, source))
-    ):
+    if not index.size:
         return
+    if include_self and (array is not None or how is None):
+        given = np.full(index.shape, source, out.dtype) if array is None else array
+        if service("gather or scatter along a dim")(how or "write", out, d, index, given):
+            return
     _check_scatter(op, out, d, index, array)
     where, sizes = at_least_1d(index), at_least_1d(out).shape
     flat = np.ravel_multi_index(places_along(d, where), sizes).reshape(-1)
@@ -317,7 +317,15 @@ def _prod_rule(
     single = zero & (zeros.gather(dim, index) == 1)
     without = scatter_reduce(input, dim, index, src.masked_fill(single, 1), "prod", include_self=include_self)
     divided = (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
-    return own, ROWS["where"](single, (grad * without).gather(dim, index), divided)
+    source = ROWS["where"](single, (grad * without).gather(dim, index), divided)
+    if source._grad_node is not None and not getattr(zeros, "_many", False) and bool((zeros > 1).any()):
+        # What is 0 here whatever else moves is not so for another 0: the gradient's gradient would be wrong.
+        source = service("a tensor without gradients")(
+            source,
+            "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to "
+            "the same position in self",
+        )
+    return own, source
 
 
 # --- put ------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.dtype import complex128, float64
 from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
@@ -93,6 +94,7 @@ def linalg_qr(A, mode: str = "reduced"):
 @composite(out=True)
 def qr(input, some: bool = True):
     """linalg.qr in its older spelling."""
+    deprecated("qr")
     q, r = _qr(input, "reduced" if some else "complete")
     return named("qr")(q, r)
 

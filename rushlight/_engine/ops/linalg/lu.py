@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
@@ -203,6 +204,7 @@ def lu_factor(A, *, pivot: bool = True):
 @composite(where=("torch", "Tensor"), out=True)
 def lu(A, pivot: bool = True, get_infos: bool = False):
     """(LU, pivots), and infos with get_infos: linalg.lu_factor_ex in its older spelling."""
+    deprecated("lu")
     found = _factored(A, pivot)
     return named("_lu_with_info")(*found) if get_infos else tuple(found[:2])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import matmul
@@ -117,6 +118,7 @@ def linalg_multi_dot(tensors: list[Tensor]):
 @composite(where=("torch",), out=True)
 def chain_matmul(matrices: "*Any" = ()):
     """linalg.multi_dot of matrices, given one by one; a single one is returned as it is."""
+    deprecated("chain_matmul")
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for t in spread_tensors("chain_matmul", matrices):
@@ -157,6 +159,7 @@ def _cross(input: Any, other: Any, dim: int) -> Any:
 def cross(input, other, dim: int | None = None):
     """linalg.cross; without dim, along the first dim of size 3."""
     if dim is None:
+        deprecated("cross")
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None and input.ndim == other.ndim:
             raise RuntimeError("no dimension of size 3 in input")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.linalg.lu import factor
@@ -81,6 +82,7 @@ def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangul
 @composite(out=True)
 def triangular_solve(input, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
     """(solution, a copy of A): linalg.solve_triangular in its older spelling."""
+    deprecated("triangular_solve")
     if input.ndim < 2 or A.ndim < 2:
         name, t = ("b", input) if input.ndim < 2 else ("A", A)
         raise RuntimeError(
@@ -317,6 +319,7 @@ def cholesky_(input, *, upper: bool = False):
 @composite(out=True)
 def cholesky(input, upper: bool = False):
     """linalg.cholesky in its older spelling."""
+    deprecated("cholesky")
     if not input.numel():
         return ROWS["clone"](input)
     check_square("cholesky", input._array)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrong_type
-from rushlight._engine.ops.creation.copying import formatted, in_format, tensor_of
+from rushlight._engine.ops.creation.copying import formatted, in_format
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
-from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, images, mean_weights, parts, tuple_of
+from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, images, parts, tuple_of
+from rushlight._engine.ops.nn.taps import _weighted_sums
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
@@ -81,25 +82,18 @@ def _adaptive_mean(n: int) -> None:
         kernel = _even(input.shape[input.ndim - n :], out)
         if kernel and math.prod(kernel) <= FEW_TAPS:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
-        found = (
-            _by_matrices(input, out)
-            if not kernel
-            else (input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2))))
-        )
+        if kernel:
+            found = input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2)))
+        else:
+            found = input
+            for dim in reversed(range(input.ndim - n, input.ndim)):
+                found = _weighted_sums(found, dim, input.shape[dim], out[dim - input.ndim], ("mean",))
         return in_format(found, input, PLANES[n])
 
     doc = f"The mean of windows that divide the space of {images(n)} into output_size parts."
     doc += " None keeps a size." if n > 1 else ""
     composite(body, name=name, planned=True, where=("torch", *_F) if n == 1 else _F, doc=doc)
     composite(parts, name=f"_{name}", planned=True, where=("aten",), doc=doc)
-
-
-def _by_matrices(x: Any, out: Ints) -> Any:
-    """Uneven windows: one averaging matrix per dim."""
-    for dim in range(-1, -1 - len(out), -1):  # the last dim first, so that it is the gradient's last
-        weights = tensor_of(mean_weights(x.shape[dim], out[dim]).astype(x._geometry.dtype))
-        x = x.movedim(dim, -1).matmul(weights).movedim(-1, dim)
-    return x.contiguous()
 
 
 @opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)

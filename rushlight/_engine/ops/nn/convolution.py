@@ -34,7 +34,9 @@ from rushlight._engine.ops.table import Array, composite, opaque
 def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: Any) -> ArrayFunction:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
     paired = service("convolution of pairs")(which, a, b, *how)
-    run = paired or service("convolution")(which, _wide(a), _wide(b), *how) or otherwise
+    wide = _wide(a), _wide(b)
+    alone = None if paired else service("convolution of each channel")(which, *wide, *how)
+    run = paired or alone or service("convolution")(which, *wide, *how) or otherwise
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
 
     def widened(a: Array, b: Array) -> Array:
@@ -77,6 +79,20 @@ def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, gro
     return _by_tiles("forward", by_columns, input, weight, stride, padding, dilation, groups, out)
 
 
+@_convolution.shape_rule
+def _convolution_shape(
+    input: Any, weight: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    out = _sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return _empty(input, weight, (input.shape[0], weight.shape[0], *out))
+
+
+def _empty(a: Any, b: Any, shape: Ints) -> Any:
+    """A tensor without values, in the layout of a convolution of the two."""
+    last = convolves_last(a._array, b._array)
+    return a.new_empty_strided(shape, (channels_last_strides if last else contiguous_strides)(shape))
+
+
 @_convolution.gradient
 def _convolution_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
@@ -107,6 +123,13 @@ def _convolution_input(
         return add_windows(columns, space, tuple(kernel), stride, padding, dilation)
 
     return _by_tiles("to_input", by_columns, grad, weight, space, stride, padding, dilation, groups)
+
+
+@_convolution_input.shape_rule
+def _convolution_input_shape(
+    grad: Any, weight: Any, space: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    return _empty(grad, weight, (grad.shape[0], groups * weight.shape[1], *space))
 
 
 @_convolution_input.gradient
@@ -158,6 +181,13 @@ def _convolution_weight(
     return lambda g, x: run(x, g)
 
 
+@_convolution_weight.shape_rule
+def _convolution_weight_shape(
+    grad: Any, input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    return _empty(input, grad, (grad.shape[1], input.shape[1] // groups, *kernel))
+
+
 @_convolution_weight.gradient
 def _convolution_weight_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
@@ -165,6 +195,30 @@ def _convolution_weight_gradient(s: Any, grad: Any) -> Any:
     return (
         _convolution(conjugate(s.input), grad, *how) if s.needs("grad") else None,
         _convolution_input(conjugate(s.grad), grad, space, *how) if s.needs("input") else None,
+    )
+
+
+# --- with a bias: one node of the graph, as in PyTorch ---------------------------------------------
+
+
+def _with_bias(found: Any, bias: Any) -> Any:
+    return found + bias.reshape(-1, *[1] * (found.ndim - 2))
+
+
+@composite(name="_biased_convolution", where=("aten",), node="convolution", planned=True)
+def _biased_convolution(input, weight, bias, stride: Ints, padding: Ints, dilation: Ints, groups: int):
+    """_convolution and a bias (O,)."""
+    return _with_bias(_convolution(input, weight, stride, padding, dilation, groups), bias)
+
+
+@_biased_convolution.gradient
+def _biased_convolution_gradient(s: Any, grad: Any) -> Any:
+    how = s.stride, s.padding, s.dilation, s.groups
+    space, kernel = s.shape("input")[2:], s.shape("weight")[2:]
+    return (
+        _convolution_input(grad, conjugate(s.weight), space, *how) if s.needs("input") else None,
+        _convolution_weight(grad, conjugate(s.input), kernel, *how) if s.needs("weight") else None,
+        grad.sum_to_size(1, len(grad[0]), *[1] * len(space)).flatten() if s.needs("bias") else None,
     )
 
 
@@ -250,13 +304,8 @@ def _convolve(
             )
     if max(dilation) > 1 and x.dtype.category == 1 and x.dtype.itemsize < 8:
         raise NotImplementedError(f"\"slow_conv_dilated<>\" not implemented for '{x.dtype.legacy}'")
-    found = _convolution(x, w, stride, padding, dilation, groups)
-    return _finished(found, bias, unbatched)
-
-
-def _finished(found: Any, bias: Any, unbatched: bool) -> Any:
-    if bias is not None:
-        found = found + bias.reshape(-1, *[1] * (found.ndim - 2))
+    how = stride, padding, dilation, groups
+    found = _convolution(x, w, *how) if bias is None else _biased_convolution(x, w, bias, *how)
     return found.squeeze(0) if unbatched else found
 
 
@@ -366,7 +415,8 @@ def _transposed(n: int) -> None:
                 f"per channel: {list(space)}. Output size is too small"
             )
         found = _convolution_input(x, weight, space, stride, padding, dilation, groups)
-        return _finished(found, bias, unbatched)
+        found = found if bias is None else _with_bias(found, bias)
+        return found.squeeze(0) if unbatched else found
 
     composite(
         body,

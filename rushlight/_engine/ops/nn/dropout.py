@@ -170,7 +170,7 @@ def dropout2d(input, p: float = 0.5, training: bool = True, inplace: bool = Fals
     _warn_rank(input, 2)
     if input.ndim == 3:
         warn(
-            "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1D "
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D "
             "dropout behavior is desired - input is interpreted as shape (N, C, L), where C is the "
             "channel dim. This behavior will change in a future release to interpret the input as "
             "one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
@@ -258,6 +258,8 @@ def rrelu(input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = Fa
 @composite(where=("nn.functional",))
 def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1):
     """softmax of logits plus Gumbel noise; hard: one-hot, with the soft one's gradient."""
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = -ROWS["empty_like"](logits.detach()).contiguous().exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:

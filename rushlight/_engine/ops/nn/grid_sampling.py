@@ -17,7 +17,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
-from rushlight._engine.ops.nn.interpolation import keys_far, keys_near
+from rushlight._engine.ops.nn.taps import keys_far, keys_near
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import fetch
 from rushlight._engine.ops.row_kernels import BIG

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
 from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.linalg.matmul import is_low_precision
+from rushlight._engine.ops.nn.taps import FILTERS, _weighted_sums, fixed, taps
 from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
 
 
@@ -21,92 +20,6 @@ def _nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:
     step = size / out if scale is None else 1.0 / scale
     places = (np.arange(out) + 0.5) * step if exact else np.arange(out) * step
     return np.minimum(np.floor(places.astype(np.float32)), size - 1).astype(np.int64)
-
-
-def _positions(size: int, out: int, scale: float | None, align: bool) -> Array:
-    """Where each output element lies in the input."""
-    if align:
-        return np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
-    step = size / out if scale is None else 1.0 / scale
-    return (np.arange(out) + 0.5) * step - 0.5
-
-
-Taps = tuple[Array, Array]  # for each output element: the input elements that it reads, and their weights
-
-
-def _linear(size: int, out: int, scale: float | None, align: bool) -> Taps:
-    at = np.maximum(_positions(size, out, scale, align), 0)
-    low = np.minimum(np.floor(at).astype(int), size - 1)
-    part = at - low
-    return np.stack((low, np.minimum(low + 1, size - 1)), 1), np.stack((1 - part, part), 1)
-
-
-def _cubic(size: int, out: int, scale: float | None, align: bool) -> Taps:
-    """Keys' cubic convolution, a = -0.75 as PyTorch and OpenCV have it."""
-    at = _positions(size, out, scale, align)[:, None]
-    near, steps = np.floor(at).astype(int), np.arange(-1, 3)
-    return np.clip(near + steps, 0, size - 1), _keys(np.abs(at - near - steps), -0.75)
-
-
-def _smooth(size: int, out: int, scale: float | None, align: bool, mode: str) -> Taps:
-    """Pillow's filters (antialias=True): when shrinking they are as wide as the elements of the result."""
-    if align:
-        step = (size - 1) / (out - 1) if out > 1 else 0.0
-    else:
-        step = size / out if scale is None else 1.0 / scale
-    wide, (reach, filtered) = max(step, 1.0), _FILTERS[mode]
-    centre = step * (np.arange(out)[:, None] + 0.5)
-    first = np.maximum((centre - reach * wide + 0.5).astype(int), 0)
-    last = np.minimum((centre + reach * wide + 0.5).astype(int), size)
-    at = first + np.arange((last - first).max())
-    d = np.abs((at - centre + 0.5) / wide)
-    weights = np.where(at < last, filtered(d), 0)
-    return np.minimum(at, size - 1), weights / weights.sum(1, keepdims=True)
-
-
-def keys_near(d: Any, a: float) -> Any:
-    """Keys' cubic filter at distances d up to 1."""
-    return ((a + 2) * d - (a + 3)) * d * d + 1
-
-
-def keys_far(d: Any, a: float) -> Any:
-    """And at those from 1 to 2, beyond which it is 0."""
-    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-
-
-def _keys(d: Array, a: float) -> Array:
-    return np.where(d <= 1, keys_near(d, a), np.where(d < 2, keys_far(d, a), 0))
-
-
-# Pillow's filters of distances, and how far each reaches.
-_FILTERS: dict[str, tuple[int, Callable[[Array], Array]]] = {
-    "bilinear": (1, lambda d: np.maximum(1 - d, 0)),
-    "bicubic": (2, lambda d: _keys(d, -0.5)),
-    "lanczos": (3, lambda d: np.where(d < 3, np.sinc(d) * np.sinc(d / 3), 0)),
-}
-
-
-@lru_cache(maxsize=64)
-def _taps(size: int, out: int, scale: float | None, align: bool, mode: str, smooth: bool) -> Taps:
-    if smooth:
-        return _smooth(size, out, scale, align, mode)
-    return (_cubic if mode == "bicubic" else _linear)(size, out, scale, align)
-
-
-@lru_cache(maxsize=64)
-def _matrix(size: int, out: int, *how: Any) -> Array:
-    """The taps as a matrix (size, out)."""
-    (at, weights), matrix = _taps(size, out, *how), np.zeros((size, out))
-    np.add.at(matrix, (at, np.arange(out)[:, None]), weights)
-    return matrix
-
-
-@lru_cache(maxsize=64)
-def _fixed(size: int, out: int, *how: Any) -> tuple[Array, int]:
-    """(the matrix in whole numbers of 2 ** -bits, bits): PyTorch's weights of bytes, of 16 bits."""
-    exact = _matrix(size, out, *how)
-    bits = max(p for p in range(23) if int(0.5 + exact.max() * (1 << p)) < 1 << 15)
-    return np.trunc(exact * (1 << bits) + np.where(exact < 0, -0.5, 0.5)), bits
 
 
 _MODES = {
@@ -186,7 +99,7 @@ def interpolate(
     asks for antialias=True.
     """
     dims = input.ndim - 2
-    if antialias and not (mode in _FILTERS and dims == 2):
+    if antialias and not (mode in FILTERS and dims == 2):
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "
             f"tensor as input, got mode {mode!r} and {input.ndim}-D"
@@ -238,14 +151,12 @@ def _blends(x: Any, mode: str) -> bool:
 
 
 def _last_resized(x: Any, out: Any, scales: Any, *how: Any) -> Any:
-    """`resized` of channels last as they lie: (N, *before, size, *behind, C) by a matrix (out, size)."""
-    (n, c, *space), dims = x.shape, x.ndim - 2
+    """`resized` of channels last as they lie, (N, *space, C)."""
+    dims = x.ndim - 2
     found = x.permute(0, *range(2, dims + 2), 1)
     for i in reversed(range(dims)):
-        weights = _matrix(space[i], out[i], scales[i], *how).T.astype(x._geometry.dtype)
-        lines = found.reshape(n * math.prod(space[:i]), space[i], math.prod(out[i + 1 :]) * c)
-        found = tensor_of(np.ascontiguousarray(weights)).matmul(lines)
-    return found.reshape(n, *out, c).permute(0, dims + 1, *range(1, dims + 1))
+        found = _weighted_sums(found, 1 + i, x.shape[2 + i], out[i], (scales[i], *how))
+    return found.permute(0, dims + 1, *range(1, dims + 1))
 
 
 def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
@@ -261,18 +172,15 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
             return _repeated(x, dim, times)
         return x.index_select(dim, tensor_of(places))
     how = (scale, align, mode, smooth)
-    if x.dtype.name == "uint8" and mode in _FILTERS:
-        whole, bits = _fixed(size, out, *how)
+    if x.dtype.name == "uint8" and mode in FILTERS:
+        whole, bits = fixed(size, out, *how)
         sums = x.movedim(dim, -1).double().matmul(tensor_of(whole)) / (1 << bits)
         return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()
     if not x.is_floating_point():
         raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
     if size * out > _LARGE:
-        return _by_taps(x, dim, *_taps(size, out, *how))
-    weights = _matrix(size, out, *how).astype(x._geometry.dtype)
-    if dim == x.ndim - 2:
-        return tensor_of(np.ascontiguousarray(weights.T)).matmul(x)
-    return x.movedim(dim, -1).matmul(tensor_of(weights)).movedim(-1, dim).contiguous()
+        return _by_taps(x, dim, *taps(size, out, *how))
+    return _weighted_sums(x, dim, size, out, how)
 
 
 # From this many elements on, a matrix of weights, nearly all of them 0, costs more than reading tap by tap.
@@ -301,14 +209,14 @@ def _blended_planes(input, out: Any, scales: Any, align: bool, mode: str):
     found = input
     for dim, size, scale in ((-1, out[1], scales[1]), (-2, out[0], scales[0])):
         axis = input.ndim + dim
-        found = _by_taps(found, axis, *_taps(input.shape[dim], size, scale, align, mode, False))
+        found = _by_taps(found, axis, *taps(input.shape[dim], size, scale, align, mode, False))
     return found
 
 
 @_blended_planes.kernel
 def _blended_planes_kernel(input: Array, out: Any, scales: Any, align: bool, mode: str) -> Any:
     taps = [
-        _taps(size, to, scale, align, mode, False)
+        taps(size, to, scale, align, mode, False)
         for size, to, scale in zip(input.shape[-2:], out, scales, strict=True)
     ]
     done = service("blend of lines and columns")(np.ascontiguousarray(input), *taps)
@@ -317,11 +225,11 @@ def _blended_planes_kernel(input: Array, out: Any, scales: Any, align: bool, mod
 
 @_blended_planes.gradient
 def _blended_planes_gradient(s: Any, grad: Any) -> Any:
-    lines, columns = [
-        tensor_of(_matrix(size, to, scale, s.align, s.mode, False).astype(grad._geometry.dtype))
-        for size, to, scale in zip(s.shape("input")[-2:], s.out, s.scales, strict=True)
-    ]
-    return lines.matmul(grad).matmul(columns.t())
+    found, shape = grad, s.shape("input")
+    for i in (-2, -1):
+        how = (s.scales[i], s.align, s.mode, False)
+        found = _weighted_sums(found, grad.ndim + i, shape[i], s.out[i], how, True)
+    return found
 
 
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:

@@ -297,7 +297,7 @@ def _reduce_segments_gradient(s: Any, grad: Any) -> Any:
     if reduce == "prod":
         return here * where((data == 0) | data.isnan(), _others(data, which, axis, s.initial), result / data)
     hit = ((data == result) | data.isnan()).to(grad.dtype)
-    ties = cat([grad * 0, outside], axis).scatter_add(axis, which, hit)
+    ties = cat([grad.new_zeros(grad.shape), outside], axis).scatter_add(axis, which, hit)
     return here * hit / ties.gather(axis, which).clamp(min=1)
 
 

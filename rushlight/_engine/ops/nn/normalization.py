@@ -292,9 +292,65 @@ def native_group_norm(
         like = input if weight is None else weight
         found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
         return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
-    found, center, rstd = _normalize_rows(input.reshape(N, group, C // group * HxW), eps)
-    found = in_format(_per_channel(found.reshape(input.shape), weight, bias), input)
-    return found, center.squeeze(-1), rstd.squeeze(-1)
+    found, center, rstd = _by_groups(input, weight, bias, group, eps)
+    return in_format(found, input), center, rstd
+
+
+@composite(name="_by_groups", where=("aten",), node="native_group_norm", unread=(0,), planned=True)
+def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, eps: float):
+    """(group_norm of (N, C, *), the groups' means, 1 / sqrt(variances + eps)): these are (N, groups)."""
+    n, x = input.shape[0], _grouped(input, group)
+    each, size = x.shape[2:]
+    center, total = distances(x.reshape(n, group, each * size), (2,))
+    rstd = (total / (each * size) + eps).rsqrt()
+    scale, shape = rstd.unsqueeze(-1), (1, group, each, 1)
+    scale = scale if weight is None else scale * weight.reshape(shape)
+    shift = scale.new_zeros(1) if bias is None else bias.reshape(shape)
+    found = _moved(x, center.unsqueeze(-1), scale, shift)
+    return found.reshape(input.shape), center.squeeze(-1), rstd.squeeze(-1)
+
+
+def _grouped(x: Any, group: int) -> Any:
+    """(N, C, *) as (N, groups, channels, places)."""
+    return x.reshape(x.shape[0], group, x.shape[1] // group, math.prod(x.shape[2:]))
+
+
+@_by_groups.gradient
+def _by_groups_gradient(s: Any, grad: Any, grad_center: Any, grad_rstd: Any) -> Any:
+    (_, center, rstd), x = s.result, _grouped(s.input, s.group)
+    center, rstd = (t.reshape(*t.shape, 1, 1) for t in (center, rstd))
+    to_input = to_weight = to_bias = None
+    if grad is not None:
+        wanted = s.needs("input"), s.needs("weight"), s.needs("bias")
+        found = iter(_by_groups_backward(_grouped(grad, s.group), x, center, rstd, s.weight, *wanted))
+        to_input, to_weight, to_bias = (next(found) if each else None for each in wanted)
+    if grad_center is not None or grad_rstd is not None:  # of gradients of gradients, and in forward mode
+        of_center, of_rstd = (0 if g is None else g[..., None, None] for g in (grad_center, grad_rstd))
+        more = (of_center + of_rstd * rstd**3 * (center - x)) / (x.shape[2] * x.shape[3])
+        to_input = more if to_input is None else to_input + more
+    return None if to_input is None else to_input.reshape(s.shape("input")), to_weight, to_bias
+
+
+@composite(name="_by_groups_backward", where=("aten",), planned=True)
+def _by_groups_backward(
+    grad, input, center, rstd, weight: Tensor | None, of_input: bool, of_weight: bool, of_bias: bool
+):
+    """The gradients of `_by_groups` that are wanted, one after the other."""
+    n, groups, each, size = input.shape
+    around = center.expand(n, groups, each, 1)
+    total, along = (t.unsqueeze(-1) for t in _row_sums(grad.contiguous(), input.contiguous(), around))
+    along, found = along * rstd, []
+    if of_input:
+        slopes = weight if weight is None else weight.reshape(1, groups, each, 1)
+        sums = [t if slopes is None else t * slopes for t in (along, total)]
+        slope, shift = (t.sum(2, True) * rstd / -(each * size) for t in sums)
+        scale = rstd if slopes is None else rstd * slopes
+        found.append(_pulled(grad, input, center, scale, slope * rstd, shift))
+    if of_weight:
+        found.append(along.sum(0).reshape(-1))
+    if of_bias:
+        found.append(total.sum(0).reshape(-1))
+    return tuple(found)
 
 
 def _mixed(input: Any, *params: Any) -> bool:
@@ -358,16 +414,40 @@ def _batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    shape = (1, -1, *[1] * (input.ndim - 2))
     input = input if has_channels_last(input.shape, input.stride()) else input.contiguous()
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        return _scaled(input, running_mean.reshape(shape), running_var.reshape(shape) + eps, weight, bias)
+        return _by_running(input, running_mean, running_var, weight, bias, eps)
     found, center, spread = _by_own_moments(input, weight, bias, eps)
     count = input.numel() // max(input.shape[1], 1)
     _update_running(count, center, spread, running_mean, running_var, momentum)
     return found
+
+
+@composite(name="_by_running", where=("aten",), node="native_batch_norm", planned=True)
+def _by_running(input, center, variance, weight: Tensor | None, bias: Tensor | None, eps: float):
+    """batch_norm by moments (C,) that are given."""
+    shape = (1, -1, *[1] * (input.ndim - 2))
+    return _scaled(input, center.reshape(shape), variance.reshape(shape) + eps, weight, bias)
+
+
+@_by_running.gradient
+def _by_running_gradient(s: Any, grad: Any) -> Any:
+    shape = (1, -1, *[1] * (grad.ndim - 2))
+    rstd = (s.variance + s.eps).rsqrt()
+    scale = rstd if s.weight is None else rstd * s.weight
+    to_input = grad * scale.reshape(shape) if s.needs("input") else None
+    if not any([s.needs(name) for name in ("center", "variance", "weight", "bias")]):
+        return to_input, None, None, None, None
+    total, along = (t.reshape(-1) for t in _channel_sums(grad, s.input, s.center.reshape(shape)))
+    return (
+        to_input,
+        -total * scale if s.needs("center") else None,
+        along * scale * rstd * rstd * -0.5 if s.needs("variance") else None,
+        along * rstd if s.needs("weight") else None,
+        total if s.needs("bias") else None,
+    )
 
 
 @composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,), planned=True)
@@ -560,8 +640,9 @@ def _instance_norm(
         return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     n, c = input.shape[:2]
     rows = input.reshape(n * c, math.prod(input.shape[2:]))
-    found, center, _ = _normalize_rows(rows, eps)
+    found, center, _ = _by_groups(input.reshape(n, c, -1), weight, bias, c, eps)
     if running_mean is not None or running_var is not None:
+        center = center.reshape(n * c, 1)
         spread = (rows - center).detach().square().mean(-1)
         _update_running(
             rows.shape[1],
@@ -571,7 +652,7 @@ def _instance_norm(
             running_var,
             momentum,
         )
-    return _per_channel(found.reshape(input.shape), weight, bias)
+    return found.reshape(input.shape)
 
 
 @composite(where=("nn.functional",))

@@ -339,7 +339,12 @@ def _cell(mode: str, input: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any
             raise RuntimeError(
                 f"{name} first dim must be {gates} * hidden_size = {gates * hidden}, but got {w.shape[0]}"
             )
-    return _step(mode, linear(input, w_ih, b_ih), h, c, w_hh, b_hh, None)
+    gates_of_input = linear(input, w_ih, b_ih)
+    if input.ndim == h.ndim == 2 and len(input) == len(h):
+        steps = (len(h),)
+        _, h, c, _ = _recurrence(gates_of_input, h, c, w_hh, b_hh, None, mode, steps, False)
+        return h, c
+    return _step(mode, gates_of_input, h, c, w_hh, b_hh, None)
 
 
 @composite(where=("torch",))

@@ -36,15 +36,6 @@ def parts(size: int, count: int) -> list[tuple[int, int]]:
     return [((i * size) // count, -((-(i + 1) * size) // count)) for i in range(count)]
 
 
-@lru_cache(maxsize=16)
-def mean_weights(size: int, count: int) -> Array:
-    """The matrix (size, count) that takes the mean of each of the `parts`."""
-    weights = np.zeros((size, count))
-    for column, (low, high) in enumerate(parts(size, count)):
-        weights[low:high, column] = 1 / (high - low)
-    return weights
-
-
 def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
     """An int or a list or tuple as `count` ints.
 

@@ -11,6 +11,7 @@ from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import arranged, assign
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, take_along
+from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
@@ -35,6 +36,7 @@ def comparable(a: Array) -> Array:
 
 def stable_order(a: Array, d: int, descending: bool) -> Array:
     """Positions along dim d in stable order."""
+    a = _shortened(a)
     if _packs(a):
         return _positions(np.sort(packed(a, d, descending), -1)).swapaxes(-1, d)
     a = comparable(a)
@@ -58,6 +60,14 @@ _LEAST = 256
 def _packs(a: Array) -> bool:
     """Whether packed keys are possible, and worth it."""
     return a.itemsize <= 4 and a.size >= _LEAST and a.size < 1 << 32 and a.dtype.kind != "c"
+
+
+def _shortened(a: Array) -> Array:
+    """Integers of eight bytes in four where all fit."""
+    if a.dtype.kind not in "iu" or a.itemsize < 8 or not _LEAST <= a.size < 1 << 32:
+        return a
+    fits = a.min() >= -(1 << 31) and a.max() < 1 << 31
+    return a.astype(np.int32) if fits else a
 
 
 def packed(a: Array, d: int, descending: bool) -> Array:
@@ -238,8 +248,8 @@ def _median_all(input, skip_nan: bool) -> Array:
 def _median_all_gradient(s: Any, grad: Any) -> Any:
     # All elements that equal the median share the gradient.
     x, result = s.input, s.result
-    mask = ((x == result) | (x.isnan() & result.isnan())).to(grad.dtype)
-    return mask * (grad / mask.sum())
+    mask = (x == result) | (x.isnan() & result.isnan())
+    return where(mask, grad / mask.sum().to(grad.dtype), 0)
 
 
 def _medians(name: str, doc: str, skip_nan: bool) -> None:

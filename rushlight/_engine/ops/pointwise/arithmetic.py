@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import promotion
+from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.dtype import bool_, float32, uint8
 from rushlight._engine.core.results import named
 from rushlight._engine.ops import forms
@@ -349,6 +350,7 @@ def where(condition, input: Tensor | Number | None = None, other: Tensor | Numbe
             raise RuntimeError(
                 f"where expected condition to be a boolean tensor, but got a tensor with dtype {given.legacy}"
             )
+        deprecated("where")
         condition = condition.bool()
     if not hasattr(input, "_array") and not hasattr(other, "_array"):
         input = condition.new_tensor(input, dtype=promotion.of_number(input))

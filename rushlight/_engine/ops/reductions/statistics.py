@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.results import named
@@ -77,12 +78,18 @@ def _correction(unbiased: bool | None, correction: float | None) -> float:
     return correction
 
 
-def _squares(input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
+def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # var(False): over all elements
     axes = wrap_dims(dim, input.ndim)
     center, total = distances(input, axes, keepdim)
     freedom = max(prod_of([input.shape[i] for i in axes]) - _correction(unbiased, correction), 0)
+    if not freedom:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+            "factor (input numel divided by output numel).",
+            UserWarning,
+        )
     found = total * (1.0 / freedom) if freedom else total / 0.0
     return found, center if keepdim else center.reshape(found.shape)
 
@@ -195,7 +202,7 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
         *,
         correction: Number | None = None,
     ):
-        return answer(*_squares(input, dim, unbiased, correction, keepdim))
+        return answer(*_squares(name, input, dim, unbiased, correction, keepdim))
 
     composite(body, name=name, doc=doc, planned=True, **facts)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.core.errors import warn_once
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.table import ROWS, composite
 
@@ -74,7 +75,10 @@ def _kind(x: Any, window: Any, return_complex: bool | None) -> tuple[bool, bool]
 
 
 def _no_window(what: str) -> None:
-    warn(f"A window was not provided. A rectangular window will be applied. {what}", UserWarning)
+    warn_once(
+        f"A window was not provided. A rectangular window will be applied{what}To suppress this warning and "
+        "use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+    )
 
 
 @composite(planned=True)
@@ -100,7 +104,10 @@ def stft(
         raise RuntimeError("stft align_to_window should only be set when center = false")
     hop, win = _defaults(n_fft, hop_length, win_length)
     if window is None:
-        _no_window("Pass window=torch.ones(n_fft) to mean it.")
+        _no_window(
+            ",which is known to cause spectral leakage. Other windows such as torch.hann_window or "
+            "torch.hamming_window are recommended to reduce spectral leakage."
+        )
     many, as_complex = _kind(input, window, return_complex)
     x = _centered(input, n_fft // 2, pad_mode) if center and 0 < input.ndim < 3 else input
     _check_signal(x, n_fft, hop, win, window)
@@ -201,7 +208,7 @@ def istft(
 ):
     """The signal (..., time) of spectra (..., frequencies, frames), by least squares: the inverse of stft."""
     if window is None:
-        _no_window("Pass the window that stft used.")
+        _no_window(".Please provide the same window used by stft to make the inversion lossless.")
     hop, win = _defaults(n_fft, hop_length, win_length)
     if not input.is_complex():
         raise RuntimeError(

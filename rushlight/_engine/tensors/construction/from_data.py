@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import Array, check_integer_range, convert, overflow
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.errors import warn_once
@@ -134,8 +133,11 @@ def _flatten(data: Any, sizes: tuple[int, ...]) -> list[Any]:
 
 
 def _lengths(level: list[Any]) -> set[int]:
-    for kind in set(map(type, level)) & {str, bytes}:
+    kinds = set(map(type, level))
+    for kind in kinds & {str, bytes}:
         _refuse_text(kind)
+    if np.ndarray in kinds:
+        _warn_of_arrays()
     if not all(map(is_sequence, level)):
         raise TypeError(
             "not a sequence: expected nested sequences of equal depth, got a "
@@ -155,15 +157,18 @@ def _leaves(data: Any) -> Iterable[Any]:
             pending.extend(reversed(list(value)) if len(value) else [0.0])
 
 
+def _warn_of_arrays() -> None:
+    warn_once(
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+        "list to a single numpy.ndarray with numpy.array() before converting to a tensor."
+    )
+
+
 def _stack(data: Any, of: dtype | None) -> Array | None:
     """A list of equal NumPy arrays as one; None where the general way is needed."""
     if type(data) is not list or set(map(type, data)) != {np.ndarray}:
         return None
-    warn(
-        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
-        "list to a single numpy.ndarray with numpy.array() before converting to a tensor.",
-        UserWarning,
-    )
+    _warn_of_arrays()
     if len({(a.shape, a.dtype) for a in data}) != 1 or not data[0].ndim:
         return None
     found = dt.from_numpy_dtype(data[0].dtype)

@@ -11,11 +11,12 @@ from __future__ import annotations
 import gc
 from collections import OrderedDict
 from collections.abc import Callable
+from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache, partial
 from itertools import chain
 from math import copysign
-from operator import is_
+from operator import attrgetter, is_
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -30,7 +31,8 @@ from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
 
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
-_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar)
+# Of a context variable purity.py sees what is asked of it.
+_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar, ContextVar)
 # What a class has for all its objects that is no value.
 _OF_CLASSES = (
     FunctionType,
@@ -51,6 +53,7 @@ _OWN = frozenset(
 _MADE_IN_PYTHON = 1 << 9
 # Modules of the standard library whose classes nobody changes.
 _STANDARD = frozenset("abc collections contextlib dataclasses enum functools typing types".split())
+_ORDER = attrgetter("__mro__")
 _CACHED: type = type(lru_cache(is_))
 # More than so many containers and objects are compared too slowly.
 _MOST, _MOST_RESULTS = 2000, 256
@@ -77,9 +80,15 @@ class Contents:
     def __init__(self, look: Callable[[Any], None], facts: list[tuple[Any, str, Any]]) -> None:
         self._look, self._facts = look, facts
         self._held: dict[int, tuple[Any, bool]] = {}
-        # A container or an object, its class, keys if it has any, and items.
-        self._snapshots: list[tuple[Any, type, tuple[Any, ...] | None, Any]] = []
+        self.dicts, self.lists = Items(dict), Items(list)
+        # Objects, and the classes that they have; sets; caches with what they know, by keys.
+        self._objects: list[Any] = []
+        self._of: list[type] = []
+        self._sets: list[tuple[Any, Any]] = []
+        self._caches: list[tuple[dict[Any, Any], tuple[Any, ...]]] = []
         self._classes: dict[type, Any] = {}
+        # In which order they and others are asked for attributes.
+        self._orders: list[tuple[type, ...]] = []
         # All that these classes have, in order, as long as nobody changes it.
         self._attributes: list[Any] = []
         # Attributes that nobody can look into: what they are called, and the type of what they hold.
@@ -122,13 +131,13 @@ class Contents:
 
     def _container(self, value: Any, cls: type) -> bool:
         if cls is list:
-            self._snapshots.append((value, cls, None, (*value,)))
+            self.lists.add(value)
             return all(map(self.hold, value))
         if cls is set:
-            self._snapshots.append((value, cls, None, frozenset(value)))
+            self._sets.append((value, {(type(v), v) for v in value}))
             return all([isinstance(item, SIMPLE) for item in value])
         if cls in (dict, OrderedDict):
-            self._snapshots.append((value, cls, (*value,), (*value.values(),)))
+            self.dicts.add(value)
             fixed = all([isinstance(k, (*SIMPLE, type, Enum)) for k in value])
             return fixed and all(map(self.hold, [*value.values()]))
         if is_ours(cls):
@@ -143,11 +152,17 @@ class Contents:
         items = getattr(value, "__dict__", {})
         if not items and cls is FunctionType:
             return
-        self._snapshots.append((value, cls, (*items,), (*items.values(),)))
-        self.of_class(cls)
+        self.own(value, items)
         for name, item in [*items.items()]:
             if not (cls is not FunctionType and isinstance(value, Enum) and name[0] == "_"):
                 self.attribute(name, item)
+
+    def own(self, value: Any, items: dict[str, Any]) -> None:
+        """Guard which attributes and which class an object has."""
+        self._objects.append(value)
+        self._of.append(type(value))
+        self.dicts.add(items)
+        self.of_class(type(value))
 
     def attribute(self, name: str, value: Any) -> None:
         """Guard what an attribute holds; its name is kept where that cannot be."""
@@ -160,7 +175,7 @@ class Contents:
         if len(found) != 1 or len(found[0]) > _MOST_RESULTS:
             return False
         (known,) = found
-        self._snapshots.append((known, _Results, (*known,), (*known.values(),)))
+        self._caches.append((known, (*known.items(),)))
         if not all(type(v).__name__ == "_lru_list_elem" for v in known.values()):
             return all(map(self.hold, known.values()))
         # Python does not say what is in an element of the list that such a cache has, but the function does.
@@ -180,8 +195,7 @@ class Contents:
             own: Any = vars(c)
             self._classes[c] = own.values
             self._attributes += own.values()
-            if c.__bases__ != (object,):
-                self._facts.append((_Mro(c), "", c.__mro__))
+            self._orders.append(c.__mro__)
             if is_ours(c):
                 continue
             for name, value in own.items():
@@ -197,27 +211,64 @@ class Contents:
             same = [*chain.from_iterable([of() for of in self._classes.values()])] == self._attributes
         except Exception:  # what an attribute's own meaning of == is
             same = False
-        if not same:
+        if not same or not all(map(is_, map(_ORDER, self._classes), self._orders)):
             return "a class has got other attributes"
-        for value, cls, keys, items in self._snapshots:
-            if not _still(value, cls, keys, items):
-                return f"a {cls.__name__} that the function may read holds something else"
+        if not all(map(is_, map(type, self._objects), self._of)):
+            return "an object has got another class"
+        if any([{(type(v), v) for v in now} != items for now, items in self._sets]):
+            return "a set that the function may read holds something else"
+        if any([known.get(key) is not v for known, items in self._caches for key, v in items]):
+            return "a cache that the function may read holds something else"
+        return self.dicts.change() or self.lists.change()
+
+
+class Items:
+    """Containers that are to hold the very items that they had; kind: dict or list."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind, self._values = kind, dict.values if kind is dict else list.__iter__
+        self._of: list[Any] = []
+        self._empty: list[Any] = []
+        self._counts: list[int] = []
+        # Of all of them, one after another.
+        self._keys: list[Any] = []
+        self._items: list[Any] = []
+
+    def add(self, container: Any) -> None:
+        """One more."""
+        if not container:
+            self._empty.append(container)
+            return
+        self._of.append(container)
+        self._counts.append(len(container))
+        if self._kind is dict:
+            self._keys += container
+        self._items += self._values(container)
+
+    def change(self) -> str:
+        """What one no longer holds; empty if all hold all."""
+        of = self._of
+        if any(self._empty):
+            return f"a {self._kind.__name__} that was empty has got entries"
+        if (
+            [*map(len, of)] == self._counts
+            and (self._kind is list or [*chain.from_iterable(of)] == self._keys)
+            and all(map(is_, chain.from_iterable(map(self._values, of)), self._items))
+        ):
+            return ""
+        at = 0
+        for container, count in zip(of, self._counts, strict=True):
+            keys, items = self._keys[at : at + count], self._items[at : at + count]
+            at += count
+            if len(container) != count or (self._kind is dict and [*container] != keys):
+                return f"a {self._kind.__name__} that the function may read holds something else"
+            for place, (now, item) in enumerate(zip(self._values(container), items, strict=True)):
+                if not alike(now, item):
+                    name = keys[place] if keys else place
+                    return f"{name!r} is no longer {item!r:.60}"
+        # Equal numbers may be other objects by now.
+        self._items = [*chain.from_iterable(map(self._values, of))]
         return ""
-
-
-class _Mro:
-    """The order in which the classes of a class are asked for attributes, as a mapping gives it."""
-
-    def __init__(self, cls: type) -> None:
-        self.cls = cls
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """It, whatever the name."""
-        return self.cls.__mro__
-
-
-class _Results:
-    """Stands for the class of a snapshot of a cache."""
 
 
 def _is_plain(cls: type) -> bool:
@@ -225,20 +276,3 @@ def _is_plain(cls: type) -> bool:
     return all(
         c is object or (c.__flags__ & _MADE_IN_PYTHON and not vars(c).get("__slots__")) for c in cls.__mro__
     )
-
-
-def _still(value: Any, cls: Any, keys: Any, items: Any) -> bool:
-    if cls is _Results:
-        return all(map(is_, map(value.get, keys), items))
-    if value.__class__ is not cls:
-        return False
-    if cls is set:
-        return {(type(v), v) for v in value} == {(type(v), v) for v in items}
-    if keys is None:
-        return len(value) == len(items) and (all(map(is_, value, items)) or all(map(alike, value, items)))
-    now: dict[Any, Any] = value if cls is dict or cls is OrderedDict else getattr(value, "__dict__", {})
-    if len(now) != len(keys):
-        return False
-    if all(map(is_, now, keys)) and all(map(is_, now.values(), items)):
-        return True
-    return all(map(alike, now, keys)) and all(map(alike, now.values(), items))

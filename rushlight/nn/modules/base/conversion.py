@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import rushlight as torch
-from rushlight.__future__ import get_overwrite_module_params_on_conversion
+from rushlight.__future__ import (
+    get_overwrite_module_params_on_conversion,
+    get_swap_module_params_on_conversion,
+)
 from rushlight._engine.core.callers import warn
 from rushlight._engine.dispatch.methods import _to_arguments
 from rushlight.nn.modules.base.tables import Tables
@@ -25,9 +28,13 @@ class Conversion(Tables):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        overwrite = get_overwrite_module_params_on_conversion()
+        overwrite, swap = get_overwrite_module_params_on_conversion(), get_swap_module_params_on_conversion()
         for name, param in self._parameters.items():
-            if param is not None:
+            if param is None:
+                continue
+            if swap:
+                _swapped(param, fn, f"{type(self).__name__}.{name}")
+            else:
                 self._parameters[name] = _converted(param, fn, overwrite)
         for name, buffer in self._buffers.items():
             if buffer is not None:
@@ -124,6 +131,30 @@ class Conversion(Tables):
     def share_memory(self) -> Self:
         """Move the data to shared memory, for other processes."""
         return self._apply(lambda t: t.share_memory_())
+
+
+def _swapped(param: Any, fn: Callable[[Any], Any], name: str) -> None:
+    """Make the parameter, and its gradient, all that `fn` makes of them."""
+    # of what few programs ask for
+    from rushlight.utils import swap_tensors
+
+    grad = param.grad
+    with torch.no_grad():
+        converted = torch.nn.Parameter(fn(param), requires_grad=param.requires_grad)
+    param.grad = None  # it is the parameter's of before
+    try:
+        swap_tensors(param, converted)
+    except Exception as error:
+        param.grad = grad
+        raise RuntimeError(f"_apply(): Couldn't swap {name}") from error
+    if grad is not None:
+        with torch.no_grad():
+            new = fn(grad).requires_grad_(grad.requires_grad)
+        try:
+            swap_tensors(grad, new)
+        except Exception as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {name}.grad") from error
+        param.grad = grad
 
 
 def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any:

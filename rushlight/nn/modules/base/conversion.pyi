@@ -41,3 +41,5 @@ class Conversion(Tables):
 def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any: ...
 def _exchangeable(old: Any, new: Any) -> bool:
     """Whether a tensor can take another's data."""
+def _swapped(param: Any, fn: Callable[[Any], Any], name: str) -> None:
+    """Make the parameter, and its gradient, all that `fn` makes of them."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import rushlight as torch
+from rushlight.__future__ import get_swap_module_params_on_conversion
 from rushlight._engine.core.callers import warn
 from rushlight.nn.modules.base.hooks import _WrappedHook
 from rushlight.nn.modules.base.tables import Tables
@@ -169,13 +170,17 @@ class State(Tables):
             return
         if current.is_meta and not given.is_meta and not assign:
             _warn_meta(key)
+        swap = get_swap_module_params_on_conversion()
         try:
             with torch.no_grad():
-                self._put(name, current, given, assign)
+                if swap:
+                    _exchange(current, given, assign)
+                else:
+                    self._put(name, current, given, assign)
         except Exception as ex:
             error_msgs.append(
-                f'While copying the parameter named "{key}", whose dimensions in the '
-                f"model are {current.size()} and whose dimensions in the checkpoint "
+                f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in '
+                f"the model are {current.size()} and whose dimensions in the checkpoint "
                 f"are {given.size()}, an exception occurred : {ex.args}."
             )
 
@@ -350,3 +355,22 @@ def _warn_meta(key: str) -> None:
         "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
         "dictionary to their corresponding key in the module instead of copying them in place?)"
     )
+
+
+def _exchange(current: Any, given: Any, assign: bool) -> None:
+    """Make a parameter or buffer all that its `module_load` answers."""
+    # of what few programs ask for
+    from rushlight.utils import swap_tensors
+
+    new = current.module_load(given, assign=assign)
+    if new is given or new is current:
+        raise RuntimeError(
+            "module_load returned one of self or other, please .detach() the result if returning one of the "
+            "inputs in module_load"
+        )
+    if isinstance(current, Parameter):
+        if isinstance(new, Parameter):
+            new.requires_grad_(current.requires_grad)
+        else:
+            new = Parameter(new, requires_grad=current.requires_grad)
+    swap_tensors(current, new)

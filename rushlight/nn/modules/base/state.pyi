@@ -47,6 +47,8 @@ class _IncompatibleKeys(tuple[Any, ...]):
     unexpected_keys: Any
     def __repr__(self) -> str: ...
     def __str__(self) -> str: ...
+def _exchange(current: Any, given: Any, assign: bool) -> None:
+    """Make a parameter or buffer all that its `module_load` answers."""
 def _fits(module: Any, state_dict: Any, strict: bool) -> bool:
     """Whether keys and shapes agree, so that the load cannot fail half-way."""
 def _kept(module: Any) -> dict[str, Any]:

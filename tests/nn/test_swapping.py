@@ -1,0 +1,61 @@
+"""Parameters that are exchanged whole: torch.__future__.set_swap_module_params_on_conversion."""
+
+from __future__ import annotations
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.__future__ import set_swap_module_params_on_conversion
+
+
+@pytest.fixture(autouse=True)
+def swapping():
+    set_swap_module_params_on_conversion(True)
+    yield
+    set_swap_module_params_on_conversion(False)
+
+
+def test_conversion_keeps_parameters_and_gradients():
+    layer = nn.Linear(2, 3)
+    layer(torch.ones(1, 2)).sum().backward()
+    weight, grad = layer.weight, layer.weight.grad
+    layer.double()
+    assert layer.weight is weight and weight.grad is grad and weight.requires_grad
+    assert weight.dtype is grad.dtype is torch.float64 and isinstance(weight, nn.Parameter)
+    away = nn.Linear(2, 2, device="meta")
+    weight = away.weight
+    assert away.to_empty(device="cpu").weight is weight and not weight.is_meta
+
+
+def test_loading_asks_module_load():
+    layer = nn.Linear(2, 2).double()
+    weight, ones = layer.weight, {name: torch.ones_like(t).float() for name, t in layer.state_dict().items()}
+    layer.load_state_dict(ones)
+    assert layer.weight is weight and weight.dtype is torch.float64 and weight.eq(1).all()
+    layer.load_state_dict(ones, assign=True)
+    assert layer.weight is weight and weight.dtype is torch.float32 and weight.requires_grad
+
+
+class Seven(torch.Tensor):
+    """Loads as sevens, as an ordinary tensor."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.module_load:
+            return torch.full(args[1].shape, 7.0)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_a_class_says_how_it_is_loaded():
+    layer = nn.Linear(2, 2, bias=False)
+    layer.weight = nn.Parameter(torch.zeros(2, 2).as_subclass(Seven))
+    layer.load_state_dict({"weight": torch.ones(2, 2)})
+    assert type(layer.weight) is nn.Parameter and layer.weight.eq(7).all()
+
+
+def test_neither_may_be_answered(monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "module_load", lambda self, other, assign=False: other)
+    layer = nn.Linear(2, 2)
+    with pytest.raises(RuntimeError, match="While swapping the parameter.*module_load returned one of"):
+        layer.load_state_dict(nn.Linear(2, 2).state_dict())
