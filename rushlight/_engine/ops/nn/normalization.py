@@ -306,7 +306,7 @@ def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, ep
     scale, shape = rstd.unsqueeze(-1), (1, group, each, 1)
     scale = scale if weight is None else scale * weight.reshape(shape)
     shift = scale.new_zeros(1) if bias is None else bias.reshape(shape)
-    found = _moved(x, center.unsqueeze(-1), scale, shift)
+    found = _centered_affine(x, center.unsqueeze(-1), scale, shift)
     return found.reshape(input.shape), center.squeeze(-1), rstd.squeeze(-1)
 
 
@@ -345,7 +345,7 @@ def _by_groups_backward(
         sums = [t if slopes is None else t * slopes for t in (along, total)]
         slope, shift = (t.sum(2, True) * rstd / -(each * size) for t in sums)
         scale = rstd if slopes is None else rstd * slopes
-        found.append(_pulled(grad, input, center, scale, slope * rstd, shift))
+        found.append(_batch_norm_input_gradient(grad, input, center, scale, slope * rstd, shift))
     if of_weight:
         found.append(along.sum(0).reshape(-1))
     if of_bias:
