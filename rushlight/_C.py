@@ -207,6 +207,18 @@ def _get_default_device() -> str:
     return get_default_device().type
 
 
+def _get_accelerator(check: bool | None = None) -> Any:
+    """The device that is computed on: a CUDA one where there is, else the CPU."""
+    torch = sys.modules["rushlight"]
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _show_config() -> str:
+    """What torch.__config__.show() says."""
+    found: str = import_module("rushlight.__config__").show()
+    return found
+
+
 def _cuda_isInBadFork() -> bool:
     """False: there is no CUDA to be left behind by a fork."""
     return False

@@ -64,6 +64,7 @@ from rushlight.ao.quantized_tensors import _empty_per_channel_affine_quantized a
 from rushlight.toplevel.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
 from rushlight.nn.scaled import _grouped_mm as _grouped_mm
+from rushlight.toplevel.functions import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from rushlight.toplevel.functions import _int_mm as _int_mm
 from rushlight.toplevel.functions import _is_all_true as _is_all_true
 from rushlight.toplevel.functions import _is_any_true as _is_any_true
@@ -95,6 +96,7 @@ from rushlight import _subclasses as _subclasses
 from rushlight.toplevel.functions import _unique as _unique
 from rushlight.toplevel.functions import _unique2 as _unique2
 from rushlight import _utils as _utils
+from rushlight import _utils_internal as _utils_internal
 from rushlight.sparse.unchecked import _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_bsr_tensor_args as _validate_sparse_bsr_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args
@@ -106,6 +108,7 @@ from rushlight.toplevel.functions import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel.functions import affine_grid_generator as affine_grid_generator
 from rushlight import amp as amp
+from rushlight import ao as ao
 from rushlight._engine.tensors.execution import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from rushlight import array_api as array_api
 from rushlight._engine.tensors.construction.factories import as_tensor as as_tensor
@@ -202,9 +205,11 @@ from rushlight._engine.tensors.queries import is_storage as is_storage
 from rushlight._engine.tensors.queries import is_tensor as is_tensor
 from rushlight.toplevel.functions import is_vulkan_available as is_vulkan_available
 from rushlight.toplevel.functions import is_warn_always_enabled as is_warn_always_enabled
+from rushlight.nested.tensor import jagged as jagged
 from rushlight import jit as jit
 from rushlight.toplevel.functions import kl_div as kl_div
 layout = StorageLayout
+from rushlight.toplevel.functions import legacy_contiguous_format as legacy_contiguous_format
 from rushlight import library as library
 from rushlight import linalg as linalg
 from rushlight.serialization import load as load
@@ -215,7 +220,10 @@ from rushlight.toplevel.removed import matrix_rank as matrix_rank
 memory_format = MemoryFormat
 from rushlight import monitor as monitor
 from rushlight import mps as mps
+from rushlight import mtia as mtia
 from rushlight import multiprocessing as multiprocessing
+from rushlight.toplevel.functions import native_norm as native_norm
+from rushlight import nested as nested
 from rushlight import nn as nn
 from rushlight._engine.autograd.grad_mode import no_grad as no_grad
 from rushlight.toplevel.functions import norm_except_dim as norm_except_dim
@@ -2239,25 +2247,41 @@ class Tensor(metaclass=_TensorMeta):
     def xlogy_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of xlogy."""
 bfloat16: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 double: _dtype
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: _dtype
 float64: _dtype
 float8_e4m3fn: _dtype
 float8_e4m3fnuz: _dtype
 float8_e5m2: _dtype
 float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 long: _dtype
 qint32: _dtype
@@ -2266,9 +2290,16 @@ quint2x4: _dtype
 quint4x2: _dtype
 quint8: _dtype
 short: _dtype
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 class BFloat16Tensor(Tensor): ...
 class BoolTensor(Tensor): ...

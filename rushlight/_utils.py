@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import rushlight as torch  # pickles of PyTorch, too, name constants by way of this module
@@ -84,3 +84,38 @@ class ExceptionWrapper:
         except Exception:
             raise RuntimeError(message) from None
         raise found
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """Tensors of one dtype in groups of at most `size_limit` bytes, as far as single ones fit."""
+    waiting: dict[str, tuple[list[Tensor], int]] = {}
+    for t in tensors:
+        size = t.numel() * t.element_size()
+        group, held = waiting.get(t.type(), ([], 0))
+        if group and held + size > size_limit:
+            yield group
+            group, held = [], 0
+        waiting[t.type()] = ([*group, t], held + size)
+    yield from (group for group, _ in waiting.values() if group)
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device beside the CPU, which has -1 where `allow_cpu`; of an int itself.
+
+    optional: without a device the current one. ValueError for what has no number.
+    """
+    if isinstance(device, str):
+        device = torch.device(device)
+    if isinstance(device, torch.device):
+        if device.type == "cpu":
+            if allow_cpu:
+                return -1
+            raise ValueError(f"Expected a non cpu device, but got: {device}")
+        if device.index is not None:
+            return int(device.index)
+        device = None
+    if isinstance(device, int):
+        return device
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return int(torch.cuda.current_device()) if torch.cuda.is_available() else 0

@@ -114,15 +114,21 @@ def keywords_of(name: str) -> set[str] | None:
         return set() if "rushlight" in sys.modules else _written_keywords(name, found)
     taken = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
     rest = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
-    if rest == ["extra"]:
-        from rushlight._engine.ops.signature import SYNONYMS
-        from rushlight._engine.ops.table import NAMES
-
-        space, _, last = name.removeprefix("torch.").rpartition(".")
-        row = NAMES.get((space or "torch", last))
-        taken |= {p.name for p in row[0].params} if row else set()
-        return taken | {key for key, value in SYNONYMS.items() if value in taken}
+    if "rushlight" in sys.modules and (rest == ["extra"] or getattr(found, "table_row", None) is not None):
+        return taken | _of_row(name, taken)
     return None if rest else taken
+
+
+def _of_row(name: str, taken: set[str]) -> set[str]:
+    """What an op of Rushlight's takes beside what its signature says: other spellings."""
+    from rushlight._engine.ops.signature import OTHERWISE, SYNONYMS
+    from rushlight._engine.ops.table import NAMES
+
+    space, _, last = name.removeprefix("torch.").rpartition(".")
+    row = NAMES.get((space or "torch", last))
+    known = taken | ({p.name for p in row[0].params} if row else set())
+    others = {**SYNONYMS, **OTHERWISE.get(row[0].name if row else last, {}), **OTHERWISE.get(last, {})}
+    return known | {key for key, value in others.items() if value in known}
 
 
 def _written_keywords(name: str, found: Any) -> set[str] | None:

@@ -44,3 +44,13 @@ class OptimizedModule(Module):
 
     def __reduce__(self) -> Any:
         raise RuntimeError("a compiled module cannot be pickled: save its state_dict(), or `_orig_mod`")
+
+
+def is_dynamo_supported() -> bool:
+    """True: compile() works on every Python that this package does."""
+    return True
+
+
+def is_inductor_supported() -> bool:
+    """True: kernels are compiled by LLVM."""
+    return True

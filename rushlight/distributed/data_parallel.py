@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -224,6 +224,19 @@ class DistributedDataParallel(Module, Joinable):
             source,
             self.process_group,
         )
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(
+        module: Module, params_and_buffers_to_ignore: Iterable[str]
+    ) -> None:
+        """Leave parameters and buffers of these names out, when the module is wrapped later on."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+        for name, param in module.named_parameters():
+            if name in params_and_buffers_to_ignore:
+                setattr(param, "_ddp_ignored", True)
+        for name, buffer in module.named_buffers():
+            if name in params_and_buffers_to_ignore:
+                setattr(buffer, "_ddp_ignored", True)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:

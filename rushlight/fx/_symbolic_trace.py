@@ -9,6 +9,12 @@ from rushlight.fx.tracer import (
     wrap,
 )
 
+
+def is_fx_symbolic_tracing() -> bool:
+    """Whether a Tracer of torch.fx runs the program."""
+    return is_fx_tracing()
+
+
 __all__ = [
     "PH",
     "PHBase",
@@ -17,6 +23,7 @@ __all__ = [
     "Tracer",
     "_assert_is_none",
     "_wrapped_methods_to_patch",
+    "is_fx_symbolic_tracing",
     "is_fx_tracing",
     "symbolic_trace",
     "wrap",

@@ -36,14 +36,19 @@ _chosen: list[str] = builtins.list()
 # --- where things are kept ----------------------------------------------------------------------
 
 
+def _get_torch_home() -> str:
+    """$TORCH_HOME, else $XDG_CACHE_HOME/torch or ~/.cache/torch."""
+    home = os.getenv("TORCH_HOME") or os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return os.path.expanduser(home)
+
+
 def get_dir() -> str:
     """The folder that repositories and weights are kept in: set_dir's, else `hub` in $TORCH_HOME, which is
     $XDG_CACHE_HOME/torch or ~/.cache/torch.
     """
     if os.getenv("TORCH_HUB"):
         warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead")
-    home = os.getenv("TORCH_HOME") or os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return _chosen[-1] if _chosen else os.path.join(os.path.expanduser(home), "hub")
+    return _chosen[-1] if _chosen else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

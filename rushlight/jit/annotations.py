@@ -72,6 +72,18 @@ def export(fn: Any) -> Any:
     return _marked(fn, "export")
 
 
+def _drop(fn: Any) -> Any:
+    """Leave this method out: compiled code that calls it is refused."""
+    return _marked(fn, "unused")
+
+
+def _unwrap_optional(x: Any) -> Any:
+    """x; AssertionError for None."""
+    if x is None:
+        raise AssertionError("Unwrapping null optional")
+    return x
+
+
 def unused(fn: Any) -> Any:
     """Do not compile this method: calls of it raise in compiled code."""
     name = getattr(fn, "__qualname__", "")

@@ -55,6 +55,11 @@ def schedule(
     return action
 
 
+def _default_schedule_fn(_: int) -> ProfilerAction:
+    """Record every step."""
+    return ProfilerAction.RECORD
+
+
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[Any], None]:

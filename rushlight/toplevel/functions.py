@@ -105,9 +105,9 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 # --- sparse products ------------------------------------------------------------------------------
 
 
-def smm(input: Tensor, mat: Tensor) -> Tensor:
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse matrix."""
-    return torch.sparse.mm(input, mat).to_sparse()
+    return torch.sparse.mm(input, mat2).to_sparse()
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -289,3 +289,21 @@ def is_vulkan_available() -> bool:
 def is_distributed(input: Tensor) -> bool:
     """PyTorch's old question, whose answer is always False."""
     return False
+
+
+legacy_contiguous_format = torch.contiguous_format
+
+
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Whether `from_` could become the data of `input`: both have the same layout."""
+    return input.layout is from_.layout
+
+
+def native_norm(input: Tensor, p: float = 2, *args: Any, **kwargs: Any) -> Tensor:
+    """The norm of a sparse tensor's values: NotImplementedError for other tensors, as PyTorch's."""
+    if input.layout is torch.strided:
+        raise NotImplementedError(
+            "Could not run 'aten::native_norm' with arguments from the 'CPU' backend: it is of sparse "
+            "tensors; use torch.norm"
+        )
+    return torch.norm(input, p)

@@ -38,10 +38,10 @@ def test_what_is_said_to_be_missing_is_missing(name):
 def test_words():
     with pytest.raises(
         NotImplementedError,
-        match=r"torch.nested.nested_tensor can be imported but is not there in "
-        r"Rushlight\. Instead: torch.nn.utils.rnn.pad_sequence",
+        match=r"torch.package.PackageExporter can be imported but is not there in "
+        r"Rushlight\. Instead: torch.save",
     ):
-        torch.nested.nested_tensor([])
+        torch.package.PackageExporter([])
     with pytest.raises(
         AttributeError, match=r"'torch.cuda.comm' has no attribute 'nope' in Rushlight\. Instead"
     ):
@@ -60,8 +60,8 @@ def test_words():
     [
         ("import torch.utils.cpp_extensions", "has no module torch.utils.cpp_extensions (yet)."),
         (
-            "from torch.nested import sharp",
-            "has no torch.nested.sharp (yet). Instead: torch.nn.utils.rnn.pad",
+            "from torch.package import sharp",
+            "has no torch.package.sharp (yet). Instead: torch.save",
         ),
         ("from torch.nn import Linaer", "has no torch.nn.Linaer (yet)."),
     ],

@@ -34,10 +34,10 @@ def test_imports_by_any_way():
 
 
 def test_what_it_can_be_used_for():
-    absent = torch.ao.quantization.QConfig
+    absent = torch.ao.quantization.backend_config.BackendConfig
     assert (
         placeholders.is_absent(absent)
-        and placeholders.is_absent(torch.ao)
+        and placeholders.is_absent(torch.package)
         and not placeholders.is_absent(torch.nn.Linear)
     )
     assert typing.get_args(typing.Optional[absent]) == (absent, type(None))
@@ -47,13 +47,12 @@ def test_what_it_can_be_used_for():
         pass
 
     with pytest.raises(
-        NotImplementedError, match="torch.ao.quantization.QConfig can be imported but is not there"
+        NotImplementedError,
+        match=r"quantization.backend_config.BackendConfig can be imported but is not there",
     ):
         Layer()
-    with pytest.raises(
-        NotImplementedError, match=r"torch.ao.quantization.MinMaxObserver.with_args can be imported"
-    ):
-        torch.ao.quantization.MinMaxObserver.with_args(dtype=torch.int8)
+    with pytest.raises(NotImplementedError, match=r"backend_config.BackendConfig.from_dict can be imported"):
+        absent.from_dict({})
     assert not hasattr(absent, "__wrapped__") and not hasattr(absent, "_is_protocol")
 
 
@@ -92,24 +91,24 @@ def test_every_line_is_read():
 
 
 def test_who_asks_by_hasattr_is_told_no():
-    from rushlight.nested import nested_tensor
+    from rushlight.package import PackageExporter
 
-    assert not hasattr(torch.nested, "nested_tensor")
-    assert torch.nested.nested_tensor is nested_tensor is getattr(torch.nested, "nested_tensor", None)
+    assert not hasattr(torch.package, "PackageExporter")
+    assert torch.package.PackageExporter is PackageExporter is getattr(torch.package, "PackageExporter", None)
     assert hasattr(torch, "compile")
 
 
 def test_objects_at_the_top_of_a_module(tmp_path):
     (tmp_path / "mentions.py").write_text(
-        "from torch.ao.quantization import FakeQuantize, QConfig\n"
-        "made = QConfig(activation=FakeQuantize.with_args(qscheme=None), weight=None)\n"
+        "from torch.package import Importer, PackageExporter\n"
+        "made = PackageExporter(importer=Importer.get_name(None), f=None)\n"
     )
     told = run(
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import mentions\n"
         "try: mentions.made()\n"
         "except NotImplementedError as error: print(str(error)[:29])"
     )
-    assert told == "torch.ao.quantization.QConfig\n"
+    assert told == "torch.package.PackageExporter\n"
 
 
 def test_modules_of_backends_settings_and_older_spellings():

@@ -48,3 +48,17 @@ def test_sparse_gradients_are_added_in_pytorchs_order():
     x = torch.ones(3, requires_grad=True)
     (Given.apply(x, one) + Given.apply(x, two)).sum().backward()
     assert x.grad._indices().tolist() == [[0, 2, 1, 2]] and x.grad.to_dense().tolist() == [1.0, 3.0, 6.0]
+
+
+def test_gather_gives_a_sparse_gradient_where_it_is_asked_for() -> None:
+    x = torch.randn(3, 4, requires_grad=True)
+    index = torch.tensor([[0, 1], [2, 3], [1, 1]])
+    torch.gather(x, 1, index, sparse_grad=True).sum().backward()
+    assert x.grad.layout is torch.sparse_coo
+    assert not x.grad.is_coalesced()
+    assert x.grad._indices().tolist() == [[0, 0, 1, 1, 2, 2], [0, 1, 2, 3, 1, 1]]
+    dense = torch.autograd.grad(torch.gather(x, 1, index).sum(), x)[0]
+    assert torch.equal(x.grad.to_dense(), dense)
+    number = torch.randn((), requires_grad=True)
+    torch.gather(number, 0, torch.tensor(0), sparse_grad=True).backward()
+    assert number.grad.to_dense().item() == 1

@@ -90,24 +90,35 @@ ALIASES: dict[str, dtype] = {
 }
 
 
-class QuantizedDtype(dtype):
-    """Of quantized tensors (ao/quantized_tensors.py), which are no plain tensors. levels: of their levels."""
+class BareDtype(dtype):
+    """A dtype that is there to be named, compared and looked up: there are no plain tensors of it."""
 
-    __slots__ = ("levels",)
+    __slots__ = ()
     __module__ = package()
+    _words = "there are no tensors of it; use one of {instead} elements"
 
-    def __init__(self, name: str, levels: dtype, legacy: str) -> None:
-        self.name, self.levels, self.legacy, self.c_name = name, levels, legacy, f"c10::{name}"
-        self.itemsize, self.category, self.is_signed = levels.itemsize, INTEGRAL, levels.is_signed
-        self.is_floating_point = self.is_complex = False
+    def __init__(self, name: str, legacy: str, itemsize: int, category: int, is_signed: bool) -> None:
+        self.name, self.legacy, self.c_name = name, legacy, f"c10::{name}"
+        self.itemsize, self.category, self.is_signed = itemsize, category, is_signed
+        self.is_floating_point, self.is_complex = category == FLOATING, category == COMPLEX
 
     @property
     def np(self) -> Any:
         """Refused: no array has such elements."""
-        raise RuntimeError(
-            f"{self} is the dtype of quantized tensors, which torch.quantize_per_tensor() and "
-            "torch.quantize_per_channel() make"
-        )
+        instead = {FLOATING: "torch.bfloat16", COMPLEX: "torch.complex64"}.get(self.category, "torch.uint8")
+        raise RuntimeError(f"{self}: {self._words.format(instead=instead)}")
+
+
+class QuantizedDtype(BareDtype):
+    """Of quantized tensors (ao/quantized_tensors.py). levels: the dtype of their levels."""
+
+    __slots__ = ("levels",)
+    __module__ = package()
+    _words = "it is of quantized tensors, which torch.quantize_per_tensor() and quantize_per_channel() make"
+
+    def __init__(self, name: str, levels: dtype, legacy: str) -> None:
+        super().__init__(name, legacy, levels.itemsize, INTEGRAL, levels.is_signed)
+        self.levels = levels
 
 
 QUANTIZED: dict[str, QuantizedDtype] = {
@@ -120,8 +131,20 @@ QUANTIZED: dict[str, QuantizedDtype] = {
         ("quint2x4", uint8, "QUInt2x4"),
     )
 }
+BARE: dict[str, dtype] = {
+    "complex32": BareDtype("complex32", "ComplexHalf", 4, COMPLEX, True),
+    "float8_e8m0fnu": BareDtype("float8_e8m0fnu", "Float8_e8m0fnu", 1, FLOATING, False),
+    "float4_e2m1fn_x2": BareDtype("float4_e2m1fn_x2", "Float4_e2m1fn_x2", 1, FLOATING, True),
+    **{f"int{n}": BareDtype(f"int{n}", f"Int{n}", 1, INTEGRAL, True) for n in range(1, 8)},
+    **{f"uint{n}": BareDtype(f"uint{n}", f"UInt{n}", 1, INTEGRAL, False) for n in range(1, 8)},
+    **{
+        f"bits{n}": BareDtype(f"bits{n}", f"Bits{n}", 2 if n == "16" else 1, INTEGRAL, False)
+        for n in ("1x8", "2x4", "4x2", "8", "16")
+    },
+}
 # Every dtype by its public names.
-NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES, **QUANTIZED}
+NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES, **QUANTIZED, **BARE}
+NAMED["chalf"] = NAMED["complex32"]
 # What Python's number types stand for where a dtype is asked for.
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 

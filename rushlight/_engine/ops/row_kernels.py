@@ -87,10 +87,16 @@ def launch(kernel: Any, rows: Sequence[Array]) -> Any:
         found = kernel.large(*given)
     else:
         found = kernel.fn(*rows)
-    for thread, calls in _watchers:
-        if thread == get_ident():
-            calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
+    if _watchers:
+        _tell_watchers(kernel, rows, found)
     return found
+
+
+def _tell_watchers(kernel: Any, rows: Sequence[Array], found: Any) -> None:
+    """Note a launch in each `watched` that this thread has open."""
+    for thread, launches in _watchers:
+        if thread == get_ident():
+            launches.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
 
 
 def _laid_out(a: Array) -> Array:

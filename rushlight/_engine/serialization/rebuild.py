@@ -247,7 +247,8 @@ def _rebuild_device_tensor_from_cpu_tensor(data: Any, of: dtype, device: Any, re
 
 
 def _get_layout(name: str) -> Any:
-    found = getattr(geometry, name.removeprefix("torch."), None)
+    short = name.removeprefix("torch.")
+    found = resolve("torch", short) if short == "jagged" else getattr(geometry, short, None)
     if not isinstance(found, geometry.StorageLayout):
         raise RuntimeError(f"no such layout in Rushlight: {name}")
     return found

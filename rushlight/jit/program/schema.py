@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rushlight._engine.ops.signature import REQUIRED as DEFAULTLESS
+from rushlight._engine.ops.table import ROWS
 from rushlight.jit.program.types import ATOMS, BOOL, INT, NONE, Type, list_of, optional, subtype, unify
 
 _LINE = re.compile(r"(?:(prim)::)?(\w+)(?:\.(\w+))?\((.*)\) -> (.*)")
@@ -67,14 +69,55 @@ def _lines() -> dict[str, list[str]]:
 
 
 def lines(kind: str) -> list[str]:
-    """The text of all signatures of a name."""
-    return _lines().get(kind, [])
+    """The text of all signatures of a name; of an op that PyTorch does not have, as its row says it."""
+    return _lines().get(kind) or _of_row(kind)
 
 
 @cache
 def named(kind: str) -> list[Schema]:
     """All signatures of a name."""
-    return [_parse(line) for line in _lines().get(kind, [])]
+    return [_parse(line) for line in lines(kind)]
+
+
+# PyTorch's types of parameters, by the annotations of rows (ops/signature.py).
+_OF_ROWS = {
+    "Tensor": "Tensor",
+    "Tensor | None": "Tensor?",
+    "Tensor | Number": "Tensor",
+    "list[Tensor]": "Tensor[]",
+    "Number": "Scalar",
+    "Number | None": "Scalar?",
+    "Ints": "int[]",
+    "Ints | None": "int[]?",
+    "int": "int",
+    "int | None": "int?",
+    "float": "float",
+    "float | None": "float?",
+    "bool": "bool",
+    "bool | None": "bool?",
+    "str": "str",
+    "str | None": "str?",
+}
+
+
+@cache
+def _of_row(kind: str) -> list[str]:
+    """The signature of a row that gives one tensor, where PyTorch has no op of its name."""
+    space, _, name = kind.partition("::")
+    row = ROWS.get(name) if space == "aten" and name.isidentifier() and name[0] != "_" else None
+    if (
+        row is None
+        or row.kind not in ("pointwise", "reduce")
+        or any(p.type not in _OF_ROWS for p in row.params)
+    ):
+        return []
+    written: list[str] = []
+    for p in row.params:
+        if p.keyword_only and "*" not in written:
+            written.append("*")
+        default = "" if p.default is DEFAULTLESS else f"={p.default!r}"
+        written.append(f"{_OF_ROWS[p.type]} {p.name}{default}")
+    return [f"{name}({', '.join(written)}) -> Tensor"]
 
 
 def _parse(line: str) -> Schema:

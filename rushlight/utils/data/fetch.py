@@ -120,3 +120,28 @@ def _within(indices: Any, length: int) -> Any:
         return None
     array = np.array(indices, np.int64)
     return array if array.min() >= 0 and array.max() < length else None
+
+
+class _BaseDatasetFetcher:
+    """PyTorch's form of a fetcher: of a data set, whether an index is a list of them, a collate function."""
+
+    _iterable = False
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
+        self.dataset, self.auto_collation, self.collate_fn = dataset, auto_collation, collate_fn
+        self.drop_last = drop_last
+        self._own = Recipe(dataset, self._iterable, auto_collation, collate_fn, drop_last).fetcher()
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        """The batch of an index."""
+        return self._own.fetch(possibly_batched_index)
+
+
+class _MapDatasetFetcher(_BaseDatasetFetcher):
+    """Of a data set with indices."""
+
+
+class _IterableDatasetFetcher(_BaseDatasetFetcher):
+    """Of a data set that only iterates."""
+
+    _iterable = True

@@ -324,10 +324,8 @@ def _columns(meaning: Reduction, of: str) -> ArrayFunction:
         def total(a: Array) -> Array:
             *several, places, width = a.shape
             times = gcd(places, 1 << max(0, (_WIDE // width).bit_length() - 1))
-            if times == 1:
-                return sums(a)
-            parts = sums(a.reshape(*several, places // times, times * width))
-            return np.add.reduce(parts.reshape(*several, times, width), -2)
+            parts: Array = sums(a if times == 1 else a.reshape(*several, places // times, times * width))
+            return parts if times == 1 else parts.reshape(*several, times, width).sum(-2)
 
         return total
     mapped, reduce = program((meaning.map,), (("input", of),), of), UFUNCS[meaning.combine].reduce

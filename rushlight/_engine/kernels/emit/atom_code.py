@@ -109,6 +109,11 @@ def _erfc(d: str, x: Lane) -> Lane:
     return (_through_double(vm.erfc) if x.kind == "float" else _libm("erfc"))(d, x)
 
 
+def _atan2(d: str, y: Lane, x: Lane) -> Lane:
+    # As erfc.
+    return (_through_double(vm.atan2) if x.kind == "float" else _libm("atan2"))(d, y, x)
+
+
 def _intrinsic(name: str) -> Emitter:
     """Of floats; integers are left as they are."""
     return lambda d, x: x.function.intrinsic(name, x) if is_float(x.kind) else x
@@ -320,7 +325,8 @@ EMITTERS: dict[str, Emitter] = {
             "exp exp2 expm1 log log2 log1p sigmoid asin acos atan sinh cosh tanh asinh acosh atanh erf"
         ).split()
     },
-    **{name: _libm(name) for name in ("nextafter", "hypot", "log10", "atan2")},
+    **{name: _libm(name) for name in ("nextafter", "hypot", "log10")},
+    "atan2": _atan2,
     **{name: _compare(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{f"bitwise_{op}": _bitwise(op) for op in ("and", "or", "xor")},
     **{f"logical_{op}": _logical(op) for op in ("and", "or", "xor")},

@@ -271,6 +271,20 @@ def atan(x: Lane) -> Lane:
     return y.copysign(x)
 
 
+def atan2(y: Lane, x: Lane) -> Lane:
+    """The angle of (x, y), of doubles, by atan of at most 1; signs of zeros count as of other numbers."""
+    size, along = y.abs(), x.abs()
+    steep = size > along
+    low, high = steep.where(along, size), steep.where(size, along)
+    # Nothing by nothing is 0, and infinite by infinite 1.
+    r = high.equal(0).where(0.0, low.equal(INF).where(1.0, low / high))
+    angle = atan(r)
+    angle = steep.where(math.pi / 2 - angle, angle)
+    backward = x.cast("bitcast", "i64") < 0
+    angle = backward.where(math.pi - angle, angle).copysign(y)
+    return (x.is_nan()).where(x, (y.is_nan()).where(y, angle))
+
+
 def _asin_core(x: Lane) -> tuple[Lane, Lane]:
     """asin(|x|) for |x| <= 1/2, else (pi/2 - asin(|x|)) / 2; and the mask of the latter."""
     size = x.abs()

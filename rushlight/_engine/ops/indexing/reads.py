@@ -15,6 +15,7 @@ from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.numerics import advanced_indexing
+from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import (
     UNSIGNED,
     at_least_1d,
@@ -85,7 +86,16 @@ def gather(input, dim: int, index, *, sparse_grad: bool = False) -> Any:
     return places_along(wrap_dim(dim, len(input)), index)
 
 
-gather.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None))
+@gather.gradient
+def _gather_gradient(s: Any, grad: Any) -> Any:
+    shape = s.shape("input")
+    if not s.sparse_grad:
+        return grad.new_zeros(shape).scatter_add(s.dim, s.index, grad), None
+    # The places of what was read, (dims, elements): the index's own, but for its dim, where it says them.
+    where = tensor_of(np.indices(s.index.shape).reshape(len(shape), s.index.numel()))
+    if shape:
+        where[wrap_dim(s.dim, len(shape))] = s.index.reshape(-1)
+    return service("sparse tensor")((where, grad.reshape(-1)), shape), None
 
 
 def _index_select(a: Array, dim: int, index: Array) -> Array:

@@ -80,10 +80,29 @@ def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
         return lambda a, b: unrounded_product(
             converted(a, np.empty_like(a, np.float32)), converted(b, np.empty_like(b, np.float32))
         )
+    if many and a.dtype.kind in "iu" and a.dtype == b.dtype:
+        return _by_doubles
     # Of two matrices or two vectors, dot is the shorter way to the same routine.
     if 0 < a.ndim == b.ndim < 3 and not many:
         return np.ndarray.dot
     return (not many and service("product of few elements")(a, b)) or np.matmul
+
+
+# Whole numbers below this are exact in float64, and so are their sums.
+_WHOLE = 1 << 53
+
+
+def _by_doubles(a: Array, b: Array) -> Array:
+    """The product of integers: in float64, which multiplies by BLAS, where no sum can be rounded."""
+    if a.size and b.size and _most(a) * _most(b) * a.shape[-1] < _WHOLE:
+        found = unrounded_product(a.astype(np.float64), b.astype(np.float64))
+        return found.astype(np.int64).astype(a.dtype, copy=False)
+    return np.asarray(np.matmul(a, b))
+
+
+def _most(a: Array) -> int:
+    """The largest magnitude."""
+    return max(abs(int(a.min())), abs(int(a.max())))
 
 
 @contract(out=True)

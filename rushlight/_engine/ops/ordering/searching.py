@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -211,12 +212,42 @@ def unique(
         return _chosen(found, return_inverse, return_counts)
     flat = comparable(input).reshape(-1)
     options: Any = {"return_inverse": return_inverse, "return_counts": return_counts, "equal_nan": False}
+    counted = _by_counting(flat)
+    if counted is not None:
+        values, ranked, times = counted
+        ranks = ranked().reshape(input.shape) if return_inverse else None
+        return _chosen((values, ranks, times), return_inverse, return_counts)
     if not return_inverse and not return_counts:
         return _chosen((np.unique(flat, **options).astype(input.dtype), None, None), False, False)
     values, *more = np.unique(flat, **options)
     inverse = more.pop(0).reshape(input.shape) if return_inverse else None
     counts = more.pop(0) if return_counts else None
     return _chosen((values.astype(input.dtype), inverse, counts), return_inverse, return_counts)
+
+
+# Numbers that may lie between the smallest and the largest, for each that there is.
+_SPARSE = 4
+
+
+def _by_counting(flat: Array) -> tuple[Array, Callable[[], Array], Array] | None:
+    """The different integers in order, what gives each one's place among them, and counts: without sorting,
+    where they lie close together; None elsewhere.
+    """
+    if flat.dtype.kind not in "iu" or flat.size < _SPARSE:
+        return None
+    low, high = int(flat.min()), int(flat.max())
+    if high - low >= _SPARSE * flat.size or high >= 1 << 63:
+        return None
+    places = flat.astype(np.int64) - low
+    counts = np.bincount(places)
+    present = np.flatnonzero(counts)
+
+    def back() -> Array:
+        ranks = np.zeros(len(counts), np.int64)
+        ranks[present] = np.arange(len(present))
+        return ranks[places]
+
+    return (present + low).astype(flat.dtype), back, counts[present]
 
 
 @opaque(vjp=_underivable("unique_consecutive"))

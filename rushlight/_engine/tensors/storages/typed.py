@@ -33,6 +33,7 @@ class TypedStorage:
         wrap_storage: UntypedStorage | None = None,
         dtype: dt.dtype | None = None,
         device: Any = None,
+        _internal: bool = False,
     ) -> None:
         """Memory for `size` elements, or a sequence of them; device: "cpu" or "meta"."""
         self.dtype = dtype or getattr(type(self), "dtype", None) or dt.get_default_dtype()

@@ -1,0 +1,319 @@
+"""Ops of nested tensors, by name: on the values, or along the uneven dim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nested.tensor import NestedInt, NestedTensor, Rule, is_pointwise
+
+# Ops of one nested tensor that are the same op of its values, whatever else they take.
+_OF_VALUES = frozenset(
+    "clone contiguous to _to_dtype float double half bfloat16 long int cpu type type_as dropout "
+    "alpha_dropout zeros_like "
+    "ones_like empty_like full_like rand_like randn_like is_floating_point is_complex is_signed element_size "
+    "zero_ fill_ bernoulli where gelu silu".split()
+)
+# Reductions; without a dim, of all values.
+_REDUCE = frozenset("sum mean amax amin max min any all prod var std logsumexp norm argmax argmin".split())
+
+
+def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """func(*args, **kwargs), of which some are nested."""
+    name = func.__name__
+    rule = _RULES.get(name)
+    if rule is not None:
+        return rule(func, *args, **kwargs)
+    if is_pointwise(name) or name in _OF_VALUES:
+        return _by_values(func, args, kwargs)
+    raise NotImplementedError(
+        f"torch.{name} of a nested tensor: it is not written for these; use unbind() and the components, or "
+        "to_padded_tensor() and a mask"
+    )
+
+
+def _first(values: Any) -> NestedTensor:
+    return next(v for v in values if isinstance(v, NestedTensor))
+
+
+def _by_values(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """An op element by element: dense operands broadcast to the values, or to components by dim 0."""
+    like = _first([*args, *kwargs.values()])
+
+    def inner(value: Any) -> Any:
+        if isinstance(value, NestedTensor):
+            if not value.extent.same(like.extent) or value.ragged != like.ragged:
+                raise RuntimeError(
+                    f"cannot call binary pointwise function {func.__name__} with inputs of shapes "
+                    f"{tuple(like.shape)} and {tuple(value.shape)}"
+                )
+            return value._values
+        return _spread(value, like) if isinstance(value, Tensor) and value.ndim else value
+
+    found = func(*map(inner, args), **{key: inner(value) for key, value in kwargs.items()})
+    target = args[0] if args else None
+    if func.__name__.endswith("_") and not func.__name__.endswith("__") and isinstance(target, NestedTensor):
+        return target
+    return like.like(found) if isinstance(found, Tensor) else found
+
+
+def _spread(dense: Tensor, like: NestedTensor) -> Tensor:
+    """A dense operand as it broadcasts to the values."""
+    ndim = like.dim()
+    behind = ndim - 1 - like.ragged
+    if dense.ndim <= behind or (dense.ndim < ndim and dense.shape[-1 - behind] == 1):
+        return dense
+    if dense.ndim == ndim and dense.shape[like.ragged] == 1 and dense.shape[0] in (1, len(like)):
+        rows = dense.squeeze(like.ragged)
+        if rows.shape[0] == 1:
+            return rows.squeeze(0).unsqueeze(like.ragged - 1)
+        return rows.index_select(0, like.extent.owners()).movedim(0, like.ragged - 1)
+    raise RuntimeError(
+        f"a tensor of sizes {tuple(dense.shape)} does not broadcast to components of a nested tensor of "
+        f"{ndim} dims: nest it alike, or give it size 1 where components differ"
+    )
+
+
+# --- dims -------------------------------------------------------------------------------------------
+
+
+def _dims(x: NestedTensor, dim: Any) -> tuple[int, ...]:
+    return tuple(wrap_dim(d, x.dim()) for d in ((dim,) if isinstance(dim, int) else dim))
+
+
+def _even(x: NestedTensor, dim: int, name: str) -> int:
+    """The values' dim of an even dim of the nested tensor."""
+    at = wrap_dim(dim, x.dim())
+    if at in (0, x.ragged):
+        raise RuntimeError(f"{name}(): not supported for NestedTensor on dim={at}")
+    return at - 1
+
+
+def _at_even_dim(place: str) -> Rule:
+    """An op along one even dim; place: the keyword that says it, or its number among the arguments."""
+
+    def rule(func: Any, x: NestedTensor, *args: Any, **kwargs: Any) -> Any:
+        row = ROWS.get(func.__name__)
+        names = [p.name for p in row.params][1:] if row is not None else []
+        given = {**dict(zip(names, args)), **{key: value for key, value in kwargs.items() if key != "input"}}
+        given[place] = _even(x, given.get(place, -1 if place != "start_dim" else 0), func.__name__)
+        found = func(x._values, **given)
+        if isinstance(found, (tuple, list)):
+            return tuple(x.like(part) for part in found)
+        return x.like(found)
+
+    return rule
+
+
+def _reduce(func: Any, input: NestedTensor, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
+    """Over all, over even dims, or over the uneven one."""
+    if isinstance(dim, Tensor):
+        return _by_values(func, (input, dim), options)
+    if dim is None or dim == ():
+        return func(input._values, **options)
+    dims = _dims(input, dim)
+    if 0 in dims and input.ragged not in dims:
+        raise RuntimeError(f"{func.__name__}(): not supported for NestedTensor on dim=0")
+    if input.ragged in dims:
+        return _over_ragged(func, input, dims, keepdim, options)
+    inner = [d - 1 for d in dims]
+    found = func(input._values, inner[0] if isinstance(dim, int) else inner, keepdim=keepdim, **options)
+    ragged = input.ragged - (0 if keepdim else sum(d < input.ragged for d in dims))
+    if isinstance(found, tuple):
+        return type(found)(*[input.like(part, ragged) for part in found])
+    return input.like(found, ragged)
+
+
+def _over_ragged(func: Any, x: NestedTensor, dims: tuple[int, ...], keepdim: bool, options: Any) -> Any:
+    if 0 in dims:  # over all components, too
+        return func(x._values, [d - 1 for d in dims if d], keepdim=keepdim, **options)
+    parts = [func(part, [d - 1 for d in dims], keepdim=keepdim, **options) for part in x.unbind()]
+    return torch.stack(parts)
+
+
+def _softmax(func: Any, input: NestedTensor, dim: int, *args: Any, **kwargs: Any) -> Any:
+    if wrap_dim(dim, input.dim()) == input.ragged:
+        parts = [func(part, input.ragged - 1, *args, **kwargs) for part in input.unbind()]
+        return input.like(torch.cat(parts, input.ragged - 1))
+    return input.like(func(input._values, _even(input, dim, func.__name__), *args, **kwargs))
+
+
+def _moved(x: NestedTensor, order: list[int]) -> NestedTensor:
+    if order[0] != 0:
+        raise RuntimeError("a nested tensor's dim 0, its components, stays the first")
+    return x.like(x._values.permute([d - 1 for d in order[1:]]), order.index(x.ragged))
+
+
+def _transpose(func: Any, input: NestedTensor, dim0: int, dim1: int) -> Any:
+    order = list(range(input.dim()))
+    a, b = _dims(input, (dim0, dim1))
+    order[a], order[b] = order[b], order[a]
+    return _moved(input, order)
+
+
+def _permute(func: Any, input: NestedTensor, *dims: Any) -> Any:
+    given = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    return _moved(input, list(_dims(input, tuple(given))))
+
+
+def _view(func: Any, input: NestedTensor, *shape: Any) -> Any:
+    """Other sizes of the even dims; the uneven one is -1 or its symbol, in its place."""
+    sizes = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    if sizes[0] not in (-1, len(input)) or len(sizes) <= input.ragged:
+        raise RuntimeError(f"view(): a nested tensor keeps its {len(input)} components and its uneven dim")
+    uneven = sizes[input.ragged]
+    if not (isinstance(uneven, NestedInt) or uneven == -1):
+        raise RuntimeError(f"view(): dim {input.ragged} is uneven: give -1 or size({input.ragged})")
+    sizes[input.ragged] = input._values.shape[input.ragged - 1]
+    return input.like(func(input._values, sizes[1:]))
+
+
+def _flatten(func: Any, input: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> Any:
+    a, b = _dims(input, (start_dim, end_dim))
+    if a <= input.ragged <= b and b > a:
+        raise RuntimeError("flatten(): not supported for NestedTensor on its uneven dim")
+    return input.like(input._values.flatten(a - 1, b - 1), input.ragged - (b - a if b < input.ragged else 0))
+
+
+def _unflatten(func: Any, input: NestedTensor, dim: int, sizes: Any) -> Any:
+    at = _even(input, dim, "unflatten")
+    return input.like(
+        input._values.unflatten(at, sizes), input.ragged + (len(sizes) - 1) * (at < input.ragged - 1)
+    )
+
+
+def _unsqueeze(func: Any, input: NestedTensor, dim: int) -> Any:
+    at = dim if dim >= 0 else dim + input.dim() + 1
+    if at == 0:
+        raise RuntimeError("unsqueeze(): not supported for NestedTensor on dim=0")
+    return input.like(input._values.unsqueeze(at - 1), input.ragged + (at <= input.ragged))
+
+
+def _squeeze(func: Any, input: NestedTensor, dim: int) -> Any:
+    at = _even(input, dim, "squeeze")
+    gone = input._values.shape[at] == 1 and at < input.ragged - 1
+    return input.like(input._values.squeeze(at), input.ragged - gone)
+
+
+def _select(func: Any, input: NestedTensor, dim: int, index: int) -> Any:
+    if wrap_dim(dim, input.dim()) == 0:
+        return input.unbind()[index]
+    at = _even(input, dim, "select")
+    return input.like(input._values.select(at, index), input.ragged - (at < input.ragged - 1))
+
+
+def _cat(func: Any, tensors: Any, dim: int = 0) -> Any:
+    like = _first(tensors)
+    if wrap_dim(dim, like.dim()) == 0:
+        parts = [part for t in tensors for part in t.unbind()]
+        lengths = torch.tensor([0, *[part.shape[like.ragged - 1] for part in parts]]).cumsum(0)
+        values = torch.cat(parts, like.ragged - 1)
+        return type(like).like(like, values) if len(parts) == len(like) else _nested(values, lengths, like)
+    return like.like(func([t._values for t in tensors], _even(like, dim, "cat")))
+
+
+def _nested(values: Tensor, offsets: Tensor, like: NestedTensor) -> NestedTensor:
+    from rushlight.nested.tensor import Extent, make  # beside those above
+
+    return make(values, Extent(offsets), like.ragged, like.layout)
+
+
+# --- products and layers ------------------------------------------------------------------------------
+
+
+def _along_last(func: Any, input: NestedTensor, *args: Any, **kwargs: Any) -> Any:
+    """A layer that works along the last dim, which has to be even."""
+    if input.ragged == input.dim() - 1:
+        raise RuntimeError(
+            f"{func.__name__}(): the last dim of the nested tensor is uneven; transpose it first"
+        )
+    return input.like(func(input._values, *args, **kwargs))
+
+
+def _matmul(func: Any, input: Any, other: Any) -> Any:
+    if isinstance(input, NestedTensor) and not isinstance(other, NestedTensor) and other.ndim <= 2:
+        return _along_last(torch.matmul, input, other)
+    a = input.unbind() if isinstance(input, NestedTensor) else input
+    b = other.unbind() if isinstance(other, NestedTensor) else other
+    like = _first([input, other])
+    parts = [torch.matmul(x, y) for x, y in zip(a, b, strict=True)]
+    return parts_of(parts, like)
+
+
+def parts_of(parts: list[Tensor], like: NestedTensor) -> Any:
+    """Components that an op gave: nested along the dim in which they differ, dense where in none."""
+    from rushlight.nested import nested_along  # it imports this file
+
+    differing = [d for d in range(parts[0].ndim) if len({p.shape[d] for p in parts}) > 1]
+    if not differing and like.layout is torch.jagged:
+        ragged = [d for d in range(parts[0].ndim) if [p.shape[d] for p in parts] == like.extent.lengths]
+        return nested_along(parts, (ragged or [0])[0], like) if ragged else torch.stack(parts)
+    if len(differing) > 1:
+        raise RuntimeError("the result's components differ in more than one dim, which nested tensors cannot")
+    return nested_along(parts, (differing or [0])[0], like)
+
+
+def _embedding(func: Any, input: Any, weight: Any, *args: Any, **kwargs: Any) -> Any:
+    return input.like(func(input._values, weight, *args, **kwargs))
+
+
+def _attention(
+    func: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Attention of each component by itself: (batch, heads, uneven, features)."""
+    if attn_mask is not None:
+        raise RuntimeError("scaled_dot_product_attention of nested tensors takes no attn_mask")
+    options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
+    parts = [
+        func(*part, None, **options)
+        for part in zip(query.unbind(), key.unbind(), value.unbind(), strict=True)
+    ]
+    return query.like(torch.cat(parts, query.ragged - 1))
+
+
+def _same(func: Any, input: Any, other: Any) -> bool:
+    both = isinstance(input, NestedTensor) and isinstance(other, NestedTensor)
+    return both and input.extent.same(other.extent) and bool(torch.equal(input._values, other._values))
+
+
+def _copy(func: Any, input: NestedTensor, src: Any, non_blocking: bool = False) -> Any:
+    input._values.copy_(src._values if isinstance(src, NestedTensor) else src)
+    return input
+
+
+def _unbound(func: Any, input: NestedTensor, dim: int = 0) -> Any:
+    return input.unbind(dim)
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(_REDUCE, _reduce),
+    **dict.fromkeys(("softmax", "log_softmax", "_softmax"), _softmax),
+    **dict.fromkeys(("chunk", "split", "narrow", "split_with_sizes", "cumsum", "flip"), _at_even_dim("dim")),
+    **dict.fromkeys(("linear", "layer_norm", "rms_norm", "glu"), _along_last),
+    **dict.fromkeys(("matmul", "bmm", "__matmul__", "mm"), _matmul),
+    **dict.fromkeys(("view", "_view", "reshape"), _view),
+    **dict.fromkeys(("cat", "concat", "concatenate"), _cat),
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), _transpose),
+    "permute": _permute,
+    "flatten": _flatten,
+    "unflatten": _unflatten,
+    "unsqueeze": _unsqueeze,
+    "squeeze": _squeeze,
+    "select": _select,
+    "embedding": _embedding,
+    "scaled_dot_product_attention": _attention,
+    "equal": _same,
+    "copy_": _copy,
+    "unbind": _unbound,
+}

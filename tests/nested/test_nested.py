@@ -1,0 +1,56 @@
+"""Nested tensors do what PyTorch was recorded to do, and what it does component by component."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+
+import rushlight
+import rushlight as torch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
+from nested_behaviours import NESTED
+
+test_behaviour = NESTED.compared(rushlight)
+
+
+def test_attention_is_that_of_each_component() -> None:
+    parts = [torch.randn(n, 16) for n in (3, 5)]
+    layer = torch.nn.Linear(16, 48)
+    nested = torch.nested.nested_tensor(parts, layout=torch.jagged)
+    q, k, v = (p.unflatten(-1, [2, 8]).transpose(1, 2) for p in layer(nested).chunk(3, -1))
+    attend = torch.nn.functional.scaled_dot_product_attention
+    found = attend(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
+    found.values().sum().backward()
+    for part, got in zip(parts, found.unbind()):
+        heads = [p.unflatten(-1, [2, 8]).transpose(0, 1) for p in layer(part).chunk(3, -1)]
+        assert torch.allclose(attend(*heads, is_causal=True).transpose(0, 1).flatten(-2), got, atol=1e-6)
+    assert layer.weight.grad is not None
+
+
+def test_sizes_are_symbols() -> None:
+    a = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
+    b = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
+    assert a.shape[1] == a.clone().shape[1] and a.shape[1] != b.shape[1] and a.shape[2] == 3
+    assert a.view(2, a.size(1), 3, 1).dim() == 4
+    with pytest.raises(RuntimeError, match=r"cannot call binary pointwise function add"):
+        a + b
+
+
+def test_copies_and_pickles() -> None:
+    a = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
+    for again in (copy.deepcopy(a), pickle.loads(pickle.dumps(a))):
+        assert again.is_nested and torch.equal(again.values(), a.values())
+        assert torch.equal(again.offsets(), a.offsets())
+
+
+def test_what_is_not_written_says_so() -> None:
+    a = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
+    with pytest.raises(NotImplementedError, match=r"torch\.sort of a nested tensor.*to_padded_tensor"):
+        torch.sort(a)
+    with pytest.raises(RuntimeError, match=r"one uneven dim"):
+        torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 5)])
