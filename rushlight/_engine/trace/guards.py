@@ -16,6 +16,7 @@ import itertools
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from enum import Enum
 from itertools import chain, repeat
 from operator import attrgetter, is_
@@ -282,6 +283,14 @@ class Guards:
         methods = vars(Tensor)
         self.facts += [(methods, name, methods[name]) for name in mentioned & methods.keys()]
 
+    def context(self, variable: ContextVar[Any]) -> None:
+        """Guard the value of a context variable."""
+        owner = _Context(variable)
+        value = owner.get(variable.name, _Quick)
+        self.facts.append((owner, variable.name, value))
+        if value is not _Quick:
+            self.seen.append((variable.name, value))
+
     def enclosed(self, name: str, cell: Any) -> None:
         """Guard a variable of an enclosing function."""
         if all(cell is not known for known, _ in self.cells):
@@ -376,6 +385,17 @@ class Guards:
             found.append(value)
         for value in found + self.globals_of(function.__code__, function.__globals__):
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+
+
+class _Context:
+    """A context variable as a mapping that has one value."""
+
+    def __init__(self, variable: ContextVar[Any]) -> None:
+        self._variable = variable
+
+    def get(self, name: str, default: Any) -> Any:
+        """The value, whatever the name."""
+        return self._variable.get(default)
 
 
 class _Quick:

@@ -1,5 +1,6 @@
 """Default mode replays what provably has no effects in Python, and runs the rest at every call."""
 
+import contextvars
 import cProfile
 import functools
 import math
@@ -384,3 +385,76 @@ def test_whole_functions_are_looked_at_where_others_follow_calls():
         for tool in (3, 4):
             monitoring.free_tool_id(tool)
     assert torch.compile(lambda x: x + 1)(torch.ones(1)).item() == 2
+
+
+INSIDE = contextvars.ContextVar("INSIDE", default=1)
+
+
+def set_for_a_while(x):
+    token = INSIDE.set(3)
+    try:
+        return x * INSIDE.get()
+    finally:
+        INSIDE.reset(token)
+
+
+def updates_by_a_choice(x):
+    out = x * 2
+    out += x if x.shape[0] == 3 else x * 3
+    return out
+
+
+def makes_tensors_of_numbers(x):
+    t = torch.tensor([1.0, 2.0])
+    t += x[0]
+    t[0] = 5
+    return t, torch.tensor([3.0, 4.0]) * x[0]
+
+
+def stores_into_a_comprehension(x):
+    scales = {name: 2.0 for name in ("a", "b")}
+    scales["b"] = 3.0
+    return x * scales["a"] * scales["b"]
+
+
+class Trainer:
+    def __init__(self):
+        self.parts = {"model": [nn.Linear(2, 2)]}
+
+    def step(self, x):
+        return self.parts["model"][0](x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        set_for_a_while,
+        updates_by_a_choice,
+        makes_tensors_of_numbers,
+        stores_into_a_comprehension,
+        Trainer().step,
+    ],
+)
+def test_what_only_the_call_sees_is_replayed(function):
+    x = torch.randn(3, 2)
+    compiled = torch.compile(function)
+    for _ in range(6):
+        with torch.no_grad():
+            a, b = (f(x) for f in (compiled, function))
+        pairs = zip(a, b, strict=True) if isinstance(a, tuple) else [(a, b)]
+        assert all(torch.equal(s, t) for s, t in pairs)
+    report = str(torch.explain(compiled))
+    if sys.version_info >= (3, 12) and function is stores_into_a_comprehension:
+        return  # which comprehensions have no function of their own there
+    assert "replayed 3 times" in report
+
+
+def test_a_context_variable_that_stays_set_is_an_effect():
+    def sets(x):
+        INSIDE.set(INSIDE.get() + 1)
+        return x * INSIDE.get()
+
+    compiled = torch.compile(sets)
+    x = torch.ones(2)
+    found = [compiled(x)[0].item() for _ in range(6)]
+    assert found == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 from collections import OrderedDict
 from collections.abc import Callable
+from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache, partial
 from itertools import chain
@@ -30,7 +31,8 @@ from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
 
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
-_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar)
+# Of a context variable purity.py sees what is asked of it.
+_FIXED = (*SIMPLE, BuiltinFunctionType, range, TypeVar, ContextVar)
 # What a class has for all its objects that is no value.
 _OF_CLASSES = (
     FunctionType,

@@ -64,12 +64,21 @@ def own_dicts(code: CodeType) -> frozenset[str]:
     made, others = set[str](), set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     if code.co_flags & CO_VARKEYWORDS:
         made.add(code.co_varnames[len(others) + bool(code.co_flags & CO_VARARGS)])
-    before = ""
+    last: tuple[str, ...] = ("", "")
+    comprehended = set[str]()
     for step in dis.get_instructions(code):
+        if isinstance(step.argval, CodeType):
+            comprehended.add(step.argval.co_name)
         if step.opname.startswith(("STORE_FAST", "DELETE_FAST")):
             names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-            (made if before in _DISPLAYS and len(names) == 1 else others).update(map(str, names))
-        before = step.opname
+            # What a comprehension gives is a dict if all in the statement are of dicts.
+            comprehension = last == ("GET_ITER", "CALL") and comprehended == {"<dictcomp>"}
+            display = last[1] in _DISPLAYS or comprehension
+            (made if display and len(names) == 1 else others).update(map(str, names))
+        if step.opname.startswith(("STORE_", "POP_TOP", "RETURN")):
+            comprehended.clear()
+        if step.opname != "PRECALL":
+            last = last[1], step.opname
     return frozenset(made - others)
 
 

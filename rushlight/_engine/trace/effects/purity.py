@@ -17,6 +17,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -83,6 +84,8 @@ class Watch:
         self.found, self.follows = "", True
         self.guards = guards
         self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
+        # Context variables that are asked for or set, and what they were.
+        self._variables: dict[ContextVar[Any], Any] = {}
         # Of this package's layers.
         self._inside: set[CodeType] = set()
 
@@ -123,6 +126,10 @@ class Watch:
         """Tell the guards which functions ran that were there before, and what is read by name."""
         if self.found:
             return
+        for variable, value in self._variables.items():
+            if variable.get(_Unknown) is not value:
+                self.found = f"the context variable {variable.name!r} is set: a replay would leave that out"
+            self.guards.context(variable)
         inside, made = set[str](), set[CodeType]()
         for code in self._inside:
             inside |= _mentioned(code)
@@ -157,6 +164,9 @@ class Watch:
         if id(function) in _BUILTINS:
             return True
         holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+        if type(holder) is ContextVar:  # set for a while, as is seen in the end
+            self._variables.setdefault(holder, holder.get(_Unknown))
+            return True
         if isinstance(holder, (ModuleType, type)):
             return holder is math or holder is tuple
         if isinstance(holder, _VALUES) or (isinstance(holder, (dict, set)) and name in _READING):
