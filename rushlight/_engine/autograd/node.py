@@ -90,6 +90,7 @@ class Node:
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
     place: Callable[[], Any]
+    shown: tuple[int, ...] = ()  # the order in which PyTorch's node has the edges, where it is another
     inside = False  # whether it is a part of what PyTorch has one node for, the one that leads here
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
     # Whether it stands, in the graph of a recorded call, for the node at its only edge.
@@ -164,7 +165,7 @@ class Node:
                 found += edge[0].next_functions
             else:
                 found.append((edge[0].settle(), edge[1]))
-        return tuple(found)
+        return tuple([found[i] for i in self.shown] if len(found) == len(self.shown) else found)
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -338,6 +338,8 @@ class Formula:
         if WRAPPED:
             if MODES and wrapped(values):
                 return lambda formula, values: interpret(formula, formula, values, {})
+            if MODES and any([hasattr(mode, "hears_rows") for mode in STACK.modes]):  # and no formulas
+                return service("formula by ops")
             if LISTENING in WRAPPED:
                 listener: Callable[[Formula, Any], Tensor] | None
                 listener = service("formula heard below autograd")(values)
