@@ -43,6 +43,11 @@ def heard(formula: Any, values: tuple[Any, ...]) -> Any:
     return by_atoms(formula.root, given)
 
 
+def by_ops(formula: Any, values: tuple[Any, ...]) -> Any:
+    """A formula's value by ordinary ops, which whoever stands in the dispatcher hears."""
+    return by_atoms(formula.root, dict(zip(formula.operands, values, strict=True)))
+
+
 def _tell(name: str, args: tuple[Any, ...], once: Callable[[], Any]) -> Any:
     # it loads once somebody listens
     from rushlight._torch_dispatch import methods

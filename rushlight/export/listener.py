@@ -76,6 +76,8 @@ class Listener:
     functions in the place of overloads. failures: gets what else would be an error (of a draft).
     """
 
+    hears_rows = True  # what a level of vmap or forward mode computes by formulas is to come as ops
+
     def __init__(self, module: Any, opened: Any = None, instead: Any = None, failures: Any = None) -> None:
         self.graph = Graph()
         self.instead: dict[Any, Any] = instead or {}

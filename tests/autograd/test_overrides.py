@@ -1,8 +1,11 @@
 """torch.overrides: modes, classes, and functions of one's own that let classes take over."""
 
+from typing import NamedTuple
+
 import pytest
 
 import rushlight as torch
+import rushlight.nn.functional as F
 from rushlight import overrides
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 
@@ -237,3 +240,34 @@ def test_redispatch_function_goes_past_one_level() -> None:
     with Mode():
         scaled(a, a)
     assert seen == ["scaled", "mul", "add"]
+
+
+class Parts(NamedTuple):
+    value: torch.Tensor
+    scale: float
+
+
+class Rounded(Parts):
+    """A tensor to its class, a tuple to Python: brevitas has such ones."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, types
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, q: F.linear(x, q),
+        lambda x, q: torch.add(q, x),
+        lambda x, q: x + q,
+        lambda x, q: x.matmul(q),
+        lambda x, q: F.conv2d(x[None, None], q, None),
+        lambda x, q: torch.cat([x, q]),
+        lambda x, q: torch.reshape(q, (4,)),
+        lambda x, q: torch.nn.Linear(2, 2)(q),
+    ],
+)
+def test_a_named_tuple_may_take_an_op_over(call):
+    _, types = call(torch.ones(2, 2), Rounded(torch.ones(2, 2), 2.0))
+    assert types == (Rounded,)

@@ -274,3 +274,24 @@ def test_a_schema_tells_its_results():
     assert [r.name for r in torch.ops.aten.max.dim._schema.returns] == ["values", "indices"]
     assert [r.type for r in torch.ops.aten.add.Tensor._schema.returns] == ["Tensor"]
     assert torch.ops.aten._assert_async.default._schema.returns == ()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.vmap(lambda x: (x * x + 1).exp().sum())(x),
+        lambda x: torch.vmap(lambda x, y: (x * y + y).sum(0), in_dims=(0, None))(x, x),
+        lambda x: torch.func.jvp(lambda x: (x * x).sin(), (x,), (torch.ones_like(x),))[1],
+        torch.func.grad(lambda x: (x * x).sin().sum()),
+        torch.vmap(torch.func.grad(lambda x: (x * x).sin().sum())),
+        torch.func.jacfwd(lambda x: (x * x).sin().sum(0)),
+    ],
+)
+def test_transforms_are_exported_and_not_their_results(function):
+    class Transformed(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    program = torch.export.export(Transformed(), (torch.randn(4, 4),)).module()
+    other = torch.randn(4, 4)
+    torch.testing.assert_close(program(other), function(other))

@@ -93,3 +93,33 @@ def test_modules_have_both_names(tmp_path: Path) -> None:
     """
     done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
     assert done.stdout == "one\n", done.stderr
+
+
+def test_modules(tmp_path: Path) -> None:
+    """Each file of the public storey is what its torch name imports, whichever was imported before."""
+    code = """
+        import os, sys, warnings
+        warnings.simplefilter("ignore")
+        import torch
+        root, wrong = os.path.dirname(torch.__file__), []
+        own = ("_engine", "_torch_dispatch", "as_torch", "functorch", "launcher", "__main__", "__pycache__")
+        for folder, _, files in os.walk(root):
+            for file in files:
+                path = os.path.relpath(os.path.join(folder, file), root)
+                if not file.endswith(".py") or path.removesuffix(".py").split(os.sep)[0] in own:
+                    continue
+                name = "torch." + path.removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__")
+                if name.endswith("__"):
+                    continue
+                try:
+                    exec(f"import {name} as _")
+                except BaseException as error:
+                    wrong.append((name, repr(error)))
+                    continue
+                found = sys.modules[name].__file__  # a function may have the module's name
+                if not found or not found.endswith(path):
+                    wrong.append((name, found))
+        print(wrong)
+    """
+    done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
+    assert done.stdout == "[]\n", done.stderr + done.stdout

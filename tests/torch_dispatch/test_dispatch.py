@@ -284,3 +284,30 @@ def test_factories_keep_requires_grad():
         assert [t.requires_grad for t in made] == [True] * 4 + [False]
         (made[0] ** 2).sum().backward()
     assert torch.equal(made[0].grad, 2 * made[0].detach())
+
+
+def test_a_class_hears_under_vmap_what_is_not_batched():
+    held = Wrapped(torch.arange(6.0).view(2, 3))
+    met = []
+
+    def each(x):
+        met.extend([held.mT, held.view(6), held[0], held.expand(4, 2, 3), held.cos()])
+        return x
+
+    torch.vmap(each)(torch.ones(2, 2))
+    assert {type(t) for t in met} == {Wrapped}
+    assert torch.equal(met[0].inner, held.inner.mT)
+
+
+@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
+def test_jacobians_of_a_class_by_vmap(strategy):
+    def product(x, y):
+        return (x.cos() * x) @ y.sin()
+
+    plain = torch.arange(6.0).view(2, 3), torch.arange(15.0).view(3, 5)
+    expected = torch.autograd.functional.jacobian(product, plain)
+    found = torch.autograd.functional.jacobian(
+        product, tuple(map(Wrapped, plain)), vectorize=True, strategy=strategy
+    )
+    for f, e in zip(found, expected, strict=True):
+        torch.testing.assert_close(getattr(f, "inner", f), e)

@@ -144,8 +144,9 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     if not interpreters.CLASSES.asked:
         return found
     for value in (*args, *kwargs.values()):
-        items = value if isinstance(value, (list, tuple)) else (value,)
-        for item in items:
+        # a named tuple may be a tensor to its class
+        several = isinstance(value, (list, tuple)) and not hasattr(value, "__torch_function__")
+        for item in value if several else (value,):
             cls = item.__class__
             if cls in interpreters.PLAIN or cls in _SIMPLE:
                 continue

@@ -40,7 +40,6 @@ _CALLED = {
     "rushlight.utils.reentrant": "torch.utils.checkpoint",
     "rushlight.utils.selective": "torch.utils.checkpoint",
     "rushlight.utils.ambient": "torch.utils.checkpoint",
-    "rushlight.distributed.tensor.placements": "torch.distributed.tensor.placement_types",
     "rushlight.distributed.data_parallel": "torch.nn.parallel.distributed",
     "rushlight.functorch": "functorch",
     **{f"rushlight.{_HOMES[name]}": f"torch.{name}" for name, line in _LINES.items() if line[:2] == "=="},

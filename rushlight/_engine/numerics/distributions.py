@@ -193,6 +193,8 @@ def _scaled(standard: Array, mean: float, std: float) -> Any:
 def _paired_normals(engine: Engine, n: int) -> Array:
     """`n` float64 standard normals by Box-Muller pairs, the cosine of each pair first."""
     with engine.lock:
+        if n < GROUP:
+            return np.array([one_normal(engine) for _ in range(n)], np.float64)
         kept = [] if engine.normal is None else [engine.normal]
         pairs = (n - len(kept) + 1) // 2
         u = standard64(engine, 2 * pairs).reshape(pairs, 2)

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, Self, TypeVar
 
 from rushlight._engine.dispatch import arguments, interpreters
+from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.tensors.gradient import refuse_switch
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor
@@ -38,6 +39,12 @@ class Level(interpreters.Interpreter):
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """An op: this level's if an operand is wrapped in it, else the next one's."""
         if not self.concerned(row, args, kwargs):
+            if (
+                interpreters.BELOW
+                and not interpreters.STACK.modes
+                and row.kind not in ("formula", "function")
+            ):
+                return past_interpreters(row, call)(*args, **kwargs)  # classes hear of it as outside
             return interpreters.interpret(row, call, args, kwargs)
         if row.kind == "formula":
             return self.formula(row, args)

@@ -18,7 +18,7 @@ from rushlight._engine.serialization.atomic import replacing_path
 from rushlight._engine.serialization.json_state import Tensors, decode, encode
 from rushlight.distributed.checkpoint.api import CheckpointException
 from rushlight.distributed.tensor.dtensor import DTensor
-from rushlight.distributed.tensor.placements import box
+from rushlight.distributed.tensor.placement_types import box
 
 MANIFEST = "manifest.json"
 

@@ -14,7 +14,7 @@ from rushlight.distributed.fsdp.layouts import Rows
 from rushlight.distributed.fsdp.schedule import Managed
 from rushlight.distributed.fsdp.unit import Unit
 from rushlight.distributed.tensor.dtensor import make
-from rushlight.distributed.tensor.placements import Replicate, Shard
+from rushlight.distributed.tensor.placement_types import Replicate, Shard
 from rushlight.nn.parameter import Parameter
 
 __path__: list[str] = []  # modules below it: names/placeholders.tsv

@@ -14,7 +14,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.distributed.tensor.placements import extent
+from rushlight.distributed.tensor.placement_types import extent
 
 
 class Layout(ABC):

@@ -13,7 +13,7 @@ from rushlight.distributed.fsdp import api
 from rushlight.distributed.fsdp.api import StateDictType
 from rushlight.distributed.fsdp.unit import Unit
 from rushlight.distributed.tensor.dtensor import DTensor, make
-from rushlight.distributed.tensor.placements import Shard, local_part
+from rushlight.distributed.tensor.placement_types import Shard, local_part
 
 WRAPPED = "_fsdp_wrapped_module."
 CONFIGS = {

@@ -3,7 +3,7 @@
 from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.tensor.dtensor import DTensor, distribute_tensor
 from rushlight.distributed.tensor.factories import distribute_module, empty, full, ones, rand, randn, zeros
-from rushlight.distributed.tensor.placements import Partial, Placement, Replicate, Shard
+from rushlight.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = [
     "DTensor",

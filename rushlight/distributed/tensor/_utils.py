@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.distributed.tensor.placements import box
+from rushlight.distributed.tensor.placement_types import box
 
 
 def compute_local_shape_and_global_offset(

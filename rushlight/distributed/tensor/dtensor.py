@@ -16,7 +16,7 @@ from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, alias
-from rushlight.distributed.tensor.placements import (
+from rushlight.distributed.tensor.placement_types import (
     Partial,
     Placement,
     Replicate,

@@ -9,7 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight.distributed.tensor.dtensor import DTensor, _complete, distribute_tensor, make
-from rushlight.distributed.tensor.placements import Replicate, box, local_part
+from rushlight.distributed.tensor.placement_types import Replicate, box, local_part
 
 __all__ = ["distribute_module", "empty", "full", "ones", "rand", "randn", "zeros"]
 

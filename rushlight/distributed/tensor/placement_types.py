@@ -1,13 +1,98 @@
-"""The placements by the name of PyTorch's module."""
+"""How a tensor lies on a dim of a mesh, and what of it a rank holds."""
 
 from __future__ import annotations
 
-from rushlight.distributed.tensor.placements import (
-    Partial,
-    Placement,
-    Replicate,
-    Shard,
-    _StridedShard as _StridedShard,
-)
+from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Partial", "Placement", "Replicate", "Shard"]
+import rushlight as torch
+import rushlight.distributed as dist
+
+
+class Placement:
+    """Base of the three."""
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Whether each rank holds a part (along `dim`)."""
+        return isinstance(self, Shard) and dim in (None, self.dim)
+
+    def is_replicate(self) -> bool:
+        """Whether each rank holds all."""
+        return isinstance(self, Replicate)
+
+    def is_partial(self) -> bool:
+        """Whether the ranks' tensors are yet to be summed."""
+        return isinstance(self, Partial)
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """Each rank holds a chunk along `dim`, as torch.chunk cuts it; the last ones may be short or empty."""
+
+    dim: int
+
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """(rows of chunk number `rank` of `curr_local_size` rows in `num_chunks` chunks, where it begins)."""
+        begin, length = extent(curr_local_size, num_chunks, rank)
+        return length, begin
+
+    def _local_shard_size_and_offset(self, size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        return self.local_shard_size_and_offset(size, num_chunks, rank)
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Each rank holds the whole tensor."""
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """Each rank holds a term; `reduce_op`: "sum" or "avg"."""
+
+    reduce_op: str = "sum"
+
+
+def extent(size: int, parts: int, place: int) -> tuple[int, int]:
+    """(begin, length) of chunk number `place` of `size` rows in `parts` chunks."""
+    step = -(-size // parts)
+    begin = min(step * place, size)
+    return begin, min(step, size - begin)
+
+
+def box(shape: Any, mesh: Any, placements: Any) -> tuple[list[int], list[int]]:
+    """(offsets, sizes) of what this rank holds of a tensor of `shape`."""
+    offsets, sizes = [0] * len(shape), list(shape)
+    for number, placement in enumerate(placements):
+        if isinstance(placement, Shard):
+            d = placement.dim
+            begin, sizes[d] = extent(sizes[d], mesh.size(number), mesh.get_local_rank(number))
+            offsets[d] += begin
+    return offsets, sizes
+
+
+def gather_rows(local: Any, size: int, dim: int, group: Any) -> Any:
+    """The whole tensor, `size` long in `dim`, of the ranks' chunks."""
+    world = group.size()
+    step = -(-size // world)
+    rows = local.movedim(dim, 0)
+    buffer = rows.new_zeros((step, *rows.shape[1:]))
+    buffer[: rows.shape[0]].copy_(rows)
+    out = rows.new_empty((world * step, *rows.shape[1:]))
+    dist.all_gather_into_tensor(out, buffer, group=group)
+    return out[:size].movedim(0, dim).contiguous()
+
+
+def local_part(whole: Any, mesh: Any, placements: Any) -> Any:
+    """This rank's part of a tensor that it has whole, in memory of its own."""
+    offsets, sizes = box(whole.shape, mesh, placements)
+    for d, (begin, length) in enumerate(zip(offsets, sizes, strict=True)):
+        whole = whole.narrow(d, begin, length)
+    return whole.clone(memory_format=torch.contiguous_format)
+
+
+class _StridedShard(Shard):
+    """What two parallel ways of sharding one dim would give; not there yet."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("_StridedShard: Rushlight shards a dim along one dim of a mesh")

@@ -196,3 +196,21 @@ def test_cells_are_one_step_of_layers(name):
         torch.testing.assert_close(one, other[0])
         gradients = [torch.autograd.grad(t.sum(), (x, *states), retain_graph=True) for t in (one, other)]
         torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize(("shifts", "dims"), [(1, 0), (-2, 1), ((1, 2), (1, 1)), ((7, 0), (2, 3)), (5, ())])
+def test_roll(shifts, dims):
+    x = torch.randn(3, 4, 5, 6)
+    expected = np.roll(x.numpy(), shifts, None if dims == () else dims)
+    np.testing.assert_array_equal(torch.roll(x, shifts, dims).numpy(), expected)
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert last.roll(1, 2).stride() == last.stride()
+
+
+def test_angles_of_float32_are_rounded_once():
+    special = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 2.5], "f4")
+    y, x = (a.ravel().copy() for a in np.meshgrid(special, special))
+    found = torch.atan2(torch.from_numpy(y), torch.from_numpy(x)).numpy()
+    expected = np.arctan2(y.astype("f8"), x.astype("f8")).astype("f4")
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found[~np.isnan(found)]), np.signbit(expected[~np.isnan(found)]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, tiled
 from rushlight._engine.core.recording import decides
 from rushlight._engine.ops import forms
-from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
+from rushlight._engine.ops.creation.copying import arranged, assign, formatted, in_format, tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
@@ -78,28 +80,39 @@ def rot90(input, k: int = 1, dims: Ints = (0, 1)):
 
 
 @opaque(quiet=True)
-def roll(input, shifts: Ints, dims: Ints | None = ()) -> Array:
+@resolved
+def roll(input, shifts: Ints, dims: Ints | None = ()) -> ArrayFunction:
     """The elements moved on by shifts along dims, those that fall off entering at the start."""
     steps, axes = as_tuple(shifts), as_tuple(() if dims is None else dims)
     if not steps:
         raise RuntimeError("`shifts` required")
     if not axes and len(steps) == 1:
-        return _rolled(input.reshape(-1), steps[0], 0).reshape(input.shape)
+        rolled = _rolling((input.size,), steps, (0,))
+        return lambda a: rolled(a.reshape(-1)).reshape(a.shape)
     if len(steps) != len(axes):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     if not input.ndim:
         raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
-    found: Array = input
-    for step, d in zip(steps, axes, strict=True):
-        found = _rolled(found, step, wrap_dim(d, input.ndim))
-    return found
+    return formatted(input, _rolling(input.shape, steps, [wrap_dim(d, input.ndim) for d in axes]))
 
 
-def _rolled(a: Array, step: int, d: int) -> Array:
-    before, kept = (slice(None),) * d, -step % max(a.shape[d], 1)
-    parts = a[(*before, slice(kept, None))], a[(*before, slice(kept))]
-    found: Array = ROWS["_cat"].body(parts, d)
-    return found
+def _rolling(shape: tuple[int, ...], steps: Sequence[int], dims: Sequence[int]) -> ArrayFunction:
+    """What moves the elements of such arrays on: each dim is two slices."""
+    along: list[list[tuple[slice, slice]]] = []
+    for d, n in enumerate(shape):
+        by = sum(step for step, own in zip(steps, dims, strict=True) if own == d) % max(n, 1)
+        whole = (slice(None), slice(None))
+        both = [(slice(by, None), slice(n - by)), (slice(by), slice(n - by, None))]
+        along.append(both if by else [whole])
+    pieces = [tuple(zip(*chosen, strict=True)) for chosen in product(*along)]
+
+    def run(a: Array) -> Array:
+        out = np.empty(a.shape, a.dtype)
+        for to, source in pieces:
+            out[to] = a[source]
+        return out
+
+    return run
 
 
 roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims))
