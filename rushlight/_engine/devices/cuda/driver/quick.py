@@ -171,8 +171,8 @@ def function(
         given=", ".join(text.given),
         body="\n        ".join(text.lines),
     )
-    made: Callable[..., Any] = _maker(whole)(device, slow, _scope(device), text.constants)
-    return made
+    function: Callable[..., Any] = _maker(whole)(device, slow, _scope(device), text.constants)
+    return function
 
 
 @cache

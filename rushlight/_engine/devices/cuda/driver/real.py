@@ -257,7 +257,7 @@ class Real(Rows):
             self.stream.run()
             self.alive()
 
-    def launcher(self, launch: Any) -> Callable[..., Any]:
+    def launcher(self, launch: Any) -> Any:
         return launch if self.platform.blocking else quick.launcher(self, launch)
 
     def call(
