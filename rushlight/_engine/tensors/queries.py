@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import Any
 
 from rushlight._engine.core import accelerator, dtype as dt, layout, promotion
-from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.device import Default, device as _device
 from rushlight._engine.core.services import service
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
 from rushlight._engine.lazy import package
+from rushlight._engine.names.deprecations import deprecated
 from rushlight._engine.tensors.kind import available
 from rushlight._engine.tensors.storages.typed import TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage

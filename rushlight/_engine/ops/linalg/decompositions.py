@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.dtype import complex128, float64
 from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
+from rushlight._engine.names.deprecations import deprecated
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matrix_checks import (
     batch_of,

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
+from rushlight._engine.names.deprecations import deprecated
 from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
     batch_of,

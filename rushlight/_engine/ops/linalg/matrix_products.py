@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.names.deprecations import deprecated
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import matmul
 from rushlight._engine.ops.linalg.matrix_checks import check_square, is_inexact

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import promotion
-from rushlight._engine.core.deprecations import deprecated
 from rushlight._engine.core.dtype import bool_, float32, uint8
 from rushlight._engine.core.results import named
+from rushlight._engine.names.deprecations import deprecated
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import Expr, const, m
 from rushlight._engine.ops.refusals import ONE_BOOL_SUB, not_for
