@@ -174,7 +174,7 @@ def compiled(name: str, given: dict[str, Any], *tensors: Any) -> bool:
         return False
     spare = iter(tensors)
     operands = [given[n] if n in given else next(spare) for n in chosen.operands]
-    return bool(chosen.entry(operands).kernel.compile_now())
+    return bool(chosen.compiled_for(operands).kernel.compile_now())
 
 
 def sample(subject: truths.Subject, dtype: str) -> list[Any]:

@@ -114,7 +114,7 @@ def keywords_of(name: str) -> set[str] | None:
         return set() if "rushlight" in sys.modules else _written_keywords(name, found)
     taken = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
     rest = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
-    if "rushlight" in sys.modules and (rest == ["extra"] or getattr(found, "table_row", None) is not None):
+    if "rushlight" in sys.modules and (rest == ["extra"] or "table_row" in getattr(found, "__dict__", ())):
         return taken | _of_row(name, taken)
     return None if rest else taken
 

@@ -71,7 +71,7 @@ def _meanings(row: Row) -> Iterator[Meaning]:
     for dtype in _DTYPES:
         values = [torch.ones(2, 3, dtype=getattr(torch, dtype)) for _ in operands]
         try:
-            entry = formula.entry(values)
+            entry = formula.compiled_for(values)
         except (RuntimeError, NotImplementedError, TypeError):
             continue
         yield entry.kernel.meaning
@@ -82,19 +82,19 @@ def _of_sample(row: Row) -> Iterator[Meaning]:
     laws: Any = import_module("tests.engine.ops.test_laws")
 
     found: list[Any] = []
-    entry = Formula.entry
+    entry = Formula.compiled_for
 
     def noted(self: Any, *args: Any, **more: Any) -> Any:
         found.append(entry(self, *args, **more))
         return found[-1]
 
-    setattr(Formula, "entry", noted)
+    setattr(Formula, "compiled_for", noted)
     try:
         for of, sample in laws.ALL:
             if of is row and not found:
                 laws.call(row, {n: _single(v) for n, v in laws.tensors_of(sample).items()})
     finally:
-        setattr(Formula, "entry", entry)
+        setattr(Formula, "compiled_for", entry)
     yield from [e.kernel.meaning for e in found[:1]]
 
 

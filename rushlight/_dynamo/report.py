@@ -10,7 +10,7 @@ from rushlight._dynamo.api import compile as made
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.trace import choice, matching
-from rushlight._engine.trace.compiled import Compiled, Plan
+from rushlight._engine.trace.compiled import Compiled, Specialization
 from rushlight._engine.trace.eager_backends import Eager
 from rushlight._engine.trace.graph import text, whole
 
@@ -22,7 +22,7 @@ class Explanation:
 
     def __init__(self, runner: Any) -> None:
         self.runner = runner
-        plans = [p for p in runner.plans.values() if isinstance(p, Plan)]
+        plans = [p for p in runner.plans.values() if isinstance(p, Specialization)]
         self.break_reasons = [p.refusal for p in plans if p.refusal]
         self.graph_break_count = len(self.break_reasons)
         programs = [p.program for p in plans if p.program is not None]
@@ -44,7 +44,7 @@ class Explanation:
     __repr__ = __str__
 
 
-def _plan(plan: Plan) -> list[str]:
+def _plan(plan: Specialization) -> list[str]:
     if plan.refusal:
         return [f"  {'matched' if plan.choice.matches else 'eager'}: {plan.refusal}"]
     if plan.program is None:

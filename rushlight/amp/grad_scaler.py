@@ -88,6 +88,10 @@ class GradScaler:
             f"outputs must be a Tensor or an iterable of Tensors, but got {type(outputs).__name__}"
         )
 
+    def __guarded_tensors__(self) -> list[torch.Tensor]:
+        """The tensors that a compiled function uses which scales by this object (_engine/trace/guards.py)."""
+        return [item for item in vars(self).values() if isinstance(item, torch.Tensor)]
+
     def _factor(self) -> Any:
         if self._scale is None:
             self._scale = torch.tensor(self._init_scale, dtype=torch.float32)

@@ -16,7 +16,7 @@ import rushlight as torch
 import rushlight.array_api as namespace
 from rushlight._engine.dispatch.operators import operand
 from rushlight._engine.dispatch.overrides import as_class
-from rushlight._engine.ops.table import LENIENCE
+from rushlight._engine.ops.table import WIDE_DTYPES
 from rushlight._engine.tensors.operators import OPERATORS
 
 # The standard's names of rows that PyTorch's operators call, where they differ.
@@ -39,11 +39,12 @@ def handing_out(f: Callable[..., Any]) -> Callable[..., Any]:
     """The function with Arrays for tensors in its results, and with all the standard's dtypes."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        before, LENIENCE.passed = LENIENCE.passed, False
+        before = WIDE_DTYPES.accepted, WIDE_DTYPES.used
+        WIDE_DTYPES.accepted, WIDE_DTYPES.used = True, False
         try:
             return as_class(f(*args, **kwargs), Array)
         finally:
-            LENIENCE.passed = before
+            WIDE_DTYPES.accepted, WIDE_DTYPES.used = before
 
     return functools.wraps(f)(call)
 

@@ -9,7 +9,7 @@ import pickle
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.serialization.reading import Plan, _Storages
+from rushlight._engine.serialization.reading import LoadOptions, _Storages
 from rushlight._engine.serialization.unpickler import WeightsUnpickler
 from rushlight.jit.annotations import annotate, fork
 from rushlight.jit.awaiting import awaitable, awaitable_nowait, awaitable_wait
@@ -192,7 +192,7 @@ class Archive:
 
     def __init__(self, reader: Any, map_location: Any) -> None:
         self._reader = reader
-        self._plan = Plan(map_location, None, True, False, {})
+        self._plan = LoadOptions(map_location, None, True, False, {})
         self._trees: dict[str, dict[str, ast.stmt]] = {}
         self._sources: dict[str, Source] = {}
         self._found: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.parameter import is_lazy
-from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
 
@@ -29,8 +29,8 @@ class Adagrad(Elementwise, formula=formula):
     ones.
     """
 
-    _later = {"fused": None}
-    _starts = {"sum": "initial_accumulator_value"}
+    _defaults_of_older_groups = {"fused": None}
+    _initial = {"sum": "initial_accumulator_value"}
 
     def __init__(
         self,
@@ -75,5 +75,5 @@ class Adagrad(Elementwise, formula=formula):
         rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
         p[at] -= rate * g / (state["sum"][at].sqrt() + group["eps"])
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         return {"rate": lr / (1 + (step - 1) * group["lr_decay"])}

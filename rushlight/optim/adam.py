@@ -9,7 +9,7 @@ from rushlight._engine.lazy import package
 from rushlight._engine.ops.expressions import Expr, m
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.checks import check_lr, check_tensor_betas
-from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
@@ -41,7 +41,7 @@ class Adam(Elementwise, formula=formula):
     Optimizer.
     """
 
-    _later = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
+    _defaults_of_older_groups = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Adam(Elementwise, formula=formula):
             "differentiable fused decoupled_weight_decay",
         )
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         beta1, beta2 = map(number, group["betas"])
         return {
             "beta1": beta1,
@@ -86,7 +86,7 @@ class AdamW(Adam):
 
     __module__ = f"{package()}.optim.adamw"
 
-    _later = {**Adam._later, "decoupled_weight_decay": True}
+    _defaults_of_older_groups = {**Adam._defaults_of_older_groups, "decoupled_weight_decay": True}
 
     def __init__(
         self,

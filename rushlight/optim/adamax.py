@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.elementwise import Elementwise, StepBucket
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, stored, symbols
 
@@ -42,6 +42,6 @@ class Adamax(Elementwise, formula=formula):
     ) -> None:
         self._start(params, locals(), "lr betas eps weight_decay foreach maximize differentiable capturable")
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         return {"beta1": beta1, "beta2": beta2, "rate": lr / (1 - beta1**step)}

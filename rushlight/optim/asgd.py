@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, Plan, number, scalar
+from rushlight.optim.elementwise import Elementwise, StepBucket, number, scalar
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
 
@@ -25,8 +25,8 @@ class ASGD(Elementwise, formula=formula):
     the state.
     """
 
-    _carried = ("eta", "mu")
-    _starts = {"eta": "lr", "mu": 1.0}
+    _number_states = ("eta", "mu")
+    _initial = {"eta": "lr", "mu": 1.0}
     _capture_states = "params, mus, etas, and state_steps"
 
     def __init__(
@@ -46,16 +46,16 @@ class ASGD(Elementwise, formula=formula):
             params, locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
         )
 
-    def _run(self, group: dict[str, Any], plan: Plan) -> None:
+    def _run(self, group: dict[str, Any], plan: StepBucket) -> None:
         super()._run(group, plan)
         step, lr = plan.step, number(group["lr"])
         # Through tensors of the default dtype, whatever loading a state has made of the numbers.
         plan.carry("eta", scalar(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]))._array)
         plan.carry("mu", scalar(1 / max(1, step - group["t0"]))._array)
 
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+    def _options(self, group: dict[str, Any], plan: StepBucket) -> tuple[Any, ...]:
         return *plan.switches, bool(plan.number("mu") != 1)
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         eta, mu = plan.number("eta").item(), plan.number("mu").item()
         return {"eta": eta, "kept": 1 - group["lambd"] * eta, "mu": mu}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +24,22 @@ _NOTHING: dict[str, Any] = {}
 _memory, _gradient = attrgetter("_array"), attrgetter("_grad")
 
 
-class Plan:
-    """What stays the same from step to step while the same parameters have gradients.
+class GroupKey(NamedTuple):
+    """What the plans of a parameter group hold for: while it is equal, no option has changed what is done."""
 
-    All parameters of a plan have one dtype, one step count and one value of each carried number.
+    parameters: int  # how many
+    capturable: Any
+    differentiable: Any
+    foreach: Any
+    fused: Any
+    switches: tuple[bool, ...]  # the options that the formula depends on (Elementwise._switches)
+
+
+class StepBucket:
+    """Parameters of a group that one kernel steps: of one dtype, one step count, one value of each number
+    state.
+
+    It keeps what stays the same from step to step while the same parameters have gradients.
     """
 
     __slots__ = (
@@ -53,13 +66,13 @@ class Plan:
         params: list[Tensor],
         states: list[dict[str, Any]],
         names: tuple[str, ...],
-        key: tuple[Any, ...],
+        key: GroupKey,
         step: int,
     ) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
-        self.fused = bool(key[4])
-        self.switches = key[5:]
+        self.fused = bool(key.fused)
+        self.switches = key.switches
         self.options: tuple[Any, ...] | None = None
         self.kernel: Any = None
         self.complex = params[0].is_complex()  # all are of one dtype
@@ -111,15 +124,20 @@ class Plan:
 
 
 class Elementwise(Optimizer):
-    """A subclass says its `formula`, whose parameters are the options that the formula (and what states there
-    are) depends on, and `_scalars`; parameters with a default are for what `_options` adds.
+    """An optimizer that computes a parameter's new value and states element by element, by one formula.
+
+    A subclass is declared with `formula=`, a function of switches: the group's options (by name, as bools)
+    that decide which formula it is and which states there are. Parameters of it with a default are no
+    options, but what `_options` appends. `_scalars` gives the numbers that the formula mentions and that are
+    no options.
     """
 
-    _switches: tuple[str, ...]  # the names of these options
+    _switches: tuple[str, ...]  # names of the formula's options
     _counted = True  # whether there is a state `step`
-    _carried: tuple[str, ...] = ()  # further states of one number for each parameter
-    _starts: dict[str, Any] = {}  # what states begin with if not with 0: a number or an option
-    _later: dict[str, Any] = {}  # what groups from older checkpoints lack
+    _number_states: tuple[str, ...] = ()  # further states, of one number for each parameter
+    _initial: dict[str, Any] = {}  # what states begin with if not with 0: a number, or an option's name
+    # Options that checkpoints of older versions of PyTorch lack, with what they are then.
+    _defaults_of_older_groups: dict[str, Any] = {}
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
     _capture_states = "params and state_steps"
     _formula: Callable[..., updates.Formula]
@@ -127,22 +145,23 @@ class Elementwise(Optimizer):
     def __init_subclass__(cls, formula: Callable[..., updates.Formula] | None = None, **more: Any) -> None:
         super().__init_subclass__(**more)
         if formula is not None:
-            count = formula.__code__.co_argcount - len(formula.__defaults__ or ())
-            cls._formula, cls._switches = staticmethod(formula), formula.__code__.co_varnames[:count]
+            parameters = inspect.signature(formula).parameters.values()
+            cls._formula = staticmethod(formula)
+            cls._switches = tuple([p.name for p in parameters if p.default is inspect.Parameter.empty])
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The states of a group's parameters that have the parameter's shape."""
-        return updates.states(self._formula, self._key(group)[5:])
+        return updates.states(self._formula, self._key(group).switches)
 
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+    def _options(self, group: dict[str, Any], plan: StepBucket) -> tuple[Any, ...]:
         """The arguments of the formula at the step numbered plan.step."""
         return plan.switches
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         """The numbers in the formula, by name, that are no options of the group; may carry numbers on."""
         return {}
 
-    def _numbers(self, group: dict[str, Any], lr: Any, plan: Plan, names: tuple[str, ...]) -> list[Any]:
+    def _numbers(self, group: dict[str, Any], lr: Any, plan: StepBucket, names: tuple[str, ...]) -> list[Any]:
         """The numbers with these names at the step numbered plan.step; `wd` is the factor of an L2 penalty,
         `shrink` what decay of the parameter leaves.
         """
@@ -154,7 +173,7 @@ class Elementwise(Optimizer):
 
     def _first(self, name: str, group: dict[str, Any]) -> Any:
         """The number that the state `name` begins with."""
-        start = self._starts.get(name, 0.0)
+        start = self._initial.get(name, 0.0)
         return number(group[start]) if isinstance(start, str) else start
 
     def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
@@ -176,11 +195,11 @@ class Elementwise(Optimizer):
             for name in ("maximize", "differentiable", "foreach", "capturable"):
                 if name in self.defaults:
                     group.setdefault(name, self.defaults[name] if name == "foreach" else False)
-            for name, default in self._later.items():
+            for name, default in self._defaults_of_older_groups.items():
                 group.setdefault(name, default)
             for p in group["params"]:
                 held: dict[str, Any] = self.state.get(p) or {}
-                for name in ("step", *self._carried) if held else ():
+                for name in ("step", *self._number_states) if held else ():
                     if not isinstance(held.get(name, held), (Tensor, dict)):
                         held[name] = scalar(float(held[name]), bool(group.get("fused")))
 
@@ -190,7 +209,7 @@ class Elementwise(Optimizer):
         state: dict[str, Any] = self.state[p]
         if self._counted and "step" not in state:
             state["step"] = scalar(0.0, bool(group.get("fused")))
-        for name in self._carried:
+        for name in self._number_states:
             if name not in state:
                 state[name] = scalar(self._first(name, group))
         for name in names:
@@ -204,9 +223,9 @@ class Elementwise(Optimizer):
 
     def _step_group(self, group: dict[str, Any]) -> None:
         aside = self._step_sparse(group) if "rushlight.sparse" in sys.modules else []
-        kept: dict[int, tuple[list[Tensor], list[Plan]]] = self.__dict__.setdefault("_plans", {})
+        kept: dict[int, tuple[list[Tensor], list[StepBucket]]] = self.__dict__.setdefault("_plans", {})
         found = kept.get(id(group))
-        if found is None or not self._still(group, *found):
+        if found is None or not self._plans_hold(group, *found):
             found = kept[id(group)] = self._make_plans(group)
         for plan in found[1]:
             self._run(group, plan)
@@ -232,7 +251,7 @@ class Elementwise(Optimizer):
             f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead"
         )
 
-    def _run(self, group: dict[str, Any], plan: Plan) -> None:
+    def _run(self, group: dict[str, Any], plan: StepBucket) -> None:
         backend = plan.params[0]._kind.backend
         if backend is not None and backend.capture is not None:
             self._capture(group, plan, backend)
@@ -259,7 +278,7 @@ class Elementwise(Optimizer):
             for s in plan.storages:
                 s.version += 1
 
-    def _capture(self, group: dict[str, Any], plan: Plan, backend: Any) -> None:
+    def _capture(self, group: dict[str, Any], plan: StepBucket, backend: Any) -> None:
         """A step that is captured into a graph: each replay is the next one, with its own numbers."""
         if group.get("differentiable"):
             raise RuntimeError(f"{type(self).__name__}: a step with differentiable=True cannot be captured")
@@ -308,18 +327,18 @@ class Elementwise(Optimizer):
             backend.capture.same.append(same)
         backend.run_step(plan.kernel, plan.arrays(), numbers, again if self._counted or live else None)
 
-    def _key(self, group: dict[str, Any]) -> Any:
-        """What a group's plans are made for; at 4 stands `fused`, from 5 on the switches."""
-        return (
+    def _key(self, group: dict[str, Any]) -> GroupKey:
+        """What a group's plans are made for."""
+        return GroupKey(
             len(group["params"]),
             group.get("capturable"),
             group.get("differentiable"),
             group.get("foreach"),
             group.get("fused"),
-            *map(bool, map(group.__getitem__, self._switches)),
+            tuple(map(bool, map(group.__getitem__, self._switches))),
         )
 
-    def _still(self, group: dict[str, Any], members: list[Tensor], plans: list[Plan]) -> bool:
+    def _plans_hold(self, group: dict[str, Any], members: list[Tensor], plans: list[StepBucket]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
         key = self._key(group)
         have = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
@@ -329,7 +348,7 @@ class Elementwise(Optimizer):
             and all(plan.key == key and plan.fits(self.state) for plan in plans)
         )
 
-    def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Plan]]:
+    def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[StepBucket]]:
         """(parameters with gradients, the plans that step them)."""
         self._check_mode(group)
         names, key = self._names(group), self._key(group)
@@ -340,10 +359,10 @@ class Elementwise(Optimizer):
             begun = int(all(self.state.get(p, _NOTHING).get(name) is not None for name in names))
             state = self._state_of(group, p, names)
             step = int(state["step"].item()) if self._counted else begun
-            carried = [state[name].item() for name in self._carried]
+            carried = [state[name].item() for name in self._number_states]
             buckets.setdefault((step, p._kind, *carried), []).append(p)
         return members, [
-            Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
+            StepBucket(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
             for (step, *_), params in buckets.items()
         ]
 
@@ -366,9 +385,9 @@ class Elementwise(Optimizer):
                     )
 
 
-def _record(plan: Plan, formula: updates.Formula, numbers: dict[str, Any]) -> None:
+def _record(plan: StepBucket, formula: updates.Formula, numbers: dict[str, Any]) -> None:
     """The step as ops that autograd records; old values are copied, since they may be saved."""
-    import rushlight
+    import rushlight  # `rushlight` loads this file
 
     for p, state in zip(plan.params, plan.states, strict=True):
         assert p.grad is not None  # noqa: S101 - a plan is of parameters that have one
@@ -449,7 +468,7 @@ def _group(o: Elementwise, group: dict[str, Any]) -> _Group | None:
 class _Group:
     """A group of an optimizer, and where its kernel finds the next step's numbers."""
 
-    def __init__(self, optimizer: Elementwise, group: dict[str, Any], plan: Plan) -> None:
+    def __init__(self, optimizer: Elementwise, group: dict[str, Any], plan: StepBucket) -> None:
         self.optimizer, self.group, self.plan = optimizer, group, plan
         self.gradients = [*map(_gradient, self.plan.params)]
         self.held = [*map(_memory, self.gradients)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.elementwise import Elementwise, StepBucket
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
@@ -28,10 +28,10 @@ class NAdam(Elementwise, formula=formula):
     The momentum of step t is beta1 * (1 - 0.96^(t * momentum_decay) / 2).
     """
 
-    _carried = ("mu_product",)
-    _starts = {"mu_product": 1.0}
+    _number_states = ("mu_product",)
+    _initial = {"mu_product": 1.0}
     _capture_states = "params, mu_products and state_steps"
-    _later = {"decoupled_weight_decay": False}
+    _defaults_of_older_groups = {"decoupled_weight_decay": False}
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class NAdam(Elementwise, formula=formula):
             "maximize foreach capturable differentiable",
         )
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         mu, after = (beta1 * (1.0 - 0.5 * (0.96 ** (t * group["momentum_decay"]))) for t in (step, step + 1))
         product: Any

@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.elementwise import Elementwise, StepBucket
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
@@ -33,7 +33,7 @@ class RAdam(Elementwise, formula=formula):
     at beta2 = 0.999.
     """
 
-    _later = {"decoupled_weight_decay": False}
+    _defaults_of_older_groups = {"decoupled_weight_decay": False}
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class RAdam(Elementwise, formula=formula):
             "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable",
         )
 
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+    def _options(self, group: dict[str, Any], plan: StepBucket) -> tuple[Any, ...]:
         return *plan.switches, _length(group["betas"][1], plan.step) > 5.0
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         found = {"beta1": beta1, "beta2": beta2, "rise": 1 - beta1**step, "root": math.sqrt(1 - beta2**step)}
         rho, limit = _length(beta2, step), _limit(beta2)

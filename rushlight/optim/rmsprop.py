@@ -32,7 +32,7 @@ class RMSprop(Elementwise, formula=formula):
     running mean of g. momentum: of the steps; weight_decay: an L2 penalty, added to g.
     """
 
-    _later = {"momentum": 0, "centered": False}
+    _defaults_of_older_groups = {"momentum": 0, "centered": False}
 
     def __init__(
         self,

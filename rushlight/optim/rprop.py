@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.elementwise import Elementwise, StepBucket
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
 
@@ -29,7 +29,7 @@ class Rprop(Elementwise, formula=formula):
     within step_sizes. For gradients of the whole data: signs of small batches turn by chance.
     """
 
-    _starts = {"step_size": "lr"}
+    _initial = {"step_size": "lr"}
 
     def __init__(
         self,
@@ -47,6 +47,6 @@ class Rprop(Elementwise, formula=formula):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         self._start(params, locals(), "lr etas step_sizes foreach maximize differentiable capturable")
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         (less, more), (low, high) = group["etas"], group["step_sizes"]
         return {"less": less, "more": more, "low": low, "high": high}

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight import sparse_coo_tensor, stack
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.elementwise import Elementwise, StepBucket, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
 
@@ -36,7 +36,7 @@ class SGD(Elementwise, formula=formula):
     """
 
     _counted = False
-    _later = {"nesterov": False, "fused": False}
+    _defaults_of_older_groups = {"nesterov": False, "fused": False}
 
     def __init__(
         self,
@@ -71,10 +71,10 @@ class SGD(Elementwise, formula=formula):
             at, g = tuple(step.indices()), step.values()
         p[at] -= number(group["lr"]) * g
 
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+    def _options(self, group: dict[str, Any], plan: StepBucket) -> tuple[Any, ...]:
         return *plan.switches, plan.step == 1 and bool(group.get("differentiable"))
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
         if step == 1:
             return {"kept": 0.0, "added": 1.0}
         return {"kept": group["momentum"], "added": 1 - group["dampening"]}

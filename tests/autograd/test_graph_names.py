@@ -250,3 +250,9 @@ def test_a_loss_is_one_node_as_it_is_in_pytorch():
             assert names == ["SigmoidBackward0", None], (loss, reduction)
     mean = torch.nn.functional.l1_loss(x, y).grad_fn
     assert [mean.name(), mean.next_functions[0][0].name()] == ["MeanBackward0", "AbsBackward0"]
+
+
+def test_edges_of_a_linear_layer_begin_with_the_bias():
+    layer, x = torch.nn.Linear(3, 2), torch.randn(4, 3, requires_grad=True)
+    nodes = [node for node, _ in layer(x).grad_fn.next_functions]
+    assert [node.variable for node in nodes] == [layer.bias, x, layer.weight]

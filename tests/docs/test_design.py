@@ -127,3 +127,13 @@ def test_the_loop_of_a_worker(tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text(HEAD + WORKER)
     found = run(f"import runpy; runpy.run_path({str(tmp_path / 'data.py')!r}, run_name='__main__')")
     check(["rushlight/utils/data/processes.py _worker_loop"], found)
+
+
+def test_decisions_that_the_code_names_are_there() -> None:
+    named = {
+        found
+        for path in (ROOT / "rushlight").rglob("*.py")
+        for found in re.findall(r"docs/decisions/[\w-]+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 8
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -4,6 +4,8 @@ A node's number is higher than those of all nodes it leads to, so the waiting no
 highest number has received everything that will flow into it: a heap of numbers is the whole
 schedule. Nothing recurses, so depth is no limit. Leaves come last by their numbers; where it shows when
 they get their gradients, in hooks or in memory, each comes right after the last node that leads to it.
+
+Why a heap, and not counts of dependencies: docs/decisions/04-the-engine-is-a-heap.md.
 """
 
 from __future__ import annotations
@@ -149,7 +151,8 @@ def _order(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> lis
 
 
 def _turns(waiting: Sequence[Node], first: Any) -> dict[Node, float]:
-    """When the turn of each leaf comes, where anybody could tell.
+    """The turn of each leaf, where anybody could tell when a leaf gets its gradient: a hook, or one that adds
+    to a gradient which it has. Turns are compared with those of nodes, `-seq`; the lowest is taken first.
 
     waiting: nodes that have not handed on their gradients. first: the first leaf that is reached.
     """
@@ -158,11 +161,13 @@ def _turns(waiting: Sequence[Node], first: Any) -> dict[Node, float]:
         return {}
     turns: dict[Node, float] = {}
     for node in _below(waiting):
-        place = 0.5
-        for e in node.next[:: node.leaves]:
+        edges = node.next[::-1] if node.last_leaf_first else node.next
+        for position, e in enumerate(edges):
             if e is not None and e[0].__class__ is AccumulateGrad:
-                turns[e[0]] = max(turns.get(e[0], -node.seq), place - node.seq)
-            place += 1e-4
+                # After this node's turn and before the next node's, which is a whole number; leaves of one
+                # node in the order of its edges.
+                turn = -node.seq + 0.5 + 0.5 * position / len(edges)
+                turns[e[0]] = max(turns.get(e[0], -node.seq), turn)
     return turns
 
 
@@ -195,7 +200,9 @@ def _run(
         if node.__class__ is AccumulateGrad:
             add(node, grad, create)
             continue
-        # No frame in between: the rule tells by reference counts whether it may write to the gradient.
+        # Called from this frame, with no other in between: rules and own() (hooks.py) tell by the number of
+        # references whether a gradient is anybody else's, or may be written to and handed on without a copy.
+        # tests/autograd/test_gradient_ownership.py fails where a frame or a local variable is added.
         saved = node.saved
         watched = apart or hooked or saved is None or saved.__class__ is Packed or hooks.GUARD
         results = _through(node, grad, kept, rule) if watched else node.apply(grad)
@@ -218,7 +225,7 @@ def _run(
                 else:
                     buffers[target] = g
                     heappush(heap, (place, target))
-        # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
+        # Let go of them, for the same reason.
         results = g = e = None
 
 

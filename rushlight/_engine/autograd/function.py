@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL, no_grad
-from rushlight._engine.autograd.in_place import rebase
+from rushlight._engine.autograd.in_place import View, rebase
 from rushlight._engine.autograd.node import Node, edge, freed, new
 from rushlight._engine.autograd.node_classes import DelayedError
 from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, PackedTensor, pack
@@ -508,7 +508,7 @@ def _as_result(node: FunctionNode, number: int, o: Any, args: tuple[Any, ...]) -
     ):
         return o
     if o.__class__ not in WRAPPED:
-        o._view_of = (base, None, _VIEW.format(number, type(node).__name__), None)
+        o._view_of = View(base, None, _VIEW.format(number, type(node).__name__), None)
     return o
 
 

@@ -8,9 +8,9 @@ base then get their nodes anew, by taking the view again of the new base.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,31 @@ from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.core.services import service
 from rushlight._engine.tensors.tensor import Tensor, storage
+
+
+class ViewStep(NamedTuple):
+    """How a view is taken of any tensor that lies like the base. Runners make a plain tuple in this order."""
+
+    kind: Any  # of the view
+    again: Callable[..., Any]  # again(base, *rest) takes the view anew
+    rest: tuple[Any, ...]
+    function: Callable[..., Any]  # function(array, *args) is the view of a base's array
+    args: tuple[Any, ...]
+
+
+class View(NamedTuple):
+    """What `Tensor._view_of` holds. The hot path writes a plain tuple in this order; others use `view_of`."""
+
+    base: Any  # the tensor that it is a view of
+    again: Callable[..., Any] | None  # again(base, *rest) takes the view anew; None where that cannot be
+    rest: Any  # where `again` is None: what an in-place write is refused by, a text or the name of the op
+    step: Any  # a ViewStep; None where it does not hold for other tensors that lie like the base
+
+
+def view_of(t: Any) -> View | None:
+    """How a tensor was taken as a view; None of one that is no view."""
+    found = getattr(t, "_view_of", None)
+    return None if found is None else View(*found)
 
 
 def check_writable(target: Tensor, tracked: bool) -> None:
@@ -99,23 +124,23 @@ _SEVERAL = (
 def _check_view(target: Tensor) -> None:
     if not LOCAL.enabled:
         return
-    step, t = getattr(target, "_view_of", None), target
-    while step is not None:
+    view, t = view_of(target), target
+    while view is not None:
         if t._grad_node.__class__ is AccumulateGrad and t._grad_node.apart is not None:
             _refuse_apart(t._grad_node.apart.mode, target, t)
-        if step[1] is None and " " in step[2]:
-            raise RuntimeError(step[2])
-        if step[1].__class__ is SplitView:
+        if view.again is None and " " in view.rest:
+            raise RuntimeError(view.rest)
+        if view.again.__class__ is SplitView:
             raise RuntimeError(
                 "A view was created in no_grad mode and is being modified inplace with grad "
                 f"mode enabled. {_SEVERAL}"
             )
-        if step[1] is None:
+        if view.again is None:
             raise RuntimeError(
-                f"Output {t._output_nr} of {step[2]} is a view and is being modified inplace. {_SEVERAL}"
+                f"Output {t._output_nr} of {view.rest} is a view and is being modified inplace. {_SEVERAL}"
             )
-        t = step[0]
-        step = getattr(t, "_view_of", None)
+        t = view.base
+        view = view_of(t)
     if t is not target and (
         t._grad_node.__class__ is AccumulateGrad or t._grad_node is None is not target._grad_node
     ):
@@ -176,9 +201,10 @@ _reference = weakref.ref
 
 
 class CopySlices(Node):
-    """base with the part seen through a chain of views replaced: gradients to both."""
+    """base with the part seen through a chain of views replaced: gradients to both. saved: `view_chain`'s."""
 
     __slots__ = ()
+    release = Node.let_go
 
     def name(self) -> str:
         """PyTorch's name."""
@@ -203,11 +229,12 @@ def replay(base: Any, chain: tuple[Any, ...]) -> Any:
 
 
 def view_chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+    """(the tensor that is no view, (again, rest) of each view from there to this one)."""
     steps = []
     t = view
-    while (step := getattr(t, "_view_of", None)) is not None:
-        steps.append((step[1], step[2]))
-        t = step[0]
+    while (found := view_of(t)) is not None:
+        steps.append((found.again, found.rest))
+        t = found.base
     return t, tuple(reversed(steps))
 
 

@@ -1,8 +1,15 @@
 """Nodes of the autograd graph: what an op leaves behind so that gradients can flow through it.
 
-`next` holds one edge (node, output number) per differentiable input, None where no gradient is
-wanted; `saved` what the rule needs, None once freed; `seq` grows with time, so that a node's
-number is higher than those of all nodes it leads to: the engine's order.
+`next` holds one edge (node, output number) per differentiable input, None where no gradient is wanted. `seq`
+grows with time, so a node's number is higher than those of all nodes it leads to: the engine's order. `saved`
+is what the rule needs, None once freed. What it is depends on the class of the node:
+
+    rows with declared gradients       Saved (dispatch/nodes/saved_arguments.py), by the arguments' names
+    formulas                           a SavedByFormula as a plain tuple (dispatch/nodes/formula_nodes.py)
+    brackets with index tensors        (shape of the base, Kept indices) (dispatch/nodes/indexing_nodes.py)
+    brackets of ints and slices        (shape of the base, (), index, new dims): no tensors
+    CopySlices                         the chain of views between base and what was written (in_place.py)
+    any of these with saved-tensor hooks   Packed (saved_tensor_hooks.py)
 """
 
 from __future__ import annotations
@@ -40,15 +47,6 @@ def freed() -> RuntimeError:
         ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
         "graph a second time or if you need to access saved tensors after calling backward."
     )
-
-
-def any_tensor(saved: tuple[Any, ...]) -> bool:
-    """Whether the node of a formula or index, (names, items, ...), keeps more than numbers like `alpha`."""
-    for number, item in enumerate(saved[1]):
-        # A plain number has the version -1; PyTorch makes a tensor of one that is called "other".
-        if item.__class__ is not tuple or item[1] >= 0 or saved[0][number] == "other":
-            return True
-    return False
 
 
 def keep_constants(node: Node | None, since: int) -> None:
@@ -92,11 +90,13 @@ class Node:
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
     place: Callable[[], Any]
+    shown: tuple[int, ...] = ()  # the order in which PyTorch's node has the edges, where it is another
     inside = False  # whether it is a part of what PyTorch has one node for, the one that leads here
     keeps_constants = False  # whether the op itself made what is saved (keep_constants)
     # Whether it stands, in the graph of a recorded call, for the node at its only edge.
     boundary = False
-    multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
+    multi = False  # whether the op had several results: `apply` gets a list of gradients
+    last_leaf_first = False  # of the leaves that a node leads to, PyTorch gives the last its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Hooks | None
@@ -121,14 +121,17 @@ class Node:
         return getattr(self, "count", 0) if self.multi else 1
 
     def release(self) -> None:
-        """Let go of the tensors that were saved; a node that saved none may run again."""
+        """Let go of the tensors that were saved; a node that saved none may run again.
+
+        A class whose `saved` is a tuple has a `release` of its own if there are tensors in it.
+        """
         saved = self.saved
-        if saved.__class__ is tuple:
-            # Formulas and x[i] keep tensors in the second place.
-            if saved and (len(saved) == 1 or (saved[1] and any_tensor(saved))):
-                self.saved = None
-        elif saved is not None and saved.tensors():
+        if saved.__class__ is not tuple and saved is not None and saved.tensors():
             self.saved = None
+
+    def let_go(self) -> None:
+        """`release` of classes that always save a tensor."""
+        self.saved = None
 
     def __call__(self, *grads: Any) -> Any:
         """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
@@ -162,7 +165,7 @@ class Node:
                 found += edge[0].next_functions
             else:
                 found.append((edge[0].settle(), edge[1]))
-        return tuple(found)
+        return tuple([found[i] for i in self.shown] if len(found) == len(self.shown) else found)
 
     @property
     def metadata(self) -> dict[Any, Any]:

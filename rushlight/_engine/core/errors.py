@@ -1,4 +1,6 @@
-"""The one grammar of error messages: `op: expectation, got value`, with the remedy where one is known."""
+"""Error messages that several ops share, in one form: `op: what was expected, got what came`, with the remedy
+where one is known. What only one op says stands at that op.
+"""
 
 from __future__ import annotations
 

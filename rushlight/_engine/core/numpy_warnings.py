@@ -7,10 +7,13 @@ finally: restore(token)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 try:
     # What np.errstate sets on entry; it is part of no public interface.
@@ -37,3 +40,20 @@ except ImportError:
     def restore(token: Any) -> None:
         """Back to what was set before `hush`."""
         token.__exit__(None, None, None)
+
+
+_WITHOUT_FLAGS = "_raises_no_flags"
+
+
+def mark_without_flags(function: _Function) -> _Function:
+    """Note of a function on arrays that it is a loop of ours: it raises no floating-point flags, so nobody
+    needs to silence NumPy around it, and it gives an array where a ufunc would give a number. The same
+    function.
+    """
+    setattr(function, _WITHOUT_FLAGS, True)
+    return function
+
+
+def raises_no_flags(function: Callable[..., Any]) -> bool:
+    """Whether a function has been marked so."""
+    return hasattr(function, _WITHOUT_FLAGS)

@@ -2,6 +2,8 @@
 
 The result is again a scalar expression over the same inputs, the incoming gradient GRAD and the
 row's own result RESULT, so that it becomes one fused kernel, has a gradient itself, and so on.
+
+Why gradients may use the result: docs/decisions/05-gradients-depend-on-results.md.
 """
 
 from __future__ import annotations

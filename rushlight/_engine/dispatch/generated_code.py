@@ -1,4 +1,6 @@
-"""Generated Python: functions written as text, which tracebacks show like any other."""
+"""Generated Python: functions written as text, which tracebacks and debuggers show like any other, and the
+tables of plans that hold them. Why fast paths are text: docs/decisions/08-generated-fast-paths.md.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from typing import Any
 
 from rushlight._engine.core import dtype as dt, settings
 from rushlight._engine.kernels.runtime import cache
-from rushlight._engine.ops.table import LENIENCE
+from rushlight._engine.ops.table import WIDE_DTYPES
 from rushlight._engine.tensors.storages.storage import INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -93,6 +95,6 @@ def keep(plans: dict[Any, Any], key: Any, plan: Any) -> Any:
     """Note how a call is done; all is forgotten when there is very much. The plan."""
     if len(plans) > 1 << 13:
         plans.clear()
-    if not LENIENCE.passed:
+    if not WIDE_DTYPES.used:
         plans[key] = plan
     return plan

@@ -214,6 +214,8 @@ def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _classes: dict[tuple[type, str], type] = {}
+# The bias first, where linear has it last.
+_ORDERS = {"AddmmBackward0": (2, 0, 1)}
 
 
 def _renamed(cls: type, name: str) -> type:
@@ -222,7 +224,7 @@ def _renamed(cls: type, name: str) -> type:
         return cls
     found = _classes.get((cls, name))
     if found is None:
-        found = _classes[cls, name] = type(name, (cls,), {"__slots__": ()})
+        found = _classes[cls, name] = type(name, (cls,), {"__slots__": (), "shown": _ORDERS.get(name, ())})
     return found
 
 

@@ -12,6 +12,8 @@ Kinds and what their bodies are:
   contract   attributes and shapes -> a label spec, "ij,jk->ik"
   composite  tensors -> tensors, by other rows
   opaque     NumPy arrays -> NumPy arrays, by hand
+
+Why one row per op: docs/decisions/01-one-row-per-op.md.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaqu
 
 _Key = TypeVar("_Key")
 _F = TypeVar("_F", bound=Callable[..., Any])
-_Entry = TypeVar("_Entry")
+_Value = TypeVar("_Value")
 
 
-class Table(dict[_Key, _Entry]):
+class Table(dict[_Key, _Value]):
     """A dict that fills itself: asked for an entry, it imports the family that declares it; asked for
     all of them, every family.
 
@@ -46,7 +48,7 @@ class Table(dict[_Key, _Entry]):
     def __init__(self) -> None:
         self.families: dict[_Key, str] = {}
 
-    def __missing__(self, key: _Key) -> _Entry:
+    def __missing__(self, key: _Key) -> _Value:
         family = self.families.get(key)
         if family is not None:
             import_module(f"rushlight._engine.ops.{family}")
@@ -83,28 +85,37 @@ def complete() -> None:
 # Which family declares which rows and names: written by `python tools/operators.py`, and held to the table by
 # a test. A line: family, namespace (none for the rows' own names), names.
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
-# (namespace, public name) -> (row, variant); variants: "function", "inplace"
-# What dtypes PyTorch refuses for a row, with its words: lines of these (or of a kernel's name), of kinds of
-# dtypes ("wide": WIDE) or their names, and of rows. Marks behind: "?" unless there is nothing to compute,
-# "*" unless of no dims, "!" after the dims are checked, as what a kernel refuses.
-# Of a pointwise row with a number behind: of so many operands. With "dtype": of the dtype asked for; with
-# "out": whether an out= is "exact" in dtype (with these words, for each result or for all,
-# with | between), "cast" to (both: several are exact, one is cast
-# to), or the dtype "asked" for, where that is not what all rows of the kind do.
+# What PyTorch refuses of a row: {row: {dtype, or category of dtypes: text of the error}}, from refusals.tsv.
+# A line of the file has three columns:
+#   text     the error's text; one word is a kernel's name and stands for '"NAME" not implemented for DTYPE'.
+#            Marks at its end say which calls are taken nevertheless, or when it is checked:
+#              ?  taken if there are no elements       *  taken if the operand has no dims
+#              !  raised after the dims are checked, as an error of PyTorch's kernel would be
+#   dtypes   names of dtypes, or categories: bool int float complex wide (WIDE)
+#   rows     names of rows, each perhaps with a suffix:
+#              NAME/2      calls of a pointwise row with two operands
+#              NAME/dtype  the dtype that a call asks for with dtype=
+#              NAME/out    no dtypes, but what its out= may be, where that differs from the row's kind:
+#                          "exact" (of the result's dtype; the text is the error's, texts for several results
+#                          have | between), "cast" (converted to), "asked" (of the dtype asked for)
 REFUSALS: dict[str, dict[str, str]] = {}
 WIDE = "uint16 uint32 uint64"
 
 
 class _WideDtypes(threading.local):
-    """Whether a thread takes the WIDE dtypes, as array_api's functions do; None: it does not.
+    """Whether ops of this thread take the WIDE dtypes, which most of PyTorch's kernels refuse.
 
-    passed: whether a refusal has been passed over; what is found out then is not kept for other calls.
+    accepted: set by array_api's functions while they run, since that standard requires these dtypes.
+    used: whether a refusal has been ignored since then. Kernels and plans that were made meanwhile are not
+    kept, because other calls are to be refused.
     """
 
-    passed: bool | None = None
+    accepted = False
+    used = False
 
 
-LENIENCE = _WideDtypes()
+WIDE_DTYPES = _WideDtypes()
+# (namespace, public name) -> (row, variant); variants: "function", "inplace"
 NAMES: Table[tuple[str, str], tuple[Row, str]] = Table()
 ROWS: Table[str, Row] = Table()
 

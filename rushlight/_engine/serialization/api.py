@@ -18,7 +18,7 @@ from rushlight._engine.serialization.legacy import load_legacy, save_legacy
 from rushlight._engine.serialization.locations import location_tag
 from rushlight._engine.serialization.options import skipping_data
 from rushlight._engine.serialization.pickler import dump
-from rushlight._engine.serialization.reading import Plan, load_archive
+from rushlight._engine.serialization.reading import LoadOptions, load_archive
 from rushlight._engine.serialization.rebuild import checking_sparse, is_storage_types, storage_bytes
 from rushlight._engine.serialization.safe_globals import allowed
 from rushlight._engine.serialization.trust import globals_of
@@ -171,7 +171,7 @@ def load(
     Raises pickle.UnpicklingError for what is not allowed, RuntimeError or EOFError for a damaged
     file.
     """
-    plan = Plan(
+    plan = LoadOptions(
         map_location, pickle_module, _decide_trust(weights_only, pickle_module), bool(mmap), pickle_load_args
     )
     if mmap and not _is_path(f):

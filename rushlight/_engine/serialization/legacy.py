@@ -15,7 +15,7 @@ import numpy as np
 
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.serialization.pickler import dump
-from rushlight._engine.serialization.reading import Plan, location_of
+from rushlight._engine.serialization.reading import LoadOptions, location_of
 from rushlight._engine.serialization.rebuild import Array, make_storage, storage_dtype, swap_bytes
 from rushlight._engine.tensors.storages.typed import TypedStorage
 
@@ -44,7 +44,7 @@ def save_legacy(obj: Any, file: BinaryIO, held: Any, pickle_module: Any, protoco
         file.write(memoryview(flat))
 
 
-def load_legacy(file: Any, plan: Plan) -> Any:
+def load_legacy(file: Any, plan: LoadOptions) -> Any:
     """The object of a file in the old format, from the file's position on."""
     _refuse_tar(file)
     magic = plan.unpickle(file, _no_storage)
@@ -82,7 +82,7 @@ def _refuse_tar(file: Any) -> None:
 class _Storages:
     """Storages that are made while the object is read, and get their bytes afterwards."""
 
-    def __init__(self, plan: Plan, little: bool) -> None:
+    def __init__(self, plan: LoadOptions, little: bool) -> None:
         self._plan, self._swapped = plan, little != (sys.byteorder == "little")
         self._flat: dict[str, tuple[Array, dtype]] = {}
         self._placed: dict[str, Any] = {}

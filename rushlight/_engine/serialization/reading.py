@@ -20,7 +20,7 @@ from rushlight._engine.tensors.storages.typed import TypedStorage
 Array = np.ndarray[Any, Any]
 
 
-class Plan:
+class LoadOptions:
     """How to load: places, trust, and what to hand to the unpickler."""
 
     def __init__(
@@ -57,7 +57,7 @@ def location_of(value: Any) -> str:
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
-def load_archive(file: Any, name: str, plan: Plan) -> Any:
+def load_archive(file: Any, name: str, plan: LoadOptions) -> Any:
     """The object of a file in the zip format."""
     reader = Reader(file, name)
     if reader.has("constants.pkl"):
@@ -73,7 +73,7 @@ def load_archive(file: Any, name: str, plan: Plan) -> Any:
 class _Storages:
     """The storages of an archive, each read when first asked for; `folder` holds their records."""
 
-    def __init__(self, reader: Reader, plan: Plan, folder: str = "data") -> None:
+    def __init__(self, reader: Reader, plan: LoadOptions, folder: str = "data") -> None:
         self._reader, self._plan, self._folder = reader, plan, folder
         self._loaded: dict[str, Any] = {}
         self._swapped = _byte_order(reader) != sys.byteorder

@@ -1,8 +1,8 @@
-"""x[...]: from what stands in the brackets to a Plan, by PyTorch's rules.
+"""x[...]: from what stands in the brackets to a ParsedIndex, by PyTorch's rules.
 
-A Plan says it in two steps. The basic step (ints, slices, None, `...`) makes a true view; the
+A ParsedIndex says it in two steps. The basic step (ints, slices, None, `...`) makes a true view; the
 advanced step reads or writes that view at index tensors and masks (numerics/advanced_indexing.py). Tensors
-stay tensors in a Plan, so that whoever stands in the dispatcher sees them; lists become arrays.
+stay tensors in a ParsedIndex, so that whoever stands in the dispatcher sees them; lists become arrays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rushlight._engine.tensors.construction.from_data import checked, infer
 from rushlight._engine.tensors.conversion import Conversion
 
 
-class Plan(NamedTuple):
+class ParsedIndex(NamedTuple):
     """An index, understood.
 
     basic     a NumPy basic index: an int or a slice for each leading dim, then `...`
@@ -37,8 +37,8 @@ class Plan(NamedTuple):
     last: str
 
 
-def parse(index: Any, shape: Sequence[int]) -> Plan:
-    """The Plan of `index` on a tensor of `shape`.
+def parse(index: Any, shape: Sequence[int]) -> ParsedIndex:
+    """The ParsedIndex of `index` on a tensor of `shape`.
 
     Raises IndexError (out of bounds, too many indices, unusable types), ValueError (steps that
     are not positive) and TypeError (slices of non-integers), in PyTorch's words.
@@ -70,14 +70,14 @@ class _IndexParser:
         # The dims that `...` stands for.
         self.spare = len(shape) - specified
 
-    def plan(self) -> Plan:
+    def plan(self) -> ParsedIndex:
         basic = self.basic
         while basic and basic[-1] is FULL:
             basic.pop()
         advanced = self.advanced
         while advanced and advanced[-1] is None:
             advanced.pop()
-        return Plan((*basic, ...), tuple(self.ones), tuple(advanced), self.last)
+        return ParsedIndex((*basic, ...), tuple(self.ones), tuple(advanced), self.last)
 
     def next_size(self) -> int:
         """The size of the tensor's next dim."""

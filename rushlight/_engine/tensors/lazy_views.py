@@ -4,6 +4,8 @@ Their kind is marked, so that no table of kernels knows it, and they have no `_a
 `_hidden` holds the memory. Whoever reads `_array` gets the values in a fresh array that NumPy lets nobody
 write to, so code that knows nothing of lazy views is right about them, or raises. `_memory` reads the memory
 as it lies: that is for sizes, strides, addresses, and for the few places that make views or write.
+
+Why marks, and not copies: docs/decisions/03-lazy-conjugation.md.
 """
 
 from __future__ import annotations

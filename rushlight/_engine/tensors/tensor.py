@@ -73,7 +73,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     # _grad_node   the autograd node that made it; of a leaf that requires grad, its AccumulateGrad
     # _output_nr   which of that node's results it is
     # _storage     the Storage that all views of the memory share; None until somebody needs it
-    # _view_of     of a view of a tracked tensor: its base, and how it was taken
+    # _view_of     of a view: its base, and how it was taken (View in autograd/in_place.py)
     # _grad        the gradient of a leaf
     # _hidden      what is known of a tensor whose `_array` is empty: a lazy view's memory, or a Pending
     __slots__ = (

@@ -1,4 +1,6 @@
-"""Whether calls that cannot be replayed are matched (matching.py) or run as they are: what is not slower."""
+"""Whether calls that cannot be replayed are matched (matching.py) or executed eagerly: both are timed, and
+the faster is kept. Why: docs/decisions/14-matched-or-eager.md.
+"""
 
 from __future__ import annotations
 

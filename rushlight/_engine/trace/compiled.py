@@ -48,8 +48,8 @@ _breaks = logging.getLogger("rushlight.trace.graph_breaks")
 _recompiles = logging.getLogger("rushlight.trace.recompiles")
 
 
-class Plan:
-    """What is known about one kind of arguments."""
+class Specialization:
+    """What is known of calls with one key (guards.key_of): their program, or why there is none."""
 
     def __init__(self) -> None:
         self.calls = self.replays = self.failed = 0
@@ -92,7 +92,7 @@ class Compiled:
     ) -> None:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
-        self.plans: dict[Any, Plan] = {}
+        self.plans: dict[Any, Specialization] = {}
         # What Python did beside, for which kinds of arguments were refused.
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
@@ -111,7 +111,7 @@ class Compiled:
             plan = self._again(plan, key, why)
         return self._slowly(plan, key, tensors, args, kwargs)
 
-    def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+    def _replayed(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
         program: Any = plan.program
         # What it writes to is read by other names, too, where an argument is the same memory.
@@ -127,10 +127,10 @@ class Compiled:
         finally:
             program.busy.release()
 
-    def _again(self, old: Plan, key: Any, why: str) -> Plan:
+    def _again(self, old: Specialization, key: Any, why: str) -> Specialization:
         """A guard has failed (guards.py): record the call again, but not more than MOST_PROGRAMS times."""
         self._tell(why)
-        plan = self.plans[key] = Plan()
+        plan = self.plans[key] = Specialization()
         plan.failed = old.failed + 1
         if plan.failed > MOST_PROGRAMS:
             plan.refuse(f"guards failed {plan.failed} times, at last this one: {why}")
@@ -140,12 +140,12 @@ class Compiled:
         """Log that a call is recorded anew."""
         _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
 
-    def _begun(self, key: Any, tensors: list[Tensor]) -> Plan:
+    def _begun(self, key: Any, tensors: list[Tensor]) -> Specialization:
         """The plan of arguments that have a new key; it refuses those that no program can take."""
         latest = next(reversed(self.plans), None)
         if latest is not None and key is not None:
             self._tell(difference(latest, key))
-        plan = self.plans.setdefault(key, Plan())
+        plan = self.plans.setdefault(key, Specialization())
         why = _unfit(key, tensors)
         if why:
             plan.refuse(why)
@@ -155,7 +155,9 @@ class Compiled:
             plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         return plan
 
-    def _slowly(self, plan: Plan | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+    def _slowly(
+        self, plan: Specialization | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any
+    ) -> Any:
         if plan is None:
             plan = self._begun(key, tensors)
         plan.calls += 1
@@ -192,7 +194,7 @@ class Compiled:
             raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {plan.broken}")
         return found
 
-    def _do(self, plan: Plan, work: Callable[[], None]) -> None:
+    def _do(self, plan: Specialization, work: Callable[[], None]) -> None:
         """Now, or beside the calls that follow."""
         if not self.background:
             return work()
@@ -207,7 +209,9 @@ class Compiled:
         plan.task.start()
         return None
 
-    def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
+    def _record(
+        self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None
+    ) -> Any:
         inputs = {id(t): _copied(t) for t in tensors}
         guards = Guards(self.function)
         if not roots(tensors).isdisjoint(roots(guards.known())):

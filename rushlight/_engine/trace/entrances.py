@@ -1,4 +1,9 @@
-"""Tensors that come into a segment from elsewhere, in an op that is known."""
+"""Tensors that come into a segment from outside (parameters, arguments of the call) as operands of a known
+op.
+
+An Entrance is the place of one such tensor in the trace. Another tensor may come in there at a later call, if
+it has the same kind, sizes and strides, and shares memory with the same other tensors or with none.
+"""
 
 from __future__ import annotations
 

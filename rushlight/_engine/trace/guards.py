@@ -176,6 +176,10 @@ def _count(container: Any) -> int:
     return int(plain.__len__(container))
 
 
+class _Gone:
+    """Stands (the class itself) for the value of a name that is not there; no program has it as a value."""
+
+
 class Guards:
     """The facts about one function's surroundings, read when they are made."""
 
@@ -194,7 +198,7 @@ class Guards:
         # What the code that ran mentions: attributes, globals, strings.
         self.mentioned: set[str] = set()
         self.contents = Contents(self._look, self.facts)
-        self._quick: _Quick | None = None
+        self._columns: _Columns | None = None
         self._attributed: set[Tensor] = set()
         self._used: set[tuple[int, str, tuple[str, ...]]] = set()
         for value in self._variables(function):
@@ -204,20 +208,21 @@ class Guards:
     def failure(self) -> str:
         """Which fact no longer holds; empty if all do."""
         if _modes() != self.modes:
-            return "the mode of autograd, an interpreter, a default or the switch of determinism has changed"
-        quick = self._quick
-        if quick is None or quick.of != _Quick.size(self):
-            quick = self._quick = _Quick(self)
-        if not quick.tensors():
+            pairs = zip(_MODE_CHANGES, self.modes, _modes(), strict=True)
+            return next(text for text, before, now in pairs if before != now)
+        columns = self._columns
+        if columns is None or columns.made_of != _Columns.size(self):
+            columns = self._columns = _Columns(self)
+        if not columns.tensors():
             return self._tensor()
-        why = quick.changed()
+        why = columns.changed()
         if why:
             return why
         if not all([alike(cell.cell_contents, value) for cell, value in self.cells]):
             return "a variable of an enclosing function has changed"
-        if [*map(len, quick.plain)] != quick.counts or any(_count(c) != n for c, n in quick.others):
+        if [*map(len, columns.plain)] != columns.counts or any(_count(c) != n for c, n in columns.others):
             return "a module, a list of hooks or a container has got other entries"
-        if not quick.functions():
+        if not columns.functions():
             return "a function has got other code or defaults"
         return self.contents.failure()
 
@@ -259,7 +264,7 @@ class Guards:
             return
         self._used.add(key)
         if name not in variables:  # one of Python's own; a global of the name would hide it
-            self.facts.append((variables, name, _Quick))
+            self.facts.append((variables, name, _Gone))
             return
         value = variables[name]
         self.facts.append((variables, name, value))
@@ -286,9 +291,9 @@ class Guards:
     def context(self, variable: ContextVar[Any]) -> None:
         """Guard the value of a context variable."""
         owner = _Context(variable)
-        value = owner.get(variable.name, _Quick)
+        value = owner.get(variable.name, _Gone)
         self.facts.append((owner, variable.name, value))
-        if value is not _Quick:
+        if value is not _Gone:
             self.seen.append((variable.name, value))
 
     def enclosed(self, name: str, cell: Any) -> None:
@@ -328,8 +333,8 @@ class Guards:
                 if module is value or id(module) not in self._seen:
                     self._seen.add(id(module))
                     self._module(module)
-        elif type(value).__name__ == "GradScaler":
-            self._look([item for item in vars(value).values() if isinstance(item, Tensor)])
+        elif hasattr(type(value), "__guarded_tensors__"):  # a GradScaler, say
+            self._look(value.__guarded_tensors__())
 
     def _dict(self, value: dict[Any, Any]) -> None:
         self.counts.append((value, dict.__len__(value)))
@@ -398,11 +403,14 @@ class _Context:
         return self._variable.get(default)
 
 
-class _Quick:
-    """The facts in the form in which many are compared at once; of: how many there were."""
+class _Columns:
+    """The facts as columns, so that one `map` compares all of a kind, without a loop in Python.
+
+    made_of: how many facts of each sort there were; with more, the columns are made anew.
+    """
 
     def __init__(self, guards: Guards) -> None:
-        self.of = self.size(guards)
+        self.made_of = self.size(guards)
         self._tensors = [t for t, _, _ in guards.tensors]
         self._memories = [memory for _, memory, _ in guards.tensors]
         self._tracked = [tracked for _, _, tracked in guards.tensors]
@@ -439,8 +447,8 @@ class _Quick:
     def changed(self) -> str:
         """Which variable or attribute is no longer what it was; empty if all are."""
         for get, names, values in self.facts:
-            if not all(map(is_, map(get, names, _NOTHING), values)):
-                for name, held, value in zip(names, map(get, names, _NOTHING), values, strict=True):
+            if not all(map(is_, map(get, names, _MISSING), values)):
+                for name, held, value in zip(names, map(get, names, _MISSING), values, strict=True):
                     if not alike(held, value):
                         return f"{name!r} is no longer {value!r:.60}"
         return ""
@@ -452,8 +460,8 @@ class _Quick:
 
 _MEMORY, _NODE, _OWN = attrgetter("_memory"), attrgetter("_grad_node"), attrgetter("__dict__")
 _OF_FUNCTIONS = attrgetter("__code__", "__defaults__", "__kwdefaults__")
-# What stands for the value of a name that is gone.
-_NOTHING = repeat(_Quick)
+# For `map(dict.get, names, ...)`: what a look-up answers if the name is not there.
+_MISSING = repeat(_Gone)
 _NONE: dict[str, Any] = {}
 
 
@@ -476,10 +484,22 @@ class VisibleTensors(Guards):
             self._look(t)
 
 
+# What has changed, for each of `_modes()`.
+_MODE_CHANGES = (
+    "the mode of autograd (no_grad, enable_grad) has changed",
+    "inference_mode has been entered or left",
+    "autocast, or another interpreter of ops, has been entered or left, or has another dtype",
+    "a default (dtype, device) or the switch of deterministic algorithms has changed",
+)
+
+
 def _modes() -> tuple[Any, ...]:
-    # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
-    modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
-    return LOCAL.enabled, LOCAL.inference, modes, switches()
+    """What a recorded call depends on beside its arguments and variables: whether autograd records, inference
+    mode, the dtypes that interpreters cast to, and the process's switches.
+    """
+    # An interpreter that only watches (a profiler) changes nothing; autocast's has a dtype.
+    interpreters = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
+    return LOCAL.enabled, LOCAL.inference, interpreters, switches()
 
 
 def _names(code: Any) -> set[str]:

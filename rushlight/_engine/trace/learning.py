@@ -1,4 +1,7 @@
-"""How a region (matching.py) comes to know calls that it can take at once (matchers.py)."""
+"""When a region (matching.py) writes a matcher (matchers.py) for a call: the second time that the call is
+matched at the same node of the trace, it is watched, and from the third time on the matcher recognises it, if
+all that happened in between can be said by one.
+"""
 
 from __future__ import annotations
 

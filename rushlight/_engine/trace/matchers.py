@@ -1,10 +1,12 @@
-"""What takes a known call without asking more: functions generated for a place in the tree.
+"""Matchers: generated functions that recognise, at one node of the trace, a call that was matched there
+before.
 
-A call (a row's function, brackets, a formula, a node's rule) that was matched from one node of the tree to
-another, in one op or in many, is matched the same way when it comes with the same operands again: the Python
-in between, which is the package's own, looks at nothing else. A matcher compares the operands and attributes
-one by one, by identity where it can, makes shells of those results that anybody will see, with their
-nodes in the graph, and moves the region on. Whatever it does not know goes the long way (matching.py).
+A call is a row's function, an index expression, a formula, or the rule of an autograd node; it may contain
+several ops. If the same call came at the same node with the same operands, the package's own Python in
+between need not run again, since it looks at nothing else. A matcher compares the operands and attributes one
+by one (by identity where possible), makes the tensors that the caller will see, with pending values and their
+autograd nodes (shells.py), and moves the region to the next node of the trace. A call that it does not
+recognise goes through matching.py.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""compile() by matching: Python runs at every call, and its ops are matched with what is known, not executed.
+"""compile() by matching, for calls whose Python must run each time: their ops are compared with those of
+earlier calls instead of being executed one by one (docs/decisions/11-matched-traces.md).
 
-Inside a region (a compiled call, or the backward pass through a graph that one left) an op is compared with
-the next one of the trace. If it is that, its result is a tensor whose values are *pending*: its slot is
-empty, and whoever reads it makes the region compute what was put off, as one program (segment.py). What
-cannot be told is run as ever, after what was put off. The first two calls along a path are run as ever, and
-recorded (trace.py); the second must do what the first did.
+A *region* is a compiled call, or the backward pass through a graph that one left. In it, each op is compared
+with the next op of the recorded trace. If it is the same, its result is a tensor whose values are *pending*:
+its slot `_array` is empty, and whoever reads it makes the region compute all that is pending, as one program
+(segment.py). Another op is executed at once, after what was pending. The first two calls along a path of the
+trace are executed normally and recorded (trace.py); the second must do what the first did.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
 from rushlight._engine.trace.graph import whole
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Arena, Plan, pinned
+from rushlight._engine.trace.passes.memory import Arena, ArenaLayout, pinned
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
@@ -132,7 +132,7 @@ class Program:
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.writes: set[int] = set()  # the memory that these lie in
-        self.plan: Plan | None = None
+        self.plan: ArenaLayout | None = None
         self._latest: Any = None
         # Held by the thread that replays.
         self.busy = threading.Lock()
@@ -180,7 +180,7 @@ class Program:
         listed = whole(self.parts)
         before = sources(listed) if settings.verify else []
         lent = self._lent()
-        self.plan = Plan(listed, lent)
+        self.plan = ArenaLayout(listed, lent)
         arena = Arena(self.plan)
         arena.places.update({key: (one.flat, 0) for key, one in lent.items()})
         numbers = {}

@@ -1,8 +1,9 @@
-"""A segment of a trace as one program: compiled by the passes that replays have, or entry by entry.
+"""A segment: the ops of a trace between two points at which values were read, as one program.
 
-A program belongs to a path of the tree and to the places that are wanted at its end. Its inputs' memory is
-bound where it was when it was compiled, as parameters' is, or copied in; results that are wanted lie in
-memory of their own, which is used again once nobody holds it, and small ones are copied out.
+It is compiled by the passes that replayed programs have (passes/), or executed entry by entry until that is
+done. A program belongs to a path of the trace and to the set of results that are wanted at its end. Inputs
+that keep their memory, as parameters do, are bound to it when the program is compiled; others are copied in.
+Wanted results get memory of their own, which is used again when nobody holds it; small ones are copied out.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Plan, Relocation
+from rushlight._engine.trace.passes.memory import ArenaLayout, Relocation
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import needed
@@ -350,7 +351,7 @@ class Compiled:
         verified("fused", self.entries, single)
         kept = roots([o.flat for o in self.outputs])
         before = sources(self.entries) if settings.verify else []
-        self.plan = Plan(self.entries)
+        self.plan = ArenaLayout(self.entries)
         moved = Relocation(
             {
                 key: (ARENA.at(self.plan.size), place)

@@ -1,4 +1,8 @@
-"""Makes tensors whose values are to come, and what is left in the graph for them: no class is called."""
+"""Machine code that makes tensors with pending values, and their autograd nodes.
+
+It fills the objects' slots directly: calling the classes would take longer than most of the ops that are put
+off.
+"""
 
 from __future__ import annotations
 

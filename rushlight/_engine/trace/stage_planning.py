@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from math import prod
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.methods import assign
-from rushlight._engine.dispatch.runners.formulas import Formula
+from rushlight._engine.dispatch.runners.formulas import CompiledFormula, Formula
+from rushlight._engine.dispatch.runners.recorded import recorded
 from rushlight._engine.dispatch.runners.reductions import BIG, Reducer, X
 from rushlight._engine.kernels.emit.target import available
 from rushlight._engine.kernels.loops.columns import columns
@@ -159,21 +161,15 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
         return _WIDENED[name](scratch.again(), outs, *operands)
     if name in MOVED or name in _ROWS:
         return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
-    bound = _bound(function)
-    if bound is Formula.compute and len(outs) == 1:
-        return _formula(function.args[0].kernel, operands[0], outs[0])
-    reducer = getattr(function, "__self__", None)
-    return _reduction(reducer, outs[0], *operands) if bound is Reducer.run and reducer is not None else None
-
-
-def _bound(function: Any) -> Any:
-    """The function of a bound method, or of a partial of one."""
-    return getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
+    what = recorded(function)
+    if what.compiled is not None and len(outs) == 1:
+        return _formula(what.compiled.kernel, operands[0], outs[0])
+    return None if what.reducer is None else _reduction(what.reducer, outs[0], *operands)
 
 
 def _written(function: Any, operands: Sequence[Any]) -> Stages | None:
     """An entry that writes to its operands."""
-    if _bound(function) is Formula.write:
+    if isinstance(function, MethodType) and function.__func__ is Formula.write_arrays:
         return _in_place(*operands)
     if function is gathered:
         return (
@@ -264,10 +260,10 @@ def _first_of_rows(a: Array, last: int) -> Array:
     return found
 
 
-def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
+def _in_place(compiled: CompiledFormula, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
     # An operand may be what is written to, but not another view of it.
     apart = all(_same(a, out) or not np.may_share_memory(a, out) for a in arrays)
-    return _formula(entry.kernel, arrays, out) if entry.kind is of and apart else None
+    return _formula(compiled.kernel, arrays, out) if compiled.result_kind is of and apart else None
 
 
 def _same(a: Array, b: Array) -> bool:

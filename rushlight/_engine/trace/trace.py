@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import view_of
 from rushlight._engine.core.device import device
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.size import Size
@@ -312,10 +313,10 @@ class Unit:
         if spec is None or not isinstance(spec, Spec):
             return self.fail("a result is memory that nobody knows")
         view = None
-        seen: Any = getattr(t, "_view_of", None)
+        seen = view_of(t)
         if spec.memory < 0:
-            base = [k for k, given in enumerate(self.tensors) if seen is not None and seen[0] is given]
-            if not base or seen[3] is None:
+            base = [k for k, given in enumerate(self.tensors) if seen is not None and seen.base is given]
+            if not base or seen is None or seen.step is None:
                 return self.fail("a result is a view in an unknown way")
             view = (base[0], *seen[1:])
         elif (seen is not None and (LOCAL.enabled or t._grad_node is not None)) or (

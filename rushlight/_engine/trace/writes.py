@@ -1,4 +1,9 @@
-"""Ops in a region that write to memory."""
+"""In-place ops in a region (matching.py).
+
+A pointwise write to a pending tensor whose memory nobody else sees becomes a functional op, whose result the
+tensor takes. A write to memory that came from outside is put off like any op, if only its own tensors hold
+that memory: their slots are emptied meanwhile.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reverse mode under levels: gradients of wrapped results, from one run of the engine over the plain graph.
 
-An input enters by an `Entry`, a node that hands its gradient on to whatever the input came from. Inside vmap
-it enters as a batch, so that each example has a gradient of its own. Of a dual result, d<primal> is what the
+An input enters by an `InputNode`, which hands its gradient on to whatever the input came from. Inside vmap it
+enters as a batch, so that each example has a gradient of its own. Of a dual result, d<primal> is what the
 primals give, and its tangent what the tangents give: d(tangent)/d(input's primal) is the derivative of the
 gradient in the tangent's direction. So gradients need no wrappers in the graph. What is wrapped in levels
 that were opened later (a batch of gradients: jacrev) goes through the rules of the nodes, which are ops.
@@ -23,7 +23,7 @@ from rushlight._engine.transforms.levels import Wrapped, active, wrapper
 from rushlight._engine.transforms.tangents import Dual, dual
 
 
-class Entry(Node):
+class InputNode(Node):
     """Where an input comes into a function that is being differentiated: the identity."""
 
     __slots__ = ("open",)
@@ -34,7 +34,7 @@ class Entry(Node):
         return (grad,)
 
 
-def _entered(t: Any, levels: list[Any], nodes: list[Entry]) -> Any:
+def _entered(t: Any, levels: list[Any], nodes: list[InputNode]) -> Any:
     """The input as the function sees it, batched at every vmap among `levels`; its nodes join `nodes`."""
     if t._kind.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -46,7 +46,7 @@ def _entered(t: Any, levels: list[Any], nodes: list[Entry]) -> Any:
             return dual(_entered(t.value, rest, nodes), t.tangent, level)
         return _entered(t, rest, nodes)
     entered = alias(t)
-    node = Entry((edge(t) if LOCAL.enabled else None,))
+    node = InputNode((edge(t) if LOCAL.enabled else None,))
     node.open = True
     entered._grad_node = node
     nodes.append(node)
@@ -91,7 +91,7 @@ def vjp(
 
     The results are still in the function's graph: `left` takes them out.
     """
-    levels, nodes, before = active(), list[Entry](), LOCAL.enabled
+    levels, nodes, before = active(), list[InputNode](), LOCAL.enabled
     ins = [_entered(t, levels, nodes) for t in inputs]
     LOCAL.enabled, LOCAL.transforms = True, (*LOCAL.transforms, captured)
     try:

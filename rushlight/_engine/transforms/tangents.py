@@ -16,7 +16,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, replay, view_chain
 from rushlight._engine.core.dtype import FLOATING
-from rushlight._engine.dispatch.nodes.formula_nodes import fit
+from rushlight._engine.dispatch.nodes.formula_nodes import INCOMING, ZERO, fit
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias
@@ -124,7 +124,7 @@ class Forward(Level):
         out = formula(*primals)
         if out._kind.dtype.category < FLOATING or not formula.smooth:
             return out
-        if formula.entry(primals).complex_ or any(t._kind.dtype.is_complex for t in operands(values)):
+        if formula.compiled_for(primals).complex_ or any(t._kind.dtype.is_complex for t in operands(values)):
             return self._transposed(formula, values)
         env = {**dict(zip(formula.operands, primals, strict=True)), "result": out}
         parts = [_derivative(formula, i, env, v.tangent) for i, v in enumerate(values) if self.holds(v)]
@@ -255,8 +255,8 @@ def _promote(t: Any, level: Any, coming: Any) -> None:
 def _derivative(formula: Any, number: int, env: dict[str, Any], tangent: Any) -> Any:
     """The tangent times the derivative by one operand; None where that is zero."""
     found, uses = formula.gradient(number, False)
-    if found is None:
+    if found is ZERO:
         return None
-    if found == "grad":
+    if found is INCOMING:
         return tangent
     return found(*[tangent if u == "grad" else env[u] for u in uses])

@@ -295,37 +295,37 @@ _FLOAT_POINTS: dict[str, Any] = {
     "averaging_constant": 1,
 }
 
-default_fake_quant = FakeQuantize.with_args(
+default_fake_quant: Any = FakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, qscheme=torch.per_tensor_affine, reduce_range=True, **_UNSIGNED
 )
-default_weight_fake_quant = FakeQuantize.with_args(**_TENSOR, **_SIGNED, reduce_range=False)
-default_dynamic_fake_quant = FakeQuantize.with_args(
+default_weight_fake_quant: Any = FakeQuantize.with_args(**_TENSOR, **_SIGNED, reduce_range=False)
+default_dynamic_fake_quant: Any = FakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, is_dynamic=True, averaging_constant=1, **_UNSIGNED
 )
-default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_args(
+default_fixed_qparams_range_neg1to1_fake_quant: Any = FixedQParamsFakeQuantize.with_args(
     observer=default_fixed_qparams_range_neg1to1_observer
 )
-default_fixed_qparams_range_0to1_fake_quant = FixedQParamsFakeQuantize.with_args(
+default_fixed_qparams_range_0to1_fake_quant: Any = FixedQParamsFakeQuantize.with_args(
     observer=default_fixed_qparams_range_0to1_observer
 )
-default_symmetric_fixed_qparams_fake_quant = default_fixed_qparams_range_neg1to1_fake_quant
-default_affine_fixed_qparams_fake_quant = default_fixed_qparams_range_0to1_fake_quant
-default_per_channel_weight_fake_quant = FakeQuantize.with_args(
+default_symmetric_fixed_qparams_fake_quant: Any = default_fixed_qparams_range_neg1to1_fake_quant
+default_affine_fixed_qparams_fake_quant: Any = default_fixed_qparams_range_0to1_fake_quant
+default_per_channel_weight_fake_quant: Any = FakeQuantize.with_args(
     **_ROWS, **_SIGNED, reduce_range=False, ch_axis=0
 )
-default_embedding_fake_quant = FakeQuantize.with_args(**_FLOAT_POINTS, **_UNSIGNED)
-default_embedding_fake_quant_4bit = FakeQuantize.with_args(**_FLOAT_POINTS, dtype=torch.quint4x2)
-default_histogram_fake_quant = FakeQuantize.with_args(
+default_embedding_fake_quant: Any = FakeQuantize.with_args(**_FLOAT_POINTS, **_UNSIGNED)
+default_embedding_fake_quant_4bit: Any = FakeQuantize.with_args(**_FLOAT_POINTS, dtype=torch.quint4x2)
+default_histogram_fake_quant: Any = FakeQuantize.with_args(
     observer=HistogramObserver, qscheme=torch.per_tensor_affine, reduce_range=True, **_UNSIGNED
 )
-default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
+default_fused_act_fake_quant: Any = FusedMovingAvgObsFakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, **_UNSIGNED
 )
-default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(**_TENSOR, **_SIGNED)
-default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(**_ROWS, **_SIGNED)
-fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
+default_fused_wt_fake_quant: Any = FusedMovingAvgObsFakeQuantize.with_args(**_TENSOR, **_SIGNED)
+default_fused_per_channel_wt_fake_quant: Any = FusedMovingAvgObsFakeQuantize.with_args(**_ROWS, **_SIGNED)
+fused_wt_fake_quant_range_neg_127_to_127: Any = FusedMovingAvgObsFakeQuantize.with_args(
     **_TENSOR, **_WITHOUT_LEAST
 )
-fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
+fused_per_channel_wt_fake_quant_range_neg_127_to_127: Any = FusedMovingAvgObsFakeQuantize.with_args(
     **_ROWS, **_WITHOUT_LEAST
 )

@@ -665,29 +665,29 @@ _WITHOUT_LEAST: dict[str, Any] = {"quant_min": -127, "quant_max": 127, "eps": 2*
 _FIXED: dict[str, Any] = {"dtype": torch.quint8, "quant_min": 0, "quant_max": 255}
 _FLOAT_POINTS: dict[str, Any] = {"qscheme": torch.per_channel_affine_float_qparams, "ch_axis": 0}
 
-default_observer = MinMaxObserver.with_args(quant_min=0, quant_max=127)
-default_placeholder_observer = PlaceholderObserver
-default_debug_observer = RecordingObserver
-default_weight_observer = MinMaxObserver.with_args(**_WEIGHT)
-weight_observer_range_neg_127_to_127 = MinMaxObserver.with_args(**_WEIGHT, **_WITHOUT_LEAST)
-default_histogram_observer = HistogramObserver.with_args(quant_min=0, quant_max=127)
-default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(**_CHANNELS)
-per_channel_weight_observer_range_neg_127_to_127 = PerChannelMinMaxObserver.with_args(
+default_observer: Any = MinMaxObserver.with_args(quant_min=0, quant_max=127)
+default_placeholder_observer: Any = PlaceholderObserver
+default_debug_observer: Any = RecordingObserver
+default_weight_observer: Any = MinMaxObserver.with_args(**_WEIGHT)
+weight_observer_range_neg_127_to_127: Any = MinMaxObserver.with_args(**_WEIGHT, **_WITHOUT_LEAST)
+default_histogram_observer: Any = HistogramObserver.with_args(quant_min=0, quant_max=127)
+default_per_channel_weight_observer: Any = PerChannelMinMaxObserver.with_args(**_CHANNELS)
+per_channel_weight_observer_range_neg_127_to_127: Any = PerChannelMinMaxObserver.with_args(
     **_CHANNELS, **_WITHOUT_LEAST
 )
-default_dynamic_quant_observer = PlaceholderObserver.with_args(
+default_dynamic_quant_observer: Any = PlaceholderObserver.with_args(
     dtype=torch.quint8, quant_min=0, quant_max=255, is_dynamic=True
 )
-default_float_qparams_observer = PerChannelMinMaxObserver.with_args(dtype=torch.quint8, **_FLOAT_POINTS)
-default_float_qparams_observer_4bit = PerChannelMinMaxObserver.with_args(
+default_float_qparams_observer: Any = PerChannelMinMaxObserver.with_args(dtype=torch.quint8, **_FLOAT_POINTS)
+default_float_qparams_observer_4bit: Any = PerChannelMinMaxObserver.with_args(
     dtype=torch.quint4x2, **_FLOAT_POINTS
 )
-default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(
+default_fixed_qparams_range_neg1to1_observer: Any = FixedQParamsObserver.with_args(
     scale=2.0 / 256.0, zero_point=128, **_FIXED
 )
-default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(
+default_fixed_qparams_range_0to1_observer: Any = FixedQParamsObserver.with_args(
     scale=1.0 / 256.0, zero_point=0, **_FIXED
 )
-default_symmetric_fixed_qparams_observer = default_fixed_qparams_range_neg1to1_observer
-default_affine_fixed_qparams_observer = default_fixed_qparams_range_0to1_observer
-default_reuse_input_observer = ReuseInputObserver
+default_symmetric_fixed_qparams_observer: Any = default_fixed_qparams_range_neg1to1_observer
+default_affine_fixed_qparams_observer: Any = default_fixed_qparams_range_0to1_observer
+default_reuse_input_observer: Any = ReuseInputObserver

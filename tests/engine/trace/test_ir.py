@@ -248,13 +248,13 @@ def test_lives_that_overlap_in_time_and_memory():
 def test_a_pass_that_is_wrong_is_found(what, monkeypatch):
     if what == "plan":
 
-        class Wrong(programs.Plan):
+        class Wrong(programs.ArenaLayout):
             def _place(self, lives):
                 top = super()._place(lives)
                 self.places = dict.fromkeys(self.places, 0)
                 return top
 
-        monkeypatch.setattr(programs, "Plan", Wrong)
+        monkeypatch.setattr(programs, "ArenaLayout", Wrong)
     else:
         right = getattr(programs.Fusing, what)
         monkeypatch.setattr(

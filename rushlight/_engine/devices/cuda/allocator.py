@@ -44,10 +44,12 @@ class DriverOutOfMemory(OutOfMemoryError):
 
 
 class Block:
-    """Memory that is handed out as a whole; it goes back when nobody holds it any more.
+    """A piece of device memory that belongs to one allocation, or is free and waits for the next one.
 
-    address, size: in bytes, size rounded.  requested: what was asked for.  stream: whose it is.
-    streams: the other streams that use it (record_stream).
+    address: where it begins. size: in bytes, rounded up; requested: in bytes, as asked for. stream: the
+    stream whose work it was allocated for; streams: others that use it (record_stream), which must be done
+    with it before it is used again. previous, next: its neighbours in the same segment, with which it merges
+    when free.
     """
 
     __slots__ = (

@@ -3,6 +3,8 @@
 The first call of a kind goes through Python's ways of finding kernels, views and numbers; meanwhile a
 `Recording` notes each allocation, launch and product. Calls whose operands have the same geometry then do the
 same on their own memory. Calls that read numbers, draw, or bring something from the host are not kept.
+
+Why by watching a call: docs/decisions/12-prepared-rows-of-a-device.md.
 """
 
 from __future__ import annotations

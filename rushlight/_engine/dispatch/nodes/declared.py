@@ -102,7 +102,7 @@ class Rules:
                     "apply": _apply_multi if multi else _apply,
                     "multi": multi,
                     "rules": self,
-                    "leaves": row.options.get("leaves", 1),
+                    "last_leaf_first": row.options.get("last_leaf_first", False),
                     **(
                         {
                             "settle": names_of.settle,

@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.node import Node, any_tensor
+from rushlight._engine.autograd.node import Node
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.tensors.geometry import lookup_function
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
+
+
+class SimpleGradient(Enum):
+    """The gradient of an operand that needs no formula."""
+
+    INCOMING = "the gradient of the result"
+    ZERO = "zeros"
+
+
+INCOMING, ZERO = SimpleGradient
+
+
+class NoGradient:
+    """Stands where an operand's gradient formula would, if there is none: called, it raises the reason."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __call__(self, *_: Any) -> Any:
+        """Raise the reason."""
+        raise NotImplementedError(self.reason)
+
+
+class Kept(NamedTuple):
+    """One operand (or the result) that a node keeps. The hot path writes a plain tuple in this order."""
+
+    value: Any
+    version: int  # of its storage when it was kept; -1 of a plain number
+
+
+class SavedByFormula(NamedTuple):
+    """What the node of a formula has in `saved`. The hot path writes a plain tuple in this order."""
+
+    operands: Any  # formula_rules.SavedOperands: their names, and the rule that reads them
+    kept: list[Kept]  # in the order of the names
+    places: list[Any] | None  # of each operand its `place`; None where all are like the result
 
 
 def keep(v: Any) -> tuple[Any, int]:
@@ -42,10 +79,16 @@ def release(node: Any) -> None:
     saved = node.saved
     if saved.__class__ is tuple:
         kept = saved[1]
-        if kept and (kept[0][1] >= 0 or any_tensor(saved)):
+        if kept and (kept[0][1] >= 0 or _keeps_tensor(saved)):
             node.saved = None
     else:
         Node.release(node)
+
+
+def _keeps_tensor(saved: Any) -> bool:
+    """Whether a node keeps more than numbers like `alpha`; a number called "other" is a tensor in PyTorch."""
+    names, kept, _ = SavedByFormula(*saved)
+    return any(version >= 0 or name == "other" for name, (_, version) in zip(names, kept, strict=True))
 
 
 def apply_any(node: Any, grad: Tensor) -> list[Any]:
@@ -68,9 +111,9 @@ def apply_any(node: Any, grad: Tensor) -> list[Any]:
             results.append(None)
             continue
         formula, uses = (variants and variants[number]) or formula_of.variant(number, complex_, names)
-        if formula.__class__ is str:  # "grad"
+        if formula is INCOMING:
             g = grad
-        elif formula is None:  # zeros whatever the gradient holds, infinities and NaN among it
+        elif formula is ZERO:  # whatever the gradient holds, infinities and NaN among it
             g = lookup_function("zeros_like")(grad)
         else:
             g = formula(*[values[u] for u in uses])

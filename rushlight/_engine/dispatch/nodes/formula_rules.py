@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,15 +17,23 @@ from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.interpreters import PLAIN
-from rushlight._engine.dispatch.nodes.formula_nodes import apply_any, fit, keep_result
+from rushlight._engine.dispatch.nodes.formula_nodes import (
+    INCOMING,
+    ZERO,
+    NoGradient,
+    SimpleGradient,
+    apply_any,
+    fit,
+    keep_result,
+)
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, version_of
 from rushlight._engine.dispatch.number_operands import scalar
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.tensors.tensor import WRAPPED
 
-# What an operand's gradient is: None where it is not wanted, "grad" for the result's own, else the numbers of
-# its formula's operands among (grad, *kept).
-Variant = tuple[int, ...] | str | None
+# What an operand's gradient is: None where it is not wanted, INCOMING for the result's own, else the numbers
+# of its formula's operands among (grad, *kept).
+Variant: TypeAlias = tuple[int, ...] | SimpleGradient | None
 
 _SCOPE: dict[str, Any] = {
     **MAKING,
@@ -45,36 +53,39 @@ _SCOPE: dict[str, Any] = {
 }
 
 
-class Names(tuple[str, ...]):
-    """The names of what a node keeps, and what is done with it.
+class SavedOperands(tuple[str, ...]):
+    """The names of the operands (and "result") that a formula's nodes keep for their gradients.
 
-    rule(node, grad): one gradient per operand. kept(result, *operands): (value, version) of each name.
+    kept(result, *operands): what a node is to keep, a formula_nodes.Kept for each name.
+    rule(node, grad): the gradients of all operands, from what the node kept.
     """
 
     rule: Callable[[Any, Any], Sequence[Any]]
     kept: Callable[..., list[tuple[Any, int]]]
 
 
-def named(
+def saved_operands(
     names: Sequence[str],
     places: Sequence[int],
     numbers: Sequence[bool],
     variants: Sequence[tuple[Any, tuple[int, ...]] | None],
-) -> Names:
-    """Names with their rule.
+) -> SavedOperands:
+    """The SavedOperands of these names, with functions that are generated for them.
 
     places: of each name, which operand it is, -1 for the result. numbers: which operands are no tensors.
     variants: of each operand, its gradient (`Formula.variant`), None where that is not wanted.
     """
-    found = Names(names)
+    found = SavedOperands(names)
     plain = tuple([place >= 0 and numbers[place] for place in places])
     found.kept = _keeper(tuple(places), plain, len(numbers))
     short: list[Variant] = []
     formulas: list[Any] = []
     for variant in variants:
-        if variant is None or variant[0].__class__ is str:
-            short.append(None if variant is None else "grad")
-        elif variant[0] is None or not hasattr(variant[0], "fast"):  # a gradient of zeros, or none at all
+        if variant is None:
+            short.append(None)
+        elif variant[0] is INCOMING:
+            short.append(INCOMING)
+        elif variant[0] is ZERO or isinstance(variant[0], NoGradient):
             found.rule = apply_any
             return found
         else:
@@ -120,12 +131,12 @@ _KEPT = """        s = v{i}._storage
         if v{i}._kind is not k or v{i}.__class__ not in PLAIN or not x{i}.flags.c_contiguous:
             return apply_any(node, grad)
 """
-_CALL = """        entry = fast{f}.get({key})
-        if entry is None:
+_CALL = """        compiled = fast{f}.get({key})
+        if compiled is None:
             g{o} = formula{f}({values})
         else:
             try:
-                r = entry.fn({arrays})
+                r = compiled.fn({arrays})
             except ValueError:
                 return apply_any(node, grad)
 """
@@ -148,7 +159,7 @@ def _maker(plain: tuple[bool, ...], variants: tuple[Variant, ...]) -> Callable[.
     for o, variant in enumerate(variants):
         if variant is None:
             continue
-        if isinstance(variant, str):
+        if isinstance(variant, SimpleGradient):
             lines.append(f"        g{o} = grad\n")
         else:
             lines.append(_call(o, f, variant, plain))
@@ -171,8 +182,8 @@ def _call(o: int, f: int, variant: tuple[int, ...], plain: tuple[bool, ...]) -> 
     arrays, key = [f"x{use}" for use in variant], "k"
     numbers = [use > 0 and plain[use - 1] for use in variant]
     if numbers == [False, True]:
-        arrays[1], key = f"scalar({values[1]}, entry.scalar_np)", f"(k, {values[1]}.__class__)"
+        arrays[1], key = f"scalar({values[1]}, compiled.scalar_np)", f"(k, {values[1]}.__class__)"
     elif any(numbers):
         return f"        g{o} = formula{f}({', '.join(values)})\n"
     text = _CALL.format(o=o, f=f, key=key, values=", ".join(values), arrays=", ".join(arrays))
-    return text + made(f"g{o}", "r if r.__class__ is ndarray else asarray(r)", "entry.kind", 12)
+    return text + made(f"g{o}", "r if r.__class__ is ndarray else asarray(r)", "compiled.result_kind", 12)

@@ -77,7 +77,7 @@ def _index_gradient(node: Any, grad: Tensor) -> list[Any]:
     return [wrap(array, grad._kind)]
 
 
-_INDEX = type("IndexBackward0", (Node,), {"__slots__": (), "apply": _index_gradient})
+_INDEX = type("IndexBackward0", (Node,), {"__slots__": (), "apply": _index_gradient, "release": Node.let_go})
 
 
 def record_index(self: Tensor, out: Tensor, indices: tuple[Tensor | None, ...]) -> None:

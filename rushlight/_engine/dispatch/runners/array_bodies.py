@@ -24,7 +24,7 @@ from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of, backend_r
 from rushlight._engine.dispatch.runners.formulas import check_dtype
 from rushlight._engine.dispatch.runners.meta import arrays_of, meta_run, refuse_meta
 from rushlight._engine.ops.signature import Param
-from rushlight._engine.ops.table import LENIENCE, Row
+from rushlight._engine.ops.table import WIDE_DTYPES, Row
 from rushlight._engine.tensors.kind import CPU_KINDS
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
@@ -160,7 +160,7 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
         )
         if t._kind.on_meta:
             refuse_meta(row)
-        if t._geometry.size and t._geometry.ndim and not LENIENCE.passed:
+        if t._geometry.size and t._geometry.ndim and not WIDE_DTYPES.used:
             taken.add(t._kind)
 
     return taken, check

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import SplitView
+from rushlight._engine.autograd.in_place import SplitView, View, ViewStep
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.dispatch.nodes import transposed
@@ -94,16 +94,17 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
             else row.name
         )
         for part in out:
-            part._view_of = (values[0], None, called, None)
+            part._view_of = View(values[0], None, called, None)
     return out
 
 
 def _mark_several(parts: Any) -> None:
     """Note that views come from one call, in the step that plans take again."""
     for part in parts:
-        base, again, rest, step = part._view_of
-        again = SplitView(again)
-        part._view_of = (base, again, rest, step and (step[0], again, *step[2:]))
+        view = View(*part._view_of)
+        again = SplitView(view.again)
+        step = None if view.step is None else ViewStep(*view.step)._replace(again=again)
+        part._view_of = view._replace(again=again, step=step)
 
 
 def mapped_runner(row: Row) -> Run:

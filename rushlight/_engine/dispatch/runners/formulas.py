@@ -1,8 +1,12 @@
 """Formulas: pointwise meaning made callable.
 
-A Formula is a scalar expression over named operands with a dtype rule. It keeps one Entry per
-combination of operand kinds (the compiled kernel and the kind of the result), records autograd
-nodes, and derives its own gradients, which are Formulas again.
+A Formula is a scalar expression over named operands with a dtype rule. It keeps one CompiledFormula per
+combination of operand kinds (the compiled kernel and the kind of the result), records autograd nodes, and
+derives its own gradients, which are Formulas again.
+
+Ways to run one: call it (a new tensor, recorded); `write_result` (into a tensor, for in-place variants);
+`try_write_result` (the same for out=, while nobody listens). All end in `compute` or `write_arrays`, which
+take arrays and one CompiledFormula.
 """
 
 from __future__ import annotations
@@ -24,20 +28,32 @@ from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.services import service
 from rushlight._engine.derive import cast, vjp
-from rushlight._engine.dispatch import node_names as names
+from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
-from rushlight._engine.dispatch.nodes.formula_nodes import apply, place, release
-from rushlight._engine.dispatch.nodes.formula_rules import Names, named
+from rushlight._engine.dispatch.nodes.formula_nodes import (
+    INCOMING,
+    ZERO,
+    NoGradient,
+    SavedByFormula,
+    apply,
+    place,
+    release,
+)
+from rushlight._engine.dispatch.nodes.formula_rules import SavedOperands, saved_operands
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.off_cpu import Launch, backend_of, brought
 from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import Expr, inputs, m, narrowed, substitute, symbol, toposort
-from rushlight._engine.ops.table import LENIENCE, WIDE
+from rushlight._engine.ops.row_kernels import BIG
+from rushlight._engine.ops.table import WIDE, WIDE_DTYPES
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
+
+# What refusals (ops/table.py) call the categories of dtypes.
+CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
 
 
 def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, before: Any = None) -> None:
@@ -47,8 +63,8 @@ def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, befor
     before: what raises an IndexError for dims that PyTorch refuses before a kernel refuses a dtype.
     """
     text = refusals.get(given.name)
-    if text is not None and LENIENCE.passed is not None and given.name in WIDE.split():
-        LENIENCE.passed, text = True, None
+    if text is not None and WIDE_DTYPES.accepted and given.name in WIDE.split():
+        WIDE_DTYPES.used, text = True, None
     text = refusals.get(CATEGORY[given.category]) if text is None else text
     marks = "" if text is None else text[len(text.rstrip("?*!")) :]
     if text is None or (
@@ -67,14 +83,29 @@ def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, befor
 Array = np.ndarray[Any, Any]
 # What the classes of formulas' nodes share.
 _NODE = {"__slots__": (), "apply": apply, "release": release}
-# From this many elements on a kernel is split over threads.
-BIG = 65536
+# Every Formula that is alive.
+_all: weakref.WeakSet[Formula] = weakref.WeakSet()
 
 
-class Entry:
-    """A formula compiled for one combination of operand kinds."""
+class CompiledFormula:
+    """A formula compiled for one combination of operands: dtypes and devices of tensors, types of numbers.
 
-    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans", "copied")
+    fn, large: the kernel as a function of arrays, for small and (in all threads) for large ones; `fn` is
+    exchanged when machine code is there. result_kind: the result's dtype and device. scalar_np: the NumPy
+    dtype that numbers are converted to. node: the class of the nodes that calls leave in the graph.
+    """
+
+    __slots__ = (
+        "fn",
+        "result_kind",
+        "large",
+        "scalar_np",
+        "complex_",
+        "kernel",
+        "node",
+        "saved_by_wanted",
+        "copied",
+    )
 
     def __init__(
         self,
@@ -91,14 +122,14 @@ class Entry:
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
-        self.plans: dict[int, Names] = {}
+        self.saved_by_wanted: dict[int, SavedOperands] = {}
         self.fn: Callable[..., Any] = kernel.fn
-        self.kind = result
+        self.result_kind = result
         self.large: Callable[..., Any] = kernel.large
         self.scalar_np = scalar_np
         self.complex_ = complex_
         if result.backend is not None:
-            run = partial(computed, kernel, result, tuple(copied))
+            run = partial(compute_on_host, kernel, result, tuple(copied))
             self.fn = self.large = result.backend.launcher(Launch(result.backend, kernel, run, there))
         else:
             kernel.on_ready(self._ready)
@@ -107,7 +138,9 @@ class Entry:
         self.fn = ufunc
 
 
-def computed(kernel: Any, result: Kind, copied: Sequence[int], arrays: Sequence[Array], out: Any) -> Any:
+def compute_on_host(
+    kernel: Any, result: Kind, copied: Sequence[int], arrays: Sequence[Array], out: Any
+) -> Any:
     """A kernel's result on the host's arrays, laid out as `Formula.compute` does; in `out` if there is
     one.
     """
@@ -142,9 +175,9 @@ class Formula:
         # Numbers that PyTorch rounds to the dtype of the computation, however narrow, and operands that keep
         # the digits of the arithmetic where they are numbers or of no dims.
         self.narrow, self.wide = frozenset(narrow), frozenset(wide)
-        self.entries: dict[Any, Entry] = {}
+        self.compiled_by_kinds: dict[Any, CompiledFormula] = {}
         # The generated dispatcher's own table: one kind, or (kind, number class), for same-kind operands.
-        self.fast: dict[Any, Entry] = {}
+        self.fast: dict[Any, CompiledFormula] = {}
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
         # By the names of what a node kept: each operand's gradient, and which of (grad, *kept) are its
         # operands; None where it was not asked for yet.
@@ -154,7 +187,7 @@ class Formula:
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
         # What PyTorch calls the nodes: see dispatch/node_names.py, which also reads fixed attributes.
         self.label, self.fixed = label, fixed or {}
-        inside = label == names.INSIDE
+        inside = label == node_names.INSIDE
         called = label if isinstance(label, str) and not inside else backward_name(name)
         _all.add(self)
         self.nodes = {
@@ -167,29 +200,29 @@ class Formula:
 
     # --- kernels --------------------------------------------------------------------------------
 
-    def entry(self, values: Sequence[Any]) -> Entry:
-        """The Entry for these operands, made at first need."""
+    def compiled_for(self, values: Sequence[Any]) -> CompiledFormula:
+        """The CompiledFormula for these operands, made at first need."""
         key = tuple(
             [(v._kind, v._geometry.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values]
         )
-        found = self.entries.get(key)
+        found = self.compiled_by_kinds.get(key)
         if found is None:
             found = self._make(values)
-            if not LENIENCE.passed:
-                self.entries[key] = found
+            if not WIDE_DTYPES.used:
+                self.compiled_by_kinds[key] = found
                 self._open_fast(found, values)
         return found
 
-    def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
+    def _open_fast(self, compiled: CompiledFormula, values: Sequence[Any]) -> None:
         kinds = [v._kind if isinstance(v, Tensor) else v.__class__ for v in values]
-        if entry.kind.on_meta or any(isinstance(k, Kind) and k.lazy for k in kinds):
+        if compiled.result_kind.on_meta or any(isinstance(k, Kind) and k.lazy for k in kinds):
             return
         if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
-            self.fast[kinds[0]] = entry
+            self.fast[kinds[0]] = compiled
         elif len(kinds) == 2 and isinstance(kinds[0], Kind) and kinds[1] in NUMBERS:
-            self.fast[kinds[0], kinds[1]] = entry
+            self.fast[kinds[0], kinds[1]] = compiled
 
-    def _make(self, values: Sequence[Any]) -> Entry:
+    def _make(self, values: Sequence[Any]) -> CompiledFormula:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
         ins, mapping, copied = list[tuple[str, str]](), dict[Expr, Expr](), list[int]()
@@ -219,11 +252,11 @@ class Formula:
             refuse_devices(values, pointwise=on_meta)
         out = kind(result, META if on_meta else CPU if backend is None else backend.where)
         complex_ = compute.is_complex
-        nodes = names.variant(
+        nodes = node_names.variant(
             self.nodes, self.label, {**self.fixed, **dict(zip(self.operands, values, strict=True))}
         )
         there = [isinstance(v, Tensor) and v._kind.backend is not None for v in values]
-        return Entry(
+        return CompiledFormula(
             kernel,
             out,
             dt.opmath(compute).np,
@@ -255,36 +288,37 @@ class Formula:
     def __call__(self, *values: Any) -> Tensor:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
         if WRAPPED or TAPE:
-            taker = self._taker(values)
-            if taker is not None:
-                return taker(self, values)
+            handler = self._handler_of(values)
+            if handler is not None:
+                return handler(self, values)
         elif not LOCAL.enabled:
-            t = self._few(values)
+            t = self._small_of_one_kind(values)
             if t is not None:
                 return t
-        entry = self.entry(values)
-        if entry.kind.backend is not None:
-            values = tuple(brought(entry.kind, values))  # what a row's body made on the CPU, and nodes keep
-            entry = self.entry(values)
-        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
-        if entry.kind.on_meta:
-            t = wrap(_meta_array(arrays, entry.kind), entry.kind)
+        compiled = self.compiled_for(values)
+        if compiled.result_kind.backend is not None:
+            # What a row's body made on the CPU, and what nodes keep, is copied to the device.
+            values = tuple(brought(compiled.result_kind, values))
+            compiled = self.compiled_for(values)
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, compiled.scalar_np) for v in values]
+        if compiled.result_kind.on_meta:
+            t = wrap(_meta_array(arrays, compiled.result_kind), compiled.result_kind)
         else:
-            t = wrap(self.compute(entry, arrays), entry.kind)
+            t = wrap(self.compute(compiled, arrays), compiled.result_kind)
             if TAPE:
-                TAPE[-1].run(partial(self.compute, entry), (arrays,), t, values)
+                TAPE[-1].run(partial(self.compute, compiled), (arrays,), t, values)
         if LOCAL.enabled:
             for v in values:
                 if isinstance(v, Tensor) and v._grad_node is not None:
-                    self.record(entry, t, values)
+                    self.record(compiled, t, values)
                     break
         return t
 
-    def _few(self, values: Sequence[Any]) -> Tensor | None:
+    def _small_of_one_kind(self, values: Sequence[Any]) -> Tensor | None:
         """The result of small tensors of one kind that lie densely, as gradients mostly are; else None."""
         of = values[0]._kind if values[0].__class__ is Tensor else None
-        entry = self.fast.get(of)
-        if entry is None or entry.kind.backend is not None:
+        compiled = self.fast.get(of)
+        if compiled is None or compiled.result_kind.backend is not None:
             return None
         arrays = []
         for v in values:
@@ -295,11 +329,11 @@ class Formula:
                 return None
             arrays.append(a)
         try:
-            return wrap(entry.fn(*arrays), entry.kind)
+            return wrap(compiled.fn(*arrays), compiled.result_kind)
         except ValueError:
             return None  # said by the general way
 
-    def _taker(self, values: Sequence[Any]) -> Callable[[Formula, Any], Tensor] | None:
+    def _handler_of(self, values: Sequence[Any]) -> Callable[[Formula, Any], Tensor] | None:
         """Who computes it in place of this formula: a level, a listener below autograd, or compile()."""
         if WRAPPED:
             if MODES and wrapped(values):
@@ -315,58 +349,60 @@ class Formula:
         return heard or None
 
     @staticmethod
-    def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
+    def compute(compiled: CompiledFormula, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            out = result_memory(arrays, entry.kind.np, entry.copied) if entry.kind.backend is None else None
-            run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
+            of, out = compiled.result_kind, None
+            if of.backend is None:
+                out = result_memory(arrays, of.np, compiled.copied)
+            run = compiled.large if any([a.size >= BIG for a in arrays]) else compiled.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:
             broadcast_shapes(*(a.shape for a in arrays))
             raise
 
-    def into(self, target: Tensor, values: Sequence[Any]) -> None:
+    def write_result(self, target: Tensor, values: Sequence[Any]) -> None:
         """Write the result into `target`'s memory (in-place variants)."""
-        entry = self.entry(values)
-        if entry.kind.on_meta:
+        compiled = self.compiled_for(values)
+        if compiled.result_kind.on_meta:
             refuse_devices((target, *values), pointwise=True)
             return
-        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, compiled.scalar_np) for v in values]
         out = target._array
-        self.write(entry, target._kind, arrays, out)
+        self.write_arrays(compiled, target._kind, arrays, out)
         if TAPE:
-            TAPE[-1].write(self.write, (entry, target._kind, arrays, out), (*values, target))
+            TAPE[-1].write(self.write_arrays, (compiled, target._kind, arrays, out), (*values, target))
 
-    def directly(self, values: Sequence[Any], out: Tensor) -> bool:
-        """`into` for a tensor that is like the result, while nobody listens; whether it was."""
+    def try_write_result(self, values: Sequence[Any], out: Tensor) -> bool:
+        """`write_result` for a tensor that is like the result, while nobody listens; whether it was."""
         if WRAPPED or TAPE:
             return False
-        entry, to = self.entry(values), out._array
-        if entry.kind is not out._kind or entry.kind.off_cpu or out._kind.lazy:
+        compiled, to = self.compiled_for(values), out._array
+        if compiled.result_kind is not out._kind or compiled.result_kind.off_cpu or out._kind.lazy:
             return False
-        arrays = [v._array if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        arrays = [v._array if isinstance(v, Tensor) else scalar(v, compiled.scalar_np) for v in values]
         if to.shape != broadcast_shapes(*[a.shape for a in arrays]):
             return False
         check_apart_from_itself(to)
-        self.write(entry, out._kind, arrays, to)
+        self.write_arrays(compiled, out._kind, arrays, to)
         return True
 
-    def write(self, entry: Entry, of: Kind, arrays: list[Array], out: Array) -> None:
-        """`into` on arrays; `of` is the kind of what is written to."""
-        if entry.kind is not of:
-            out[...] = self.compute(entry, arrays)
+    def write_arrays(self, compiled: CompiledFormula, of: Kind, arrays: list[Array], out: Array) -> None:
+        """`write_result` on arrays; `of` is the kind of what is written to."""
+        if compiled.result_kind is not of:
+            out[...] = self.compute(compiled, arrays)
         elif out.size >= BIG:
-            entry.large(*arrays, out=out)
+            compiled.large(*arrays, out=out)
         else:
-            entry.fn(*arrays, out=out)
+            compiled.fn(*arrays, out=out)
 
     # --- gradients ------------------------------------------------------------------------------
 
-    def record(self, entry: Entry, t: Tensor, values: Sequence[Any]) -> None:
+    def record(self, compiled: CompiledFormula, t: Tensor, values: Sequence[Any]) -> None:
         """Leave a node behind for the result `t`."""
-        if entry.node is None:
+        if compiled.node is None:
             return
-        node = new(entry.node)
+        node = new(compiled.node)
         edges: list[Any] = []
         wanted, bit, same = 0, 1, True
         shape, of = t._geometry.shape, t._kind
@@ -386,20 +422,22 @@ class Formula:
         node.next = tuple(edges)
         node.seq = next_seq()
         node.hooks = None
-        plan = entry.plans.get(wanted)
-        if plan is None:
-            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, values)
-        kept = plan.kept(t, *values) if plan else ()
-        node.saved = plan, kept, None if same else [place(v, shape) for v in values]
+        saved = compiled.saved_by_wanted.get(wanted)
+        if saved is None:
+            saved = compiled.saved_by_wanted[wanted] = self._what_is_saved(
+                node.next, compiled.complex_, values
+            )
+        kept = saved.kept(t, *values) if saved else ()
+        node.saved = saved, kept, None if same else [place(v, shape) for v in values]
         t._grad_node = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = NodeFactory(self, entry, node), t, values
+                TRACES.how = NodeFactory(self, compiled, node), t, values
             TRACES.record(node)
 
-    def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
+    def record_pair(self, compiled: CompiledFormula, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
         """`record` for two operands of one kind, or a tensor and a number; `g` is b's node."""
-        cls = entry.node
+        cls = compiled.node
         if cls is None:
             return
         node, first, shape = new(cls), a._grad_node, t._geometry.shape
@@ -411,26 +449,28 @@ class Formula:
             node.next, wanted = ((first, a._output_nr), (g, b._output_nr)), 3
         node.seq = next_seq()
         node.hooks = None
-        plan = entry.plans.get(wanted)
-        if plan is None:
-            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_, (a, b))
+        saved = compiled.saved_by_wanted.get(wanted)
+        if saved is None:
+            saved = compiled.saved_by_wanted[wanted] = self._what_is_saved(
+                node.next, compiled.complex_, (a, b)
+            )
         same = a._kind is t._kind and a._geometry.shape == shape and (g is None or b._geometry.shape == shape)
-        kept = plan.kept(t, a, b) if plan else ()
-        node.saved = plan, kept, None if same else [place(v, shape) for v in (a, b)]
+        kept = saved.kept(t, a, b) if saved else ()
+        node.saved = saved, kept, None if same else [place(v, shape) for v in (a, b)]
         t._grad_node = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = NodeFactory(self, entry, node), t, (a, b)
+                TRACES.how = NodeFactory(self, compiled, node), t, (a, b)
             TRACES.record(node)
 
-    def _plan(self, edges: tuple[Any, ...], complex_: bool, values: Sequence[Any]) -> Names:
+    def _what_is_saved(self, edges: tuple[Any, ...], complex_: bool, values: Sequence[Any]) -> SavedOperands:
         names = self.saves(edges, complex_)
         places = [-1 if n == "result" else self.operands.index(n) for n in names]
         variants = [None if e is None else self.variant(i, complex_, names) for i, e in enumerate(edges)]
-        return named(names, places, [v.__class__ in NUMBERS for v in values], variants)
+        return saved_operands(names, places, [v.__class__ in NUMBERS for v in values], variants)
 
     def saves(self, edges: tuple[Any, ...], complex_: bool) -> tuple[str, ...]:
-        """Names that the wanted gradients mention."""
+        """SavedOperands that the wanted gradients mention."""
         key = (complex_, *[e is not None for e in edges])
         found = self._saves.get(key)
         if found is None:
@@ -443,7 +483,9 @@ class Formula:
         return found
 
     def gradient(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
-        """The gradient for one operand: a Formula (or "grad"/None for trivial ones), its names."""
+        """The gradient of one operand, a Formula, SimpleGradient or NoGradient; and what of (grad, result,
+        operands) it reads, by name.
+        """
         key = (number, complex_)
         found = self._gradients.get(key)
         if found is None:
@@ -463,40 +505,32 @@ class Formula:
         try:
             expression = vjp.differentiate(self.root, [wrt], complex_)[0]
         except NotImplementedError as error:
-            return _refusal(str(error)), ("grad",)
+            return NoGradient(str(error)), ("grad",)
         if expression is vjp.GRAD:
-            return "grad", ("grad",)
+            return INCOMING, ("grad",)
         if expression.op == "const":
-            return None, ("grad",)
+            return ZERO, ("grad",)
         conditions = [n for n in self.operands if n not in self.promoting]
         return gradient_formula(f"{self.name}_backward", expression, conditions)
 
 
 class NodeFactory:
-    """Makes a node again, on another result and other operands of the same kinds and shapes.
+    """Makes a node like another, for another result and other operands of the same kinds and shapes.
 
-    cls: the node's class. wanted: which operands have edges. names, kept: what its rule reads, (number of the
-    operand, or -1 for the result) of each. places: as in its `saved`.
+    cls: the node's class. wanted: which operands have edges. names: what its rule reads; kept: of each, the
+    number of the operand, or -1 for the result. places: as in SavedByFormula.
     """
 
-    def __init__(self, formula: Formula, entry: Entry, node: Any) -> None:
-        self.formula, self.entry, self.cls = formula, entry, entry.node
+    def __init__(self, formula: Formula, compiled: CompiledFormula, node: Any) -> None:
+        self.formula, self.compiled, self.cls = formula, compiled, compiled.node
         self.wanted = [e is not None for e in node.next]
-        self.names, _, self.places = node.saved
+        saved = SavedByFormula(*node.saved)
+        self.names, self.places = saved.operands, saved.places
         self.kept = [-1 if n == "result" else formula.operands.index(n) for n in self.names]
 
     def __call__(self, t: Tensor, values: Sequence[Any]) -> None:
         """Leave a node behind for the result `t`."""
-        self.formula.record(self.entry, t, values)
-
-
-def _refusal(text: str) -> Callable[[Any], Any]:
-    """What stands for a gradient that does not exist: asked for, it raises."""
-
-    def refused(grad: Any) -> Any:
-        raise NotImplementedError(text)
-
-    return refused
+        self.formula.record(self.compiled, t, values)
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:
@@ -522,18 +556,14 @@ def gradient_formula(
     return Formula(name, expression, tuple(fresh.values()), promoting=promoting), names
 
 
-_all: weakref.WeakSet[Formula] = weakref.WeakSet()
-
-
 def _forget() -> None:
     """Entries hold result dtypes, which depend on the default dtype."""
     for formula in list(_all):
-        formula.entries.clear()
+        formula.compiled_by_kinds.clear()
         formula.fast.clear()
 
 
 dt.on_default_change.append(_forget)
-CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
 
 
 def _meta_array(arrays: list[Array], of: Kind) -> Array:

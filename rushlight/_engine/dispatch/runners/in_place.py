@@ -37,15 +37,15 @@ def {name}({sig}):
         return general({call})
     {operand}
     x, s = {a}._array, {a}._storage
-    if entry is None or entry.kind is not {a}._kind or 0 in x.strides or (
+    if compiled is None or compiled.result_kind is not {a}._kind or 0 in x.strides or (
             LOCAL.enabled and ({a}._grad_node is not None{other} or LOCAL.transforms)) or (
             s is not None and s.inference):
         return general({call})
     try:
         if x.size < BIG:
-            entry.fn({arrays}, out=x)
+            compiled.fn({arrays}, out=x)
         else:
-            entry.large({arrays}, out=x)
+            compiled.large({arrays}, out=x)
     except ValueError:
         return general({call})
     if s is None:
@@ -54,17 +54,17 @@ def {name}({sig}):
     return {a}
 """
 _OPERAND = {
-    1: "entry = FAST.get({a}._kind)",
+    1: "compiled = FAST.get({a}._kind)",
     2: """c, g = {b}.__class__, None
     if c in PLAIN:
         apart = {b}._storage is None or {b}._storage is not {a}._storage or {b} is {a}
         apart = apart and {b}._geometry.ndim <= {a}._geometry.ndim
-        entry = FAST.get({a}._kind) if apart and {b}._kind is {a}._kind else None
+        compiled = FAST.get({a}._kind) if apart and {b}._kind is {a}._kind else None
         y, g = {b}._array, {b}._grad_node
     else:
-        entry = FAST.get(({a}._kind, c)) if c in NUMBERS else None
-        if entry is not None:
-            y = scalar({b}, entry.scalar_np)""",
+        compiled = FAST.get(({a}._kind, c)) if c in NUMBERS else None
+        if compiled is not None:
+            y = scalar({b}, compiled.scalar_np)""",
 }
 
 
@@ -166,7 +166,7 @@ def _pointwise(row: Row) -> Callable[..., Any]:
         if tracked:
             write(target, formula(*_own_copies(formula, target, values)))
         else:
-            formula.into(target, values)
+            formula.write_result(target, values)
             storage(target).version += 1
         return target
 
@@ -202,7 +202,7 @@ def _check_result(row: Row, result: Any, target: Tensor, values: list[Any]) -> N
 def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any]:
     # A gradient that needs the overwritten operand gets a copy of what it held.
     edges = tuple(None if not isinstance(v, Tensor) or v._grad_node is None else v._grad_node for v in values)
-    needed = formula.saves(edges, formula.entry(values).complex_)
+    needed = formula.saves(edges, formula.compiled_for(values).complex_)
     if not any(values[formula.operands.index(n)] is target for n in needed if n != "result"):
         return values
     return [_copied(v) if v is target else v for v in values]

@@ -1,4 +1,4 @@
-"""x[...] and x[...] = v: short ways for the usual indices, a Plan for all others.
+"""x[...] and x[...] = v: short ways for the usual indices, a ParsedIndex for all others.
 
 With an interpreter in the dispatcher, an index becomes the public rows select, slice, unsqueeze, index
 and index_put, so that interpreters need to know nothing of brackets.
@@ -29,7 +29,7 @@ from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.numerics.advanced_indexing import view
 from rushlight._engine.ops.indexing.reads import BASIC
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.indexing import FULL, WHOLE, Plan, parse
+from rushlight._engine.tensors.indexing import FULL, WHOLE, ParsedIndex, parse
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
@@ -152,8 +152,8 @@ def _noted(public: Any, args: Any) -> Any:
     return LONE[0].timed(overrides.place(row, run), run, args, {})
 
 
-def _by_rows(self: Tensor, plan: Plan) -> Any:
-    """The Plan in public rows."""
+def _by_rows(self: Tensor, plan: ParsedIndex) -> Any:
+    """The ParsedIndex in public rows."""
     found, dim = self, 0
     for item in plan.basic[:-1]:
         if item.__class__ is int:
@@ -224,7 +224,7 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
 # --- index tensors --------------------------------------------------------------------------------
 
 
-def _tensors(plan: Plan) -> Indices:
+def _tensors(plan: ParsedIndex) -> Indices:
     return tuple([_constant(i) if isinstance(i, np.ndarray) else i for i in plan.advanced])
 
 

@@ -1,12 +1,14 @@
-"""Composites by plans: the kernels and views that a body ran, written down as one generated function.
+"""Plans of composites and views: a call's kernels and views, written down as one generated function of
+arrays.
 
-Kinds, layouts and attributes alone decide what a view does, and the bodies of `planned` rows: they look at
-no numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
-later ones run the arrays through the same kernels without any dispatch. Tracked operands, interpreters and
-recorders go by the body.
+Only the kinds, layouts and attributes of the operands decide what a view does, or the body of a row that is
+declared `planned`: it looks at no values and has no effects. So the second call with such arguments is
+recorded by a Script, as compile() would do it, and later ones run the same kernels without any dispatch
+(docs/decisions/08-generated-fast-paths.md). Operands that require gradients, interpreters and recorders go
+through the body.
 
-The body of a composite may hand tracked operands to one row that has a gradient of its own (matmul to mm):
-then the plan is that row's kernel and its node.
+The body of a composite may hand operands that require gradients to one row that has a gradient of its own
+(matmul to mm): then the plan runs that row's kernel and records its node.
 """
 
 from __future__ import annotations
@@ -20,20 +22,21 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.autograd.in_place import ViewStep, view_of
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.numpy_warnings import hush, restore
+from rushlight._engine.core.numpy_warnings import hush, raises_no_flags, restore
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, made
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.dispatch.node_names import keeps_constants, rename
 from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of
 from rushlight._engine.dispatch.runners.array_bodies import all_there, tracked
-from rushlight._engine.dispatch.runners.formulas import BIG, Formula
-from rushlight._engine.dispatch.runners.reductions import Reducer
+from rushlight._engine.dispatch.runners.recorded import HasResolve, recorded, row_kernel_of
 from rushlight._engine.dispatch.runners.views import see
 from rushlight._engine.ops.resolved import arrays_in
+from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap_view
@@ -62,36 +65,46 @@ class Script:
         if threading.get_ident() != self.thread:
             return
         self._know(values)
-        self.rows.append((getattr(function, "rules", None), values, result))
-        kernel, quiet = None, False
-        if getattr(function, "func", None) is Formula.compute:
-            method, operands = "large" if result._geometry.size >= BIG else "fn", operands[0]
-            kernel = function.args[0].kernel, operands
-            code = f"{self._constant(function.args[0])}.{method}"
-        elif getattr(function, "__func__", None) is Reducer.run:
-            function, operands = function.__self__.resolve(*operands), operands[:1]
-            code, quiet = self._constant(function), hasattr(function, "quiet")
+        found = recorded(function)
+        self.rows.append((found.rules, values, result))
+        if found.compiled is not None:
+            arrays = operands[0]
+            if self._kernel(found.compiled.kernel, arrays, result):
+                return
+            method = "large" if result._geometry.size >= BIG else "fn"
+            self._call(f"{self._constant(found.compiled)}.{method}", arrays, result)
+        elif found.reducer is not None:
+            total = found.reducer.resolve(*operands)
+            self.quiet = self.quiet and raises_no_flags(total)
+            self._call(self._constant(total), operands[:1], result, raises_no_flags(total))
         else:
-            row, function = getattr(function, "row", None), getattr(function, "body", function)
-            owner = getattr(function, "__self__", function)
-            kernel = owner.bare(*operands) if hasattr(owner, "bare") else None
-            quiet = row is not None and bool(row.options.get("quiet"))
-            found = function.resolve(*operands) if hasattr(function, "resolve") else NotImplemented
-            if found is not NotImplemented:
-                function, operands = found, tuple(arrays_in(operands))
-            code = self._constant(function)
-        self.quiet = self.quiet and (quiet or bool(kernel))
-        if kernel and self._loop(*kernel, result if isinstance(result, tuple) else (result,)):
-            return
-        code = f"{code}({', '.join(map(self._code, operands))})"
+            kernel = row_kernel_of(found.body, operands)
+            if kernel is not None and self._kernel(*kernel, result):
+                return
+            if kernel is None:
+                self.quiet = self.quiet and found.row is not None and bool(found.row.options.get("quiet"))
+            body, resolved = found.body, NotImplemented
+            if isinstance(body, HasResolve):
+                resolved = body.resolve(*operands)
+            if resolved is not NotImplemented:
+                body, operands = resolved, tuple(arrays_in(operands))
+            self._call(self._constant(body), operands, result)
+
+    def _call(self, function: str, operands: Sequence[Any], result: Any, gives_array: bool = False) -> None:
+        """A line that calls a function (code) on operands; `gives_array`: also of no dims."""
+        code = f"{function}({', '.join(map(self._code, operands))})"
         self._know(result)
-        if isinstance(result, Tensor):  # a ufunc gives a number
-            self.names[id(result._array)] = self._line(
-                code if result._geometry.ndim or hasattr(function, "quiet") else f"array({code})"
-            )
+        if isinstance(result, Tensor):
+            if not (result._geometry.ndim or gives_array):
+                code = f"array({code})"  # a ufunc gives a number
+            self.names[id(result._array)] = self._line(code)
         else:
             name = self._line(code)
             self.names.update({id(t._array): f"array({name}[{i}])" for i, t in enumerate(result)})
+
+    def _kernel(self, kernel: Any, arrays: Sequence[Any], result: Any) -> bool:
+        """Call a kernel's loop, if it can be: whether it can. Kernels raise no floating-point flags."""
+        return self._loop(kernel, arrays, result if isinstance(result, tuple) else (result,))
 
     def _loop(self, kernel: Any, arrays: Sequence[Any], results: tuple[Tensor, ...]) -> bool:
         """Call the loop of a kernel alone, if it has one that fits; the plan holds until it may have one."""
@@ -168,12 +181,18 @@ class Script:
     def _seen(self, t: Tensor) -> str:
         """Code for an operand or a view of one."""
         given = self.names.get(id(t._array), "")
-        view: tuple[Any, ...] = getattr(t, "_view_of", (None, None))
-        base, *_, step = view
         if given.endswith("._array"):
             return given.removesuffix("._array")
-        of = self._seen(base) if step else ""
-        return of and f"see({self._constant(step)}, {of})"
+        view = view_of(t)
+        of = "" if view is None or view.step is None else self._seen(view.base)
+        return of and f"see({self._constant(view.step)}, {of})"  # type: ignore[union-attr]
+
+    def step_of(self, found: Any) -> Any:
+        """The step of one view of an operand, if that is the result and nothing else ran: then it is the plan
+        (general.py has `see` take it); else None.
+        """
+        view = view_of(found) if isinstance(found, Tensor) else None
+        return view.step if view is not None and id(view.base) in self.operands else None
 
     def _line(self, code: str) -> str:
         self.lines.append(f"r{len(self.lines)} = {code}")
@@ -198,12 +217,14 @@ class Script:
             return f"({''.join(f'{self._code(v)}, ' for v in value)})"
         self.failed |= isinstance(value, (dict, Tensor))
         if id(value) not in self.names and id(value) in self.tensors:
-            view: tuple[Any, ...] = getattr(self.tensors[id(value)], "_view_of", (None, None))
-            base, *_, step = view
-            self._know(base)
-            of, self.failed = self._code(base._array) if step else "", self.failed or not step
-            *_, function, args = step or (None, ())
-            self.names[id(value)] = self._line(f"{self._constant(function)}({of}, *{self._constant(args)})")
+            view = view_of(self.tensors[id(value)])
+            if view is None or view.step is None:
+                self.failed = True
+                return ""
+            self._know(view.base)
+            step = ViewStep(*view.step)
+            function, args = self._constant(step.function), self._constant(step.args)
+            self.names[id(value)] = self._line(f"{function}({self._code(view.base._array)}, *{args})")
         return self.names.get(id(value)) or self._constant(value)
 
 
@@ -331,10 +352,10 @@ def _recorded(row: Row, run: Run, values: list[Any], tracked: bool) -> tuple[Any
     answer = script.tracked(found) if tracked else script.answer(found)
     if script.failed:
         return found, None, []
-    alone = len(operands) == 1 and operands[0].is_tensor
-    if alone and not script.lines and answer.startswith("see(") and answer.count("(") == 1:
-        step = script.scope[answer[4:].split(",")[0]]
-        return found, step, []
+    if len(operands) == 1 and operands[0].is_tensor and not script.lines:
+        step = script.step_of(found)
+        if step is not None:
+            return found, step, []
     lines = [*script.lines, f"return {answer}"]
     if not script.quiet:
         lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]

@@ -1,7 +1,7 @@
 """The callables of pointwise rows: a generated fast path over a general one.
 
 The fast path is for plain tensors of one kind (or a tensor and a Python number) with default
-attributes: look up the entry, run its kernel, wrap the result, record a node where needed. Attributes
+attributes: look up the compiled, run its kernel, wrap the result, record a node where needed. Attributes
 and other operands go by a plan that was learnt from a call with arguments of the same classes. The rest
 (out=, interpreters, subclasses, errors) is `general`.
 """
@@ -19,26 +19,27 @@ from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.dispatch import arguments, interpreters, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
-from rushlight._engine.dispatch.runners.formulas import BIG, Formula
+from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.expressions import const, symbol
+from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import REFUSALS, Row
 from rushlight._engine.tensors.tensor import Tensor, storage
 
 # A tensor around r.
-_MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "entry.kind"
+_MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "compiled.result_kind"
 _TEMPLATE = {
     1: """
 def {name}({sig}):
     if out is not None or {a}.__class__ not in PLAIN{plain}:
         return general({call})
-    entry = FAST.get({a}._kind)
-    if entry is None:
+    compiled = FAST.get({a}._kind)
+    if compiled is None:
         return general({call})
     x = {a}._array
-    r = entry.fn(x) if x.size < BIG else entry.large(x)
+    r = compiled.fn(x) if x.size < BIG else compiled.large(x)
 {made}    if {a}._grad_node is not None and LOCAL.enabled:
-        record(entry, t, ({a},))
+        record(compiled, t, ({a},))
     return t
 """,
     2: """
@@ -47,27 +48,27 @@ def {name}({sig}):
         return general({call})
     c = {b}.__class__
     if c in PLAIN:
-        entry = FAST.get({a}._kind) if {b}._kind is {a}._kind else None
-        if entry is None:
+        compiled = FAST.get({a}._kind) if {b}._kind is {a}._kind else None
+        if compiled is None:
             return general({call})
         y = {b}._array
         g = {b}._grad_node
     else:
-        entry = FAST.get(({a}._kind, c)) if c in NUMBERS else None
-        if entry is None:
+        compiled = FAST.get(({a}._kind, c)) if c in NUMBERS else None
+        if compiled is None:
             return general({call})
-        y = scalar({b}, entry.scalar_np)
+        y = scalar({b}, compiled.scalar_np)
         g = None
     x = {a}._array
     try:
         if not x.flags.c_contiguous and x.strides != y.strides:
-            r = compute(entry, (x, y))  # laid out as the first
+            r = compute(compiled, (x, y))  # laid out as the first
         else:
-            r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
+            r = compiled.fn(x, y) if x.size < BIG and y.size < BIG else compiled.large(x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._grad_node is not None) and LOCAL.enabled:
-        record_pair(entry, t, {a}, {b}, g)
+        record_pair(compiled, t, {a}, {b}, g)
     return t
 """,
 }
@@ -87,21 +88,21 @@ def {name}({sig}):
 """
 # A plan for operands of these classes: x1 is the array of the tensor or number v1.
 _PLAN = """
-def make(formula, entries, check):
+def make(formula, compiled_by_kinds, check):
     record = formula.record
     def plan({given}):
         {check}
         {arrays}
-        entry = entries.get(({key},))
-        if entry is None or entry.kind.off_cpu{apart}:
+        compiled = compiled_by_kinds.get(({key},))
+        if compiled is None or compiled.result_kind.off_cpu{apart}:
             return formula({values})
         {scalars}
         try:
-            r = entry.fn({operands}) if {small} else entry.large({operands})
+            r = compiled.fn({operands}) if {small} else compiled.large({operands})
         except ValueError:
             return formula({values})
 {made}        if ({tracked}) and LOCAL.enabled:
-            record(entry, t, ({values},))
+            record(compiled, t, ({values},))
         return t
     return plan
 """
@@ -117,17 +118,19 @@ _INTO = """        if not extra and out.__class__ in PLAIN:
 """
 # Its plan: for one like the results, beside operands of its shape or numbers.
 _PLAN_OUT = """
-def make(general, entries, check):
+def make(general, compiled_by_kinds, check):
     def plan({given}, out):
         {check}
         {arrays}
-        r, s, entry = out._array, out._storage, entries.get(({key},))
-        if entry is None or entry.kind is not out._kind or entry.kind.off_cpu or 0 in r.strides or (
-                {unlike}LOCAL.enabled and ({tracked} or LOCAL.transforms)) or (
-                s is not None and (s.inference{apart})):
+        r, s, compiled = out._array, out._storage, compiled_by_kinds.get(({key},))
+        if compiled is None or compiled.result_kind is not out._kind or compiled.result_kind.off_cpu:
+            return general({given}, out)
+        if 0 in r.strides or ({unlike}LOCAL.enabled and ({tracked} or LOCAL.transforms)):
+            return general({given}, out)
+        if s is not None and (s.inference{apart}):
             return general({given}, out)
         {scalars}
-        entry.fn({operands}, out=r) if r.size < BIG else entry.large({operands}, out=r)
+        compiled.fn({operands}, out=r) if r.size < BIG else compiled.large({operands}, out=r)
         (storage(out) if s is None else s).version += 1
         return out
     return plan
@@ -135,19 +138,21 @@ def make(general, entries, check):
 # The same that writes into the first; whatever may not be written to so simply goes by `formula`, the general
 # way.
 _PLAN_IN_PLACE = """
-def make(formula, entries, check):
+def make(formula, compiled_by_kinds, check):
     def plan({given}):
         {check}
         {arrays}
-        entry = entries.get(({key},))
+        compiled = compiled_by_kinds.get(({key},))
         s = v0._storage
-        if entry is None or entry.kind is not v0._kind or entry.kind.off_cpu or 0 in x0.strides or (
-                LOCAL.enabled and ({tracked} or LOCAL.transforms)) or (
-                s is not None and (s.inference{apart})):
+        if compiled is None or compiled.result_kind is not v0._kind or compiled.result_kind.off_cpu:
+            return formula({given})
+        if 0 in x0.strides or (LOCAL.enabled and ({tracked} or LOCAL.transforms)):
+            return formula({given})
+        if s is not None and (s.inference{apart}):
             return formula({given})
         {scalars}
         try:
-            entry.fn({operands}, out=x0) if x0.size < BIG else entry.large({operands}, out=x0)
+            compiled.fn({operands}, out=x0) if x0.size < BIG else compiled.large({operands}, out=x0)
         except ValueError:
             return formula({given})
         (storage(v0) if s is None else s).version += 1
@@ -229,11 +234,11 @@ class _Learner:
         for look in self.checks:
             look(dict(zip(self.order, values, strict=True)))
 
-    def anyhow(self, *values: Any) -> Any:
+    def run_general(self, *values: Any) -> Any:
         """The general way."""
         return self.general(**dict(zip(self.order, values, strict=True)))
 
-    def into(self, *values: Any) -> Any:
+    def run_general_into(self, *values: Any) -> Any:
         """The general way with out=, which is the last value."""
         return self.general(**dict(zip((*self.order, "out"), values, strict=True)))
 
@@ -259,7 +264,9 @@ class _Learner:
             return found
         formula, classes = known
         make = _maker(classes, bool(self.checks), self.in_place)
-        self.plans[key] = make(self.anyhow if self.in_place else formula, formula.entries, self.check)
+        self.plans[key] = make(
+            self.run_general if self.in_place else formula, formula.compiled_by_kinds, self.check
+        )
         return found
 
     def learn_out(self, key: Any, values: tuple[Any, ...], found: Any) -> Any:
@@ -267,7 +274,7 @@ class _Learner:
         known = self.formula(values)
         if known is not None and known[0].operands:
             make = _out_maker(known[1], bool(self.checks))
-            self.outs[key] = make(self.into, known[0].entries, self.check)
+            self.outs[key] = make(self.run_general_into, known[0].compiled_by_kinds, self.check)
         return found
 
 
@@ -334,7 +341,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool, in_place: bool = Fal
         arrays="; ".join(f"{arrays[v]} = {v}._array" for v in tensors),
         key=", ".join(kinds),
         apart="".join(apart),
-        scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
+        scalars="; ".join(f"{arrays[v]} = scalar({v}, compiled.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()),
         small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._grad_node is not None" for v in tensors),
@@ -358,7 +365,7 @@ def _out_maker(classes: tuple[type | None, ...], checked: bool) -> Callable[...,
         key=", ".join(kinds),
         unlike="".join(f"{arrays[v]}.shape != r.shape or " for v in tensors),
         apart="".join(f" or ({v} is not out and {v}._storage is s)" for v in tensors),
-        scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
+        scalars="; ".join(f"{arrays[v]} = scalar({v}, compiled.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()),
         tracked=" or ".join(f"{v}._grad_node is not None" for v in [*tensors, "out"]),
     )
@@ -465,7 +472,7 @@ def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
         if out is None:
             return formula(*values)
         return out_arguments.compute_into(
-            row.name, out, values, lambda: formula(*values), partial(formula.directly, values)
+            row.name, out, values, lambda: formula(*values), partial(formula.try_write_result, values)
         )
 
     return direct, overrides.entrance(row, direct)

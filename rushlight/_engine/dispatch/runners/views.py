@@ -1,4 +1,7 @@
-"""Views. A step says how an array is seen, by NumPy's way or the layout's map, and holds for its likes."""
+"""Views: rows whose result sees the operand's memory, by NumPy's own function or by the row's map of layouts.
+
+A ViewStep is how one view is taken; it holds for all tensors of the same kind and layout, so plans keep it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, strided
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage
 
 Run = Callable[..., Any]
-Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
+Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]  # a ViewStep
 _new, _reference = object.__new__, weakref.ref
 _ARRAY: Any = np.ndarray
 
@@ -46,7 +49,7 @@ def _relaid(a: Any, *how: Any) -> Any:
 
 
 def see(step: Step, t: Tensor) -> Tensor:
-    """The view of `t`; a step is (kind, again(t, *rest), rest, function(array, *args), args)."""
+    """The view of `t` by a ViewStep."""
     s = t._storage
     if s is None or s is INFERENCE:
         s = storage(t)

@@ -12,7 +12,7 @@ from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.emit.scalar_code import check, item_size, lanes_for, pointwise_body, record
 from rushlight._engine.kernels.loops import row_body
 from rushlight._engine.kernels.loops.column_loops import SEVERAL
-from rushlight._engine.kernels.loops.row_plan import Plan, wide
+from rushlight._engine.kernels.loops.row_plan import RowLevels, wide
 from rushlight._engine.ops.expressions import const, m, substitute, symbol
 
 
@@ -71,13 +71,13 @@ def descriptor(
 def rows(module: Module, name: str, meaning: Meaning, roles: tuple[str, ...], lanes: int = 0) -> None:
     """Row expressions; `roles` are "vector" or "scalar"."""
     check(meaning, meaning.types())
-    plan = Plan(meaning, roles, lanes)
+    plan = RowLevels(meaning, roles, lanes)
     row_body.write(module, plan)
     module.functions.append(record(f"{name}_desc", _row_parts(plan)))
     _inner_loop(module, name, "rl_rows")
 
 
-def _row_parts(plan: Plan) -> list[int | str]:
+def _row_parts(plan: RowLevels) -> list[int | str]:
     """The slots of the descriptor in row_loops.py."""
     dtypes = plan.operand_dtypes()
     scalars = len(plan.scalars) + len(plan.out_scalars)

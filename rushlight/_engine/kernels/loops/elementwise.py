@@ -32,7 +32,7 @@ _NUMBERS = 16
 _SIDE = 16
 
 
-class Plan:
+class PreparedCall:
     """A kernel's call on operands that lie alike, and where its results go."""
 
     def __init__(self, kernel: Pointwise, arrays: Sequence[Array], results: Sequence[Array]) -> None:
@@ -51,7 +51,8 @@ class Plan:
         planned = team.planes(layouts, shape, threads)
         if planned is not None:
             jobs, steps = planned
-            self.call = team.Call((LOOPS[kernel.fn], jobs, range(len(layouts)), len(layouts), steps))  # type: ignore[index]
+            loop, count = LOOPS[kernel.fn], len(layouts)  # type: ignore[index]
+            self.call = team.Call(team.CallStage(loop, jobs, range(count), count, steps))
             self.threads = min(threads, len(jobs))
 
     def _layouts(self, operands: Sequence[Array], out: Array) -> tuple[tuple[int, ...], list[Layout]]:
@@ -99,7 +100,7 @@ class Plan:
         return results
 
 
-def plan(kernel: Pointwise, arrays: Sequence[Any], out: Sequence[Any] | None) -> Plan | None:
+def plan(kernel: Pointwise, arrays: Sequence[Any], out: Sequence[Any] | None) -> PreparedCall | None:
     """How the kernel, which is machine code, is called on operands like these; None where NumPy calls it."""
     if kernel.fn not in LOOPS or not team.possible():
         return None
@@ -113,7 +114,7 @@ def plan(kernel: Pointwise, arrays: Sequence[Any], out: Sequence[Any] | None) ->
         out = [np.empty(shape, d) for d in kernel.out] if made is None else [made]
     if not all([a.shape == shape for a in out]):
         return None
-    found = Plan(kernel, arrays, out)
+    found = PreparedCall(kernel, arrays, out)
     return None if found.call is None else found
 
 

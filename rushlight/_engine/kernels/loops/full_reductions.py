@@ -130,7 +130,7 @@ def _call(loop: int, n: int, sizes: tuple[int, ...], threads: int) -> team.Call:
     steps = [*(CHUNK * size for size in sizes[:-1]), sizes[-1]]
     jobs = [[*(start * step for step in steps), count, extent] for start, count, extent in spans]
     k, given = len(sizes), np.array([*steps, *sizes[:-1]], np.int64)
-    return team.Call((loop, np.array(jobs, np.int64), range(k), k, given))
+    return team.Call(team.CallStage(loop, np.array(jobs, np.int64), range(k), k, given))
 
 
 # The reduction, kept.

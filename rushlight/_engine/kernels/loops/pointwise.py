@@ -1,4 +1,7 @@
-"""Pointwise kernels: one callable per (expressions, input dtypes, output dtypes)."""
+"""Pointwise kernels: one callable per (expressions, input dtypes, output dtypes).
+
+Why NumPy drives the loops: docs/decisions/02-numpy-drives-generated-code.md.
+"""
 
 from __future__ import annotations
 

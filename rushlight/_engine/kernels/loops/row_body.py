@@ -25,7 +25,7 @@ from rushlight._engine.kernels.emit.scalar_code import (
     store,
 )
 from rushlight._engine.kernels.loops.row_plan import (
-    Plan,
+    RowLevels,
     across,
     combine,
     element,
@@ -51,7 +51,7 @@ class _Rows:
 
     elements: list[str]  # the dtypes of the reductions that are being written
 
-    def __init__(self, plan: Plan, f: Function) -> None:
+    def __init__(self, plan: RowLevels, f: Function) -> None:
         self.plan, self.function = plan, f
         self.dtypes = plan.operand_dtypes()
         # Rows of a vector, and lanes of each.
@@ -360,7 +360,7 @@ def _few(module: Module) -> None:
     close(f, "void")
 
 
-def write(module: Module, plan: Plan) -> None:
+def write(module: Module, plan: RowLevels) -> None:
     """Put `rows` into a kernel's module."""
     _few(module)
     for name, text in (

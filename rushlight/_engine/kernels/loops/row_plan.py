@@ -26,7 +26,7 @@ _HOW = {"add": "sum", "any": "sum", "mul": "prod", "all": "prod", "max": "amax",
 
 
 @dataclass
-class Plan:
+class RowLevels:
     """A row kernel's operands and levels."""
 
     meaning: Meaning
@@ -132,7 +132,7 @@ def combine(kind: str, d: str, a: Lane, b: Lane) -> Lane:
     return EMITTERS[atom.get(kind, kind)](d, a, b)
 
 
-def element(plan: Plan, node: Expr) -> str:
+def element(plan: RowLevels, node: Expr) -> str:
     """The dtype in which a reduction runs."""
     return "bool" if node.arg in ("any", "all") else plan.types[node]
 

@@ -97,9 +97,9 @@ class Rows(Tiered):
     def own_lanes(self) -> int:
         """On how many lanes the machine code runs."""
         # the writers of code load when there is something to compile
-        from rushlight._engine.kernels.loops.row_plan import Plan
+        from rushlight._engine.kernels.loops.row_plan import RowLevels
 
-        return Plan(self._meaning(), self.roles, self.lanes).lanes
+        return RowLevels(self._meaning(), self.roles, self.lanes).lanes
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Rows shared out over threads."""

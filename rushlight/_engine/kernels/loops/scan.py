@@ -64,7 +64,7 @@ def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> t
             for low in range(0, inner, scan_code.STRIP):
                 start = block * n * step + low * item
                 jobs.append([start, start, min(scan_code.STRIP, inner - low), n])
-    return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
+    return team.Call(team.CallStage(loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 
 # The kernel, kept.

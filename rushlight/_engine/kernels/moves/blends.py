@@ -50,7 +50,9 @@ def _call(of: Any, shape: tuple[int, ...], *given: tuple[bytes, bytes]) -> team.
     jobs = np.empty((planes, 10), np.int64)
     jobs[:, :2] = np.arange(planes)[:, None] * [height * width * item, n * m * item]
     jobs[:, 2:] = [*map(team.pointer, tables), height, width, n, m]
-    return team.Call((native.loop(blend, of.name), jobs, range(2), 6, np.zeros(1, np.int64), tables))
+    return team.Call(
+        team.CallStage(native.loop(blend, of.name), jobs, range(2), 6, np.zeros(1, np.int64), tables)
+    )
 
 
 def blend(module: Module, name: str, kind: str, lanes: int) -> None:

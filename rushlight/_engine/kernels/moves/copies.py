@@ -60,7 +60,7 @@ def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, I
     loop = native.address("turn", f"{kind} {lanes}", lambda module, name: turn(module, name, kind, lanes))
     jobs = np.stack([*starts, np.full(len(starts[0]), shape[i])], 1)
     return (
-        team.Call((loop, jobs, (0, 1), 2, np.array([to[i], source[j]], np.int64))),
+        team.Call(team.CallStage(loop, jobs, (0, 1), 2, np.array([to[i], source[j]], np.int64))),
         (i, j),
         (shape[i] // lanes * lanes, shape[j] // side * side),
     )

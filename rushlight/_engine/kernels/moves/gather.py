@@ -46,7 +46,7 @@ def copying(count: int, size: int) -> team.Call:
     for column, step in enumerate((0, 8, size)):
         jobs[:, column] = starts * step
     jobs[:, 3], jobs[:, 4] = np.minimum(_ROWS, count - starts), size
-    return team.Call((_loop(), jobs, range(3), 3, np.zeros(1, np.int64)))
+    return team.Call(team.CallStage(_loop(), jobs, range(3), 3, np.zeros(1, np.int64)))
 
 
 @cache

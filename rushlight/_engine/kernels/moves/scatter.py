@@ -63,7 +63,7 @@ def adding(of: Any, strides: tuple[int, ...], count: int, rows: int, columns: in
     cuts = [rows * i // pieces for i in range(pieces + 1)]
     jobs = [[0, 0, 0, found, count, columns, low, cuts[k + 1] - low] for k, low in enumerate(cuts[:-1])]
     return found and team.Call(
-        (
+        team.CallStage(
             native.runtime_address("rl_add_rows"),
             np.array(jobs, np.int64),
             range(3),

@@ -41,7 +41,8 @@ def _call(write: Any, layouts: tuple[Layout, ...], name: str, causal: bool, scal
     steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(team.pointer, tables), *loops]
     jobs = np.stack([offsets(shape[:-2], strides[:-2]) for shape, strides in layouts], 1)
     count = len(layouts)
-    return team.Call((native.loop(write, name), jobs, range(count), count, np.array(steps, np.int64), tables))
+    loop = native.loop(write, name)
+    return team.Call(team.CallStage(loop, jobs, range(count), count, np.array(steps, np.int64), tables))
 
 
 def over(write: Any, causal: bool, scale: float, *operands: Array) -> tuple[team.Call, bool]:

@@ -204,8 +204,8 @@ class _Plan(Product):
         super().finish()
         packed, left = (2, 0) if self.turned else (0, 2)
         self.call = team.Call(
-            (self.pack_code, self.packs, (packed, 1), 4, self.steps),
-            (self.tile_code, self.tiles, (left, 1, 3), 6, self.steps),
+            team.CallStage(self.pack_code, self.packs, (packed, 1), 4, self.steps),
+            team.CallStage(self.tile_code, self.tiles, (left, 1, 3), 6, self.steps),
         )
         self.wide = (
             _laying(self.given, self.pads, self.read)

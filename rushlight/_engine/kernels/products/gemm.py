@@ -33,7 +33,7 @@ _WORKSPACE, _BATCH = 1 << 23, 4096
 _SMALL = 1 << 18
 
 
-class Plan(NamedTuple):
+class PreparedProduct(NamedTuple):
     """A call of (a, b, workspace for panels of the left one, of the right one, out): bytes of the two
     workspaces, the dtype of sums, and whether threads are worth waking.
     """
@@ -107,7 +107,7 @@ def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], An
     return run
 
 
-def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
+def planned(a: Array, b: Array, rows: int = 0) -> PreparedProduct | None:
     """What `multiplier` runs, for a result in C order. rows: those of a job; 0 for what suits most."""
     if (
         settings.kernels == "numpy"
@@ -124,12 +124,13 @@ def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
     found = blas.relative(a, b) if work < _SMALL else None
     if found is not None:
         loop, jobs, steps = found
-        return Plan(team.Call((loop, jobs, (0, 1, 4), 3, steps)), 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
+        call = team.Call(team.CallStage(loop, jobs, (0, 1, 4), 3, steps))
+        return PreparedProduct(call, 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
     return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows)
 
 
 @lru_cache(maxsize=1024)
-def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int) -> Plan:
+def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int) -> PreparedProduct:
     (*_, m, depth), (*_, n) = a[0], b[0]
     left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
     right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
@@ -168,15 +169,16 @@ class _Writer:
     def _lines(self, side: _Side) -> Array:
         return np.arange(self.depth) * (side.along * self.kind.deep)
 
-    def plan(self, rows: int, order: tuple[int, int]) -> Plan:
+    def plan(self, rows: int, order: tuple[int, int]) -> PreparedProduct:
         """All of it. order: the numbers of the left and the right operand."""
         (first, second), (count, wide) = order, (self.left.lines, self.right.lines)
-        packed, stages, size, work = self._product(self.left), list[Any](), 0, 0
+        packed, stages, size, work = self._product(self.left), list[team.CallStage](), 0, 0
         rows = min(rows or self._rows(len(self.starts) * -(-wide // packed.columns)), count)
         ai, at, places = self._left(packed, rows)
         if not self.direct:
             packed.finish()
-            stages.append((packed.pack_code, packed.packs, (first, 2), 4, packed.steps, packed.kept))
+            own = packed.packs, (first, 2), 4, packed.steps, packed.kept
+            stages.append(team.CallStage(packed.pack_code, *own))
         ci = np.arange(len(ai)) * self.left.to
         most = max(packed.columns, _WORKSPACE // (self.depth * packed.line) * packed.columns)
         spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
@@ -194,11 +196,20 @@ class _Writer:
                 made.multiply(parts, panels[source], columns, ai, ci, at)
             made.finish()
             stages += [
-                (made.pack_code, made.packs, (second, 3), 4, made.steps, made.kept),
-                (made.tile_code, made.tiles, (first if self.direct else 2, 3, 4), 6, made.steps, made.kept),
+                team.CallStage(made.pack_code, made.packs, (second, 3), 4, made.steps, made.kept),
+                team.CallStage(
+                    made.tile_code,
+                    made.tiles,
+                    (first if self.direct else 2, 3, 4),
+                    6,
+                    made.steps,
+                    made.kept,
+                ),
             ]
             size, work = max(size, made.size), work + made.work
-        return Plan(team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL)
+        return PreparedProduct(
+            team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL
+        )
 
     def _bytes(self, columns: int, made: Product) -> int:
         return int(-(-columns // made.columns) * self.depth * made.line)

@@ -50,7 +50,7 @@ def _call(loop: int, shape: tuple[int, int], strides: tuple[int, int], rows: boo
     jobs = [
         [low * strides[1], 0, low * item, min(size, columns - low), depth] for low in range(0, columns, size)
     ]
-    return team.Call((loop, np.array(jobs, np.int64), range(3), 3, np.array([step], np.int64)))
+    return team.Call(team.CallStage(loop, np.array(jobs, np.int64), range(3), 3, np.array([step], np.int64)))
 
 
 def _by_rows(b: Array) -> bool | None:

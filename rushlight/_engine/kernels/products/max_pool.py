@@ -27,7 +27,7 @@ def _call(
     jobs[:, :k] = np.arange(planes)[:, None] * sizes
     jobs[:, k:] = [*map(team.pointer, tables), *dims]
     loop, pointers = native.loop(write, of.name), k + len(tables)
-    return team.Call((loop, jobs, range(k), pointers, np.zeros(1, np.int64), tables))
+    return team.Call(team.CallStage(loop, jobs, range(k), pointers, np.zeros(1, np.int64), tables))
 
 
 def threads(*operands: Array) -> int:

@@ -182,8 +182,8 @@ def _matrix(
     made.finish()
     return (
         made,
-        team.Call((made.pack_code, made.packs, (0, 1), 4, made.steps)),
-        team.Call((made.tile_code, made.tiles, (0, 1, 2), 6, made.steps)),
+        team.Call(team.CallStage(made.pack_code, made.packs, (0, 1), 4, made.steps)),
+        team.Call(team.CallStage(made.tile_code, made.tiles, (0, 1, 2), 6, made.steps)),
     )
 
 

@@ -8,9 +8,21 @@ SLOT = 8
 ARRAY_FIELDS = tuple(object.__basicsize__ + k for k in (0, 8, 16, 40, 48))
 # A team's memory (team_code.py): where members are, slots of one, its semaphore, slots of a queue.
 MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
-# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what
-# each word is relative to: 0, 8 for the words, or 16 + 8 k for the operand k; then the words.
+# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile (CALL_HEAD
+# slots); then what each word is relative to; then the words. A word is a number (NUMBER), an offset from the
+# words (OF_WORDS), or from the memory of the operand k (of_operand(k)).
 CALL_HEAD = 3
+NUMBER, OF_WORDS = 0, SLOT
+
+
+def of_operand(k: int) -> int:
+    """What says that a word is relative to the operand k."""
+    return OF_WORDS + SLOT * (k + 1)
+
+
+# A stage, as native code reads it: loop, its jobs, how many, bytes of a job, bytes of its pointers, steps,
+# most further threads, and one that is free.
+STAGE_FIELDS = 8
 # Functions of stages.
 STAGES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
 # A loop of the team: NumPy's inner loop, whose number says that it refused.

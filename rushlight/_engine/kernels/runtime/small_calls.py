@@ -1,6 +1,7 @@
-"""Work on few elements by loops alone: NumPy's way to a loop takes longer than the loop.
+"""Kernels on few elements without NumPy: finding the loop by NumPy takes longer than running it.
 
-The call is one of Python's own (`team.Call.run`), and keeps the interpreter's lock meanwhile.
+Each function gives a callable for arrays that lie as the given ones do: one builtin call (`team.Call.run`)
+that runs the loop, with the interpreter's lock held.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.numpy_warnings import mark_without_flags
 from rushlight._engine.kernels.runtime import native, stages, team
 
 Array = np.ndarray[Any, Any]
@@ -68,8 +70,7 @@ def reduction(
         run(a, out)
         return out
 
-    setattr(total, "quiet", True)
-    return total
+    return mark_without_flags(total)
 
 
 def product(a: Array, b: Array) -> Callable[[Array, Array], Array] | None:
@@ -120,7 +121,7 @@ def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[.
         if -1 in of:
             return None
         jobs[:, : stage.before] -= [spans[k][0] for k in of]
-        parts.append((stage.loop, jobs, of, stage.before, stage.steps))
+        parts.append(team.CallStage(stage.loop, jobs, of, stage.before, stage.steps))
     if not parts or not team.possible():
         return None
     call = team.Call(*parts, few=max(a.size for a in given) <= _FEW)

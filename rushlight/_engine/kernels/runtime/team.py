@@ -1,7 +1,9 @@
-"""A team of threads that runs NumPy's inner loops side by side, without the interpreter.
+"""A team of threads that runs loops of machine code side by side, without the interpreter.
 
-Python's own threads would take turns at the interpreter's lock, and NumPy keeps that lock in
-calls with few, long rows. Where there are no POSIX semaphores there is no team.
+A loop is one of NumPy's inner loops, or a generated one of the same signature; a *job* is the part of it that
+one thread runs: pointers, then sizes. Python's own threads would take turns at the interpreter's lock, which
+NumPy keeps during calls with few, long rows. Where there are no POSIX semaphores there is no team, and the
+caller runs all jobs.
 """
 
 from __future__ import annotations
@@ -13,12 +15,24 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from math import prod
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rushlight._engine.kernels.runtime import parallel
-from rushlight._engine.kernels.runtime.abi import ARRAY_FIELDS, CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
+from rushlight._engine.kernels.runtime.abi import (
+    ARRAY_FIELDS,
+    CALL_HEAD,
+    MEMBER,
+    MEMBERS,
+    NUMBER,
+    OF_WORDS,
+    QUEUE,
+    SEMAPHORE,
+    SLOT,
+    STAGE_FIELDS,
+    of_operand,
+)
 from rushlight._engine.numerics.ufunc import LOOPS, builtin
 
 Array = np.ndarray[Any, Any]
@@ -138,24 +152,42 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
     return run_stages(stage, 0, 1, threads) == 1
 
 
-class Call:
-    """Loops over jobs, one loop after the other, in one native call of the operands that it is given."""
+class CallStage(NamedTuple):
+    """One loop of a Call. A job is a row of words: pointers, then the loop's dims."""
 
-    def __init__(self, *stages: Any, few: bool = False) -> None:
-        """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
-        columns are pointers, steps, and whatever they point to).  few: whether other threads may wait.
-        """
-        start, heads, which, self.kept = 64 * len(stages), list[int](), list[int](), stages
-        for loop, jobs, _, before, steps, *_ in stages:
-            (count, width), which = jobs.shape, [*which, 0, 8, *[0] * 6]
-            heads += loop, start, count, width * 8, before * 8, pointer(steps), count - 1, 0
-            start += 8 * jobs.size
-        own = [
-            np.tile((*[16 + 8 * k for k in of], *[0] * (jobs.shape[1] - len(of))), len(jobs))
-            for _, jobs, of, *_ in stages
-        ]
-        self.words = np.concatenate([heads, *[s[1].ravel() for s in stages]])
-        self.table = np.concatenate([[len(self.words), len(stages), not few], which, *own, self.words])
+    loop: int  # its address
+    jobs: Array  # int64, a row each; a pointer is an offset from the memory of an operand
+    operands: Sequence[int]  # for each of a job's first words, the operand that it is relative to
+    pointers: int  # how many words of a job are pointers
+    steps: Array  # int64, what the loop advances its pointers by
+    kept: Any = None  # whatever the loop reads beside, which is to live as long
+
+
+class Call:
+    """Loops over jobs, one loop after the other, in one native call of the operands that it is given.
+
+    They are written as a table of words once (abi.py says how it is laid out), in which machine code replaces
+    what is relative to operands by addresses at each call.
+    """
+
+    def __init__(self, *stages: CallStage, few: bool = False) -> None:
+        """few: whether other threads of Python may wait for the call."""
+        self.kept = stages
+        heads, jobs = list[int](), list[Array]()
+        relative_heads, relative_jobs = list[int](), list[int]()
+        start = STAGE_FIELDS * SLOT * len(stages)  # in bytes, from the words' beginning: the jobs follow
+        for stage in stages:
+            count, width = stage.jobs.shape
+            before = stage.pointers
+            heads += stage.loop, start, count, width * SLOT, before * SLOT, pointer(stage.steps), count - 1, 0
+            relative_heads += NUMBER, OF_WORDS, *[NUMBER] * (STAGE_FIELDS - 2)
+            jobs.append(stage.jobs.ravel())
+            numbers = [NUMBER] * (width - len(stage.operands))
+            relative_jobs += [*map(of_operand, stage.operands), *numbers] * count
+            start += SLOT * stage.jobs.size
+        self.words = np.concatenate([heads, *jobs])
+        relative = [*relative_heads, *relative_jobs]
+        self.table = np.concatenate([[len(self.words), len(stages), not few], relative, self.words])
         self.small = len(self.words) <= _WORDS
         # The builtin for this thread alone, called with the operands.
         self.run = partial(_alone(), self.table)
@@ -166,8 +198,9 @@ class Call:
         if threads < 2 and self.small:
             return self.run(*operands)
         words = self.words.copy()
+        # In the order of NUMBER, OF_WORDS, of_operand(0), ...
         bases = np.array([0, pointer(words), *map(pointer, operands)], np.int64)
-        words += bases[self.table[CALL_HEAD : -len(words)] // 8]
+        words += bases[self.table[CALL_HEAD : -len(words)] // SLOT]
         return run_stages(pointer(words), 0, len(self.kept), threads) == len(self.kept)
 
 

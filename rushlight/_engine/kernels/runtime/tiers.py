@@ -4,6 +4,8 @@ Where both have the same bits (`same_bits` in derive/exactness.py) a kernel begi
 machine code when it comes again and that is on the disk, or when it is hot and a daemon thread compiled it
 (LLVM works without the interpreter lock). Where they may differ, machine code computes from the first call.
 So which call it is, how full the cache is and how many threads there are decide nothing about the bits.
+
+Why the bits must be the same: docs/decisions/09-same-bits.md.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ class _Compiler:
     """The queue and the thread that serves it."""
 
     def __init__(self) -> None:
-        self.queue: queue.SimpleQueue[Tiered] = queue.SimpleQueue()
+        self.queue: queue.SimpleQueue[Tiered | threading.Event] = queue.SimpleQueue()
         self.thread: threading.Thread | None = None
         # Until when kernels="llvm" compiles at once.
         self.until: float | None = None
 
 
 _compiler = _Compiler()
+# Every kernel of the process, for tests that look at all: kernels live as long as it does.
 _kernels: list[Tiered] = []
 
 
@@ -169,19 +172,25 @@ class Tiered:
             callback(self.fn)
 
 
-def _enqueue(kernel: Tiered) -> None:
+def _enqueue(item: Tiered | threading.Event) -> None:
+    """Have a kernel compiled by the compiling thread, or an event set when all before it are."""
     with _lock:
         if _compiler.thread is None or not _compiler.thread.is_alive():
             _compiler.thread = threading.Thread(
                 target=_serve, args=(_compiler.queue,), name="rushlight-compiler", daemon=True
             )
             _compiler.thread.start()
-    _compiler.queue.put(kernel)
+    _compiler.queue.put(item)
 
 
-def _serve(pending: queue.SimpleQueue[Tiered]) -> None:
+def _serve(pending: queue.SimpleQueue[Tiered | threading.Event]) -> None:
+    """What the compiling thread does."""
     while True:
-        pending.get()._compiled()
+        item = pending.get()
+        if isinstance(item, threading.Event):
+            item.set()
+        else:
+            item._compiled()
 
 
 def _forget() -> None:
@@ -212,12 +221,7 @@ def deadline(moment: float | None) -> Iterator[None]:
 
 def wait() -> None:
     """Wait until everything queued so far is machine code (tests, benchmarks)."""
-    done = threading.Event()
-
-    class Mark(Tiered):
-        def build(self) -> None:
-            done.set()
-
     if _compiler.thread is not None:
-        _enqueue(Mark())
+        done = threading.Event()
+        _enqueue(done)
         done.wait()

@@ -13,7 +13,7 @@ from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.services import service
-from rushlight._engine.ops.table import LENIENCE
+from rushlight._engine.ops.table import WIDE_DTYPES
 
 Array = np.ndarray[Any, Any]
 UNSIGNED = {8: np.uint64, 4: np.uint32}
@@ -28,9 +28,9 @@ def legacy(a: Array) -> str:
 def refuse_wide(kernel: str, of: np.dtype[Any]) -> None:
     """Refuse the wide unsigned integers that a kernel of PyTorch's lacks; array_api's functions take them."""
     if of.char in "HILQ":
-        if LENIENCE.passed is None:
+        if not WIDE_DTYPES.accepted:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{dt.from_numpy_dtype(of).legacy}'")
-        LENIENCE.passed = True
+        WIDE_DTYPES.used = True
 
 
 def check_dtype(op: str, index: Array) -> None:

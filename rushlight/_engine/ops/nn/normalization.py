@@ -22,14 +22,16 @@ from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
 @pointwise(where=(), inplace=False)
-def _pulled(given: Expr, input: Expr, center: Expr, scale: Expr, slope: Expr, shift: Expr) -> Expr:
-    """given * scale + (input - center) * slope + shift."""
+def _batch_norm_input_gradient(
+    given: Expr, input: Expr, center: Expr, scale: Expr, slope: Expr, shift: Expr
+) -> Expr:
+    """given * scale + (input - center) * slope + shift: the gradient of batch_norm by its own moments."""
     return given * scale + ((input - center) * slope + shift)
 
 
 @pointwise(where=(), inplace=False)
-def _moved(input: Expr, center: Expr, scale: Expr, shift: Expr) -> Expr:
-    """(input - center) * scale + shift."""
+def _centered_affine(input: Expr, center: Expr, scale: Expr, shift: Expr) -> Expr:
+    """(input - center) * scale + shift: batch_norm by given moments."""
     return (input - center) * scale + shift
 
 
@@ -304,7 +306,7 @@ def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, ep
     scale, shape = rstd.unsqueeze(-1), (1, group, each, 1)
     scale = scale if weight is None else scale * weight.reshape(shape)
     shift = scale.new_zeros(1) if bias is None else bias.reshape(shape)
-    found = _moved(x, center.unsqueeze(-1), scale, shift)
+    found = _centered_affine(x, center.unsqueeze(-1), scale, shift)
     return found.reshape(input.shape), center.squeeze(-1), rstd.squeeze(-1)
 
 
@@ -343,7 +345,7 @@ def _by_groups_backward(
         sums = [t if slopes is None else t * slopes for t in (along, total)]
         slope, shift = (t.sum(2, True) * rstd / -(each * size) for t in sums)
         scale = rstd if slopes is None else rstd * slopes
-        found.append(_pulled(grad, input, center, scale, slope * rstd, shift))
+        found.append(_batch_norm_input_gradient(grad, input, center, scale, slope * rstd, shift))
     if of_weight:
         found.append(along.sum(0).reshape(-1))
     if of_bias:
@@ -502,7 +504,7 @@ def _by_own_moments_backward(
     if of_input:
         scale = rstd if weight is None else rstd * weight.reshape(rstd.shape)
         slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-        found.append(_pulled(grad, input, center, scale, slope, shift))
+        found.append(_batch_norm_input_gradient(grad, input, center, scale, slope, shift))
     if of_weight:
         found.append((along * rstd).reshape(-1))
     if of_bias:
@@ -575,7 +577,7 @@ def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
     scale = variance.rsqrt()
     scale = scale if weight is None else scale * weight.reshape(scale.shape)
     shift = scale.new_zeros(1) if bias is None else bias.reshape(scale.shape)
-    return _moved(x, center, scale, shift)
+    return _centered_affine(x, center, scale, shift)
 
 
 def _update_running(
@@ -588,11 +590,11 @@ def _update_running(
     ):
         if running is not None:
             old = running if running._grad_node is None else running.detach()
-            running._follow_(_moved_running(old, fresh.detach(), scale, momentum))
+            running._follow_(_update_moment(old, fresh.detach(), scale, momentum))
 
 
-@composite(name="_moved_running", where=("aten",), planned=True)
-def _moved_running(running, moments, scale: float, momentum: float):
+@composite(name="_update_moment", where=("aten",), planned=True)
+def _update_moment(running, moments, scale: float, momentum: float):
     """The running moments (C), moved towards others (1, C, 1, ...) times a scale."""
     return (1 - momentum) * running + momentum * (moments.reshape(-1) * scale)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import number
-from rushlight._engine.dispatch.runners.formulas import Formula
+from rushlight._engine.dispatch.runners.recorded import recorded
 from rushlight._engine.dispatch.runners.reductions import BIG, MACHINE, Reducer
 from rushlight._engine.kernels.loops.rows import Rows
 from rushlight._engine.kernels.products import gemm
@@ -33,11 +33,11 @@ def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
     parts = _PARTS.get(row.name) if row is not None and entry.kind == "run" else None
     if parts is not None:
         return parts(entry) or [entry]
-    bound = getattr(function, "func", function)
     if entry.kind == "run" and len(entry.outs) and not any(o.dtype.kind == "c" for o in entry.outs):
-        if bound is Formula.compute:
+        what = recorded(function)
+        if what.compiled is not None:
             found = _formula(entry, owned)
-        elif getattr(bound, "__func__", None) is Reducer.run:
+        elif what.reducer is not None:
             found = _reduction(entry)
         else:
             found = _row_kernel(entry)

@@ -19,7 +19,7 @@ from rushlight._engine.trace.recorder import Array, Entry, root, roots
 _LINE = 64
 
 
-class Plan:
+class ArenaLayout:
     """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it.
 
     without: memory that lies elsewhere, by its ids.
@@ -71,7 +71,7 @@ class Relocation:
 class Arena(Relocation):
     """The arena, with what the plan lays there."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ArenaLayout) -> None:
         self.array = np.empty(plan.size + _LINE, np.uint8)
         start = -pointer(self.array) % _LINE
         super().__init__({key: (self.array, start + place) for key, place in plan.places.items()})

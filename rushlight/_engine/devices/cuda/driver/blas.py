@@ -118,7 +118,7 @@ def _installed(driver: int) -> Any:
     return library
 
 
-class Plan(NamedTuple):
+class PreparedProduct(NamedTuple):
     """A product that is ready for matrices of a geometry."""
 
     product: int
@@ -173,7 +173,7 @@ class Products:
         if self.library is None:
             self.library = _installed(device.driver.version)
         self.handle = self._made("cublasLtCreate")
-        self._plans: dict[Any, Plan] = {}
+        self._plans: dict[Any, PreparedProduct] = {}
         self._workspaces: weakref.WeakKeyDictionary[Any, DeviceArray] = weakref.WeakKeyDictionary()
         self.size = _WORKSPACE_HOPPER if device.card.capability >= (9, 0) else _WORKSPACE
 
@@ -280,7 +280,7 @@ class Products:
             )
         return self.product(*plain).reshape(made.shape)
 
-    def _queue(self, plan: Plan, addresses: Sequence[int]) -> None:
+    def _queue(self, plan: PreparedProduct, addresses: Sequence[int]) -> None:
         """Queue a product on the current stream: addresses of b, a, the result, and of a bias if any."""
         two, one, made, *bias = addresses
         if bias:
@@ -314,7 +314,7 @@ class Products:
 
     def _plan(
         self, of: str, left: _Matrix, right: _Matrix, result: _Matrix, bias: Any, aligned: tuple[int, ...]
-    ) -> Plan:
+    ) -> PreparedProduct:
         kind, scale, compute = _TYPES[of]
         if of == "float32" and PRODUCTS.allow_tf32:
             compute = _TF32
@@ -346,4 +346,6 @@ class Products:
             alpha[0] = 1
         else:
             alpha.value = 1
-        return Plan(product, layouts, ctypes.byref(found.algorithm), ctypes.byref(alpha), ctypes.byref(beta))
+        return PreparedProduct(
+            product, layouts, ctypes.byref(found.algorithm), ctypes.byref(alpha), ctypes.byref(beta)
+        )

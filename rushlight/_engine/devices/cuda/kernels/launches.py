@@ -44,7 +44,7 @@ def source(
     return Source(writing.pointwise, arguments, len(bases) + arrays, numbers)
 
 
-class Plan(NamedTuple):
+class LaunchForm(NamedTuple):
     """How a pointwise kernel serves operands of a geometry."""
 
     source: Source
@@ -84,10 +84,10 @@ def pointwise(
     return made
 
 
-def known(backend: Any, of: Any, arrays: Sequence[Any], out: Any) -> Plan | None:
+def known(backend: Any, of: Any, arrays: Sequence[Any], out: Any) -> LaunchForm | None:
     """The plan of a pointwise kernel for operands like those, where one like them was served."""
     key = id(of), None if out is None else _geometry(out), *[_geometry(a) for a in arrays]
-    found: Plan | None = backend.plans.get(key)
+    found: LaunchForm | None = backend.plans.get(key)
     return found
 
 
@@ -130,7 +130,7 @@ def _geometry(a: Any) -> Any:
     return None
 
 
-def _planned(backend: Device, of: Any, arrays: Sequence[Any], out: Any, result: Any) -> Plan:
+def _planned(backend: Device, of: Any, arrays: Sequence[Any], out: Any, result: Any) -> LaunchForm:
     meaning = getattr(of, "meaning", of)
     if len(meaning.outputs) != 1:
         raise NotServed("several results")
@@ -145,9 +145,9 @@ def _planned(backend: Device, of: Any, arrays: Sequence[Any], out: Any, result: 
         steps = row_strides(shape, np.dtype(result).itemsize) if strides is None else strides
         target = DeviceArray(backend, None, 0, shape, steps, np.dtype(result))
     if 0 in shape:
-        return Plan(source(meaning, 0, 1, frozenset()), (1, 1), [], shape, strides, of)
+        return LaunchForm(source(meaning, 0, 1, frozenset()), (1, 1), [], shape, strides, of)
     kernel, numbers = _kernel(meaning, arrays, [*there, target], shape)
-    return Plan(kernel, backend.grid(numbers[0]), numbers, shape, strides, of)
+    return LaunchForm(kernel, backend.grid(numbers[0]), numbers, shape, strides, of)
 
 
 def _kernel(
@@ -176,7 +176,7 @@ def into(
     plan = backend.plans.get(key)
     if plan is None:
         kernel, numbers = _kernel(meaning, arrays, [*there, *results], results[0].shape)
-        plan = Plan(kernel, backend.grid(numbers[0]), numbers, results[0].shape, None, meaning)
+        plan = LaunchForm(kernel, backend.grid(numbers[0]), numbers, results[0].shape, None, meaning)
         backend.plans[key] = plan
     numbers = plan.numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
     backend.launch(plan.source, plan.grid, there, results, numbers, what)

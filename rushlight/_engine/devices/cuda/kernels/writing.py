@@ -31,7 +31,7 @@ from rushlight._engine.kernels.emit.scalar_code import (
 )
 from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.loops.row_plan import (
-    Plan,
+    RowLevels,
     combine,
     element,
     first_lane,
@@ -323,7 +323,7 @@ class _Rows:
     shared: str
 
     def __init__(self, meaning: Meaning, roles: tuple[str, ...], values: frozenset[str], target: str) -> None:
-        self.meaning, self.plan = meaning, Plan(meaning, roles, 1)
+        self.meaning, self.plan = meaning, RowLevels(meaning, roles, 1)
         _checked(meaning, self.plan.types)
         self.names = [name for name, _ in meaning.inputs if name not in values]
         self.given = {name: d for name, d in meaning.inputs if name in values}

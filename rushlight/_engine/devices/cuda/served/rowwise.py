@@ -17,7 +17,7 @@ from rushlight._engine.devices.cuda.kernels import launches, writing
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.loops.pointwise import work_dtype
-from rushlight._engine.kernels.loops.row_plan import Plan
+from rushlight._engine.kernels.loops.row_plan import RowLevels
 from rushlight._engine.ops.nn import normalization, softmax
 from rushlight._engine.ops.row_kernels import RowKernel
 
@@ -33,7 +33,7 @@ def _meaning(
     work = work_dtype(tuple([d for d, role in zip(dtypes, roles, strict=True) if role == "vector"]))
     inputs = tuple(zip(kernel.inputs, dtypes, strict=True))
     meaning = Meaning(outputs, inputs, (result,) * len(outputs), work)
-    return meaning, roles, Plan(meaning, roles, 1).out_vectors
+    return meaning, roles, RowLevels(meaning, roles, 1).out_vectors
 
 
 def run(

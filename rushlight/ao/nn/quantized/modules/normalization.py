@@ -40,8 +40,8 @@ def _quantized(kind: Any, name: str, module: str) -> Any:
     return type(name, (kind,), members)
 
 
-LayerNorm = _quantized(nn.LayerNorm, "LayerNorm", __name__)
-GroupNorm = _quantized(nn.GroupNorm, "GroupNorm", __name__)
-InstanceNorm1d = _quantized(nn.InstanceNorm1d, "InstanceNorm1d", __name__)
-InstanceNorm2d = _quantized(nn.InstanceNorm2d, "InstanceNorm2d", __name__)
-InstanceNorm3d = _quantized(nn.InstanceNorm3d, "InstanceNorm3d", __name__)
+LayerNorm: Any = _quantized(nn.LayerNorm, "LayerNorm", __name__)
+GroupNorm: Any = _quantized(nn.GroupNorm, "GroupNorm", __name__)
+InstanceNorm1d: Any = _quantized(nn.InstanceNorm1d, "InstanceNorm1d", __name__)
+InstanceNorm2d: Any = _quantized(nn.InstanceNorm2d, "InstanceNorm2d", __name__)
+InstanceNorm3d: Any = _quantized(nn.InstanceNorm3d, "InstanceNorm3d", __name__)

@@ -1,0 +1,60 @@
+"""A gradient that nobody else holds becomes the leaf's own, without a copy; the engine tells by reference counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+
+
+class Handing(torch.autograd.Function):
+    """The identity, whose gradient is a new tensor; `noted` gets its address, `held` the tensor itself."""
+
+    noted: list[int] = []
+    held: list[Any] | None = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        made = grad * 2
+        Handing.noted.append(made.data_ptr())
+        if Handing.held is not None:
+            Handing.held.append(made)
+        return made
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Any:
+    Handing.noted.clear()
+    yield
+    Handing.held = None
+
+
+def test_a_gradient_of_its_own_is_not_copied() -> None:
+    x = torch.ones(1000, requires_grad=True)
+    Handing.apply(x).sum().backward()
+    assert x.grad.data_ptr() == Handing.noted[0]
+
+
+def test_a_gradient_that_a_program_holds_is_copied() -> None:
+    Handing.held = []
+    x = torch.ones(1000, requires_grad=True)
+    Handing.apply(x).sum().backward()
+    assert x.grad.data_ptr() != Handing.noted[0]
+    Handing.held[0].zero_()
+    assert x.grad.eq(2).all()
+
+
+def test_gradients_of_rows_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rushlight._engine.autograd import hooks
+
+    monkeypatch.setattr(hooks, "duplicate", lambda a: pytest.fail("a gradient was copied"))
+    x = torch.randn(30, 40, requires_grad=True)
+    w = torch.randn(40, 50, requires_grad=True)
+    (x.tanh() @ w).exp().sum().backward()
+    assert x.grad is not None and w.grad is not None
