@@ -517,8 +517,7 @@ class _Writer:
 
     def _second(self, n: Node, number: int, out: str) -> str:
         """Of a result that its own node keeps, with its version: a second tensor."""
-        step: Any = n.step
-        r = step.results[number]
+        r: Any = getattr(n.step, "results")[number]
         if r.given >= 0 or r.view is not None:
             return f"keep_result({out})"
         constants = self.constant(r.kind), self.constant(r.pending)
