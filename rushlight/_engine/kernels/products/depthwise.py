@@ -221,8 +221,8 @@ class _Sums:
             ]
             steps = [lanes * size, *[s * size for s in shifts], *[k * size for k in range(count)]]
         loop = native.loop(write, self.dtype.name, str(count), "last" * grid.last, "added" * added)
-        jobs, advances = np.array(starts, np.int64), np.array(steps, np.int64)
-        return team.Call(team.CallStage(loop, jobs, range(3), 3, advances))
+        jobs = np.array(starts, np.int64)
+        return team.Call(team.CallStage(loop, jobs, range(3), 3, np.array(steps, np.int64)))
 
 
 def write(module: Module, name: str, kind: str, lanes: int, taps: str, last: str, added: str) -> None:
