@@ -47,7 +47,7 @@ CASES = {
         "x = torch.randn(6, 5)\nwatch()\nfor i in range(5): torch.softmax(x, -1)",
     ),
     "compile: another dtype": (
-        ["trace/guards.py key_of", "trace/compiled.py Compiled._slowly"],
+        ["trace/guards.py key_of", "trace/compiled.py Compiled._begun"],
         "f = torch.compile(lambda x: (x + 1).tanh(), backend='inductor')\n"
         "for i in range(4): f(torch.ones(3))\nwatch(); f(torch.ones(3, dtype=torch.float64))",
     ),

@@ -34,7 +34,7 @@ from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, gradients, matching, reproduce
-from rushlight._engine.trace.effects.contents import SIMPLE
+from rushlight._engine.trace.effects.contents import SIMPLE, is_module
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards, difference, key_of, overlapping
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
@@ -97,7 +97,11 @@ class Compiled:
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
         self.trace = matching.Trace()
-        self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
+        owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "forward")
+        self.name: str = getattr(function, "__qualname__", type(function).__name__)
+        if is_module(owner):  # whose class says more than the one that defines its __call__
+            self.name = f"{type(owner).__qualname__}.{'forward' if name == '__call__' else name}"
+        self.label = f"Torch-Compiled Region: {self.name}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
@@ -138,7 +142,7 @@ class Compiled:
 
     def _tell(self, why: str) -> None:
         """Log that a call is recorded anew."""
-        _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
+        _recompiles.info("Recompiling function %s: %s", self.name, why)
 
     def _begun(self, key: Any, tensors: list[Tensor]) -> Specialization:
         """The plan of arguments that have a new key; it refuses those that no program can take."""

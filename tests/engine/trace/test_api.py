@@ -155,7 +155,7 @@ def test_logs(monkeypatch, capsys):
     finally:
         torch._logging.set_logs(graph_breaks=False, recompiles=False)
     printed = capsys.readouterr().err
-    assert "Recompiling function Module.__call__: 'training' is no longer True" in printed
+    assert "Recompiling function Linear.forward: 'training' is no longer True" in printed
     assert "Graph break: the call stays eager" in printed and "test_api.py" in printed
 
 

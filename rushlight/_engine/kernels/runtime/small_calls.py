@@ -21,7 +21,9 @@ _FEW = 1 << 12
 
 
 def few(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> Callable[..., Any] | None:
-    """The kernel on arrays and results that lie as these do; None where NumPy is called."""
+    """What calls a kernel, of rows or pointwise, on arrays and results that lie as these do: made once
+    for a plan, which runs it (`team.Call.run`). None where NumPy is called.
+    """
     if (
         not all(
             [
