@@ -328,6 +328,17 @@ def test_overloads_are_named_when_all_is_over():
     ]
 
 
+def test_ops_that_write_into_out_are_seen_once():
+    a, out = torch.randn(4, 4), torch.empty(4, 4)
+    for _ in range(3):
+        with profile() as prof:
+            torch.mm(a, a, out=out)
+            torch.cumsum(a, 0, out=out)
+            torch.add(a, a, out=out)
+            torch.exp(a, out=out)
+        assert [e.name for e in prof.events()] == ["aten::mm", "aten::cumsum", "aten::add", "aten::exp"]
+
+
 def test_ops_outside_of_their_fast_paths_are_seen_once():
     x = torch.arange(6.0)
     with profile(record_shapes=True) as prof:

@@ -116,7 +116,7 @@ def compile_callable(
     def noted(exit: Any) -> str:
         return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
 
-    body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
+    body = re.sub(r"^( +)return (?!(?:general|learn|learn_out|as_noted)\()(.*)", noted, body, flags=re.M)
     found = compile_function(
         f"{head}):\n{earlier}{_PASS.format(away=away, plain=plain, shown=shown, call=away[7:])}{body}",
         row.name + suffix,

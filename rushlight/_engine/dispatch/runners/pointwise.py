@@ -1,9 +1,9 @@
 """The callables of pointwise rows: a generated fast path over a general one.
 
-The fast path is for plain tensors of one kind (or a tensor and a Python number) with default
-attributes: look up the compiled, run its kernel, wrap the result, record a node where needed. Attributes
-and other operands go by a plan that was learnt from a call with arguments of the same classes. The rest
-(out=, interpreters, subclasses, errors) is `general`.
+The fast path is for plain tensors of one kind (or a tensor and a Python number) with default attributes: look
+up the compiled formula, run its kernel, wrap the result, record a node where needed. Attributes, other
+operands and out= go by a plan that was learnt from a call with arguments of the same classes. The rest
+(interpreters, subclasses, errors) is `general`.
 """
 
 from __future__ import annotations
@@ -112,27 +112,28 @@ _INTO = """        if not extra and out.__class__ in PLAIN:
                 plan = OUTS.get(({key},))
             except TypeError:
                 plan = None
-            if plan is not None:
-                return plan({values} out)
-            return learn_out(({key},), ({values}), general({call}))
+            if plan is None:
+                return learn_out(({key},), ({values}), general({call}))
+            if plan({values} out):
+                return out
 """
-# Its plan: for one like the results, beside operands of its shape or numbers.
+# Its plan: for one like the results, beside operands of its shape or numbers. False where it is none such.
 _PLAN_OUT = """
-def make(general, compiled_by_kinds, check):
+def make(compiled_by_kinds, check):
     def plan({given}, out):
         {check}
         {arrays}
         r, s, compiled = out._array, out._storage, compiled_by_kinds.get(({key},))
         if compiled is None or compiled.result_kind is not out._kind or compiled.result_kind.off_cpu:
-            return general({given}, out)
+            return False
         if 0 in r.strides or ({unlike}LOCAL.enabled and ({tracked} or LOCAL.transforms)):
-            return general({given}, out)
+            return False
         if s is not None and (s.inference{apart}):
-            return general({given}, out)
+            return False
         {scalars}
         compiled.fn({operands}, out=r) if r.size < BIG else compiled.large({operands}, out=r)
         (storage(out) if s is None else s).version += 1
-        return out
+        return True
     return plan
 """
 # The same that writes into the first; whatever may not be written to so simply goes by `formula`, the general
@@ -238,10 +239,6 @@ class _Learner:
         """The general way."""
         return self.general(**dict(zip(self.order, values, strict=True)))
 
-    def run_general_into(self, *values: Any) -> Any:
-        """The general way with out=, which is the last value."""
-        return self.general(**dict(zip((*self.order, "out"), values, strict=True)))
-
     def formula(self, values: tuple[Any, ...]) -> tuple[Formula, tuple[type | None, ...]] | None:
         """The formula of such a call and its operands' classes, None for others; None if it has no plan."""
         given = dict(zip(self.order, values, strict=True))
@@ -274,7 +271,7 @@ class _Learner:
         known = self.formula(values)
         if known is not None and known[0].operands:
             make = _out_maker(known[1], bool(self.checks))
-            self.outs[key] = make(self.run_general_into, known[0].compiled_by_kinds, self.check)
+            self.outs[key] = make(known[0].compiled_by_kinds, self.check)
         return found
 
 
