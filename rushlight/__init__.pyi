@@ -651,8 +651,8 @@ class Tensor(metaclass=_TensorMeta):
         """to(torch.int8)."""
     def contiguous(self, memory_format: MemoryFormat = ...) -> Tensor:
         """This tensor if its elements lie in that order, else a copy."""
-    def copy_(self, src: Tensor = ..., non_blocking: _bool = False, *, other: Tensor = ...) -> Tensor:
-        """Write src (PyTorch's keyword: other), broadcast and converted, into this tensor; it may be a number."""
+    def copy_(self, other: Tensor, non_blocking: _bool = False) -> Tensor:
+        """Write `other`, broadcast and converted, into this tensor; it may be a number."""
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:

@@ -93,3 +93,17 @@ def test_sizes_of_zero_and_of_one():
     found = F.multi_margin_loss(torch.rand(10), torch.tensor([5]), reduction="none")
     assert found.shape == (1,)
     assert F.fractional_max_pool2d(torch.rand(1, 2, 8, 8), 2, output_size=(0, 1)).shape == (1, 2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "norm", [torch.nn.GroupNorm(2, 4), torch.nn.InstanceNorm2d(4), torch.nn.BatchNorm2d(4)]
+)
+def test_results_of_norms_are_nobodys_views(norm):
+    x = torch.randn(2, 4, 3, 3, requires_grad=True)
+    for recorded in (True, False, True, True):
+        with torch.set_grad_enabled(recorded):
+            found = norm(x)
+            assert not found._is_view()
+            torch.nn.functional.relu(found, inplace=True)
+    found.sum().backward()
+    assert x.grad is not None

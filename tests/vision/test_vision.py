@@ -218,7 +218,7 @@ torchvision.models.detection.retinanet_resnet50_fpn()
         "0.28.0+rushlight",
         "(224,",
         "224)",
-        "rushlight_vision",
+        "torchvision",
     ]
     assert (
         "torchvision.models.detection.retinanet_resnet50_fpn can be imported but is not there" in done.stderr

@@ -33,7 +33,6 @@ from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.lazy import package
-from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
 from rushlight._engine.tensors.construction.legacy import new
@@ -47,11 +46,9 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 Array = np.ndarray[Any, Any]
 
 
-def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, other: Any = REQUIRED) -> Tensor:
-    """Write src (PyTorch's keyword: other), broadcast and converted, into this tensor; it may be a number."""
-    src = other if src is REQUIRED else src
-    if src is REQUIRED:
-        raise TypeError('copy_() missing 1 required positional arguments: "other"')
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write `other`, broadcast and converted, into this tensor; it may be a number."""
+    src = other
     if src.__class__ in NUMBERS:
         src = wrap(np.asarray(src, of_number(src).np))
     if not isinstance(src, Tensor):

@@ -148,7 +148,8 @@ class FlopCounterMode(interpreters.Interpreter):
             if op == "convolution" != within:
                 op = "convolution_backward"
             self._count(op and getattr(aten, op), flops)
-            if result._grad_node is not None and not row.name.startswith("_convolution"):
+            heard = row.name.startswith(("_convolution", "_biased_convolution"))
+            if result._grad_node is not None and not heard:
                 self._foretell(result._grad_node, back, more)
         return found
 

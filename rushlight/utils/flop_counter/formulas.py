@@ -106,6 +106,7 @@ ROWS: dict[str, Callable[..., Counts]] = {
     "baddbmm": _added("baddbmm", "bmm"),
     "addbmm": _added("", "bmm"),
     "_convolution": lambda found, input, weight, *how: _convolved(found, found, weight),
+    "_biased_convolution": lambda found, input, weight, *how: _convolved(found, found, weight),
     "_convolution_input": lambda found, grad, weight, *how: _convolved(found, grad, weight),
     "_convolution_weight": _filters,
     "scaled_dot_product_attention": _attention,

@@ -77,6 +77,8 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
         out = body(*values)
         if row.options.get("views") and values[0].__class__ is Tensor:
             _mark_several(out)
+        else:
+            _make_whole(values, out)
         return out
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
@@ -86,7 +88,9 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     finally:
         LOCAL.enabled = before
     rules.record(values, out)
-    if row.options.get("views"):
+    if not row.options.get("views"):
+        _make_whole(values, out)
+    else:
         # Parts of a view that has several cannot be written to: their one node knows only all of them.
         called = (
             out[0]._grad_node.name().removesuffix("Backward0")
@@ -96,6 +100,17 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
         for part in out:
             part._view_of = View(values[0], None, called, None)
     return out
+
+
+def _make_whole(values: Sequence[Any], out: Any) -> None:
+    """A view of a tensor that the body has made is none to whoever called, as nobody else has that tensor."""
+    for t in out if isinstance(out, (tuple, list)) else (out,):
+        view = getattr(t, "_view_of", None)
+        if view is None:
+            continue
+        known = [(v, getattr(v, "_view_of", None)) for v in values if isinstance(v, Tensor)]
+        if not any([view[0] is v or (of is not None and view[0] is of[0]) for v, of in known]):
+            t._view_of = None
 
 
 def _mark_several(parts: Any) -> None:

@@ -218,7 +218,7 @@ def _biased_convolution_gradient(s: Any, grad: Any) -> Any:
     return (
         _convolution_input(grad, conjugate(s.weight), space, *how) if s.needs("input") else None,
         _convolution_weight(grad, conjugate(s.input), kernel, *how) if s.needs("weight") else None,
-        grad.sum_to_size(1, len(grad[0]), *[1] * len(space)).flatten() if s.needs("bias") else None,
+        grad.sum_to_size(1, grad.shape[1], *[1] * len(space)).flatten() if s.needs("bias") else None,
     )
 
 

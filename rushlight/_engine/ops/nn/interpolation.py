@@ -215,11 +215,11 @@ def _blended_planes(input, out: Any, scales: Any, align: bool, mode: str):
 
 @_blended_planes.kernel
 def _blended_planes_kernel(input: Array, out: Any, scales: Any, align: bool, mode: str) -> Any:
-    taps = [
+    lines_and_columns = [
         taps(size, to, scale, align, mode, False)
         for size, to, scale in zip(input.shape[-2:], out, scales, strict=True)
     ]
-    done = service("blend of lines and columns")(np.ascontiguousarray(input), *taps)
+    done = service("blend of lines and columns")(np.ascontiguousarray(input), *lines_and_columns)
     return NotImplemented if done is None else done
 
 

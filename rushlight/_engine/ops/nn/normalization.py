@@ -639,8 +639,9 @@ def _instance_norm(
     if not use_input_stats:
         return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     n, c = input.shape[:2]
-    rows = input.reshape(n * c, math.prod(input.shape[2:]))
-    found, center, _ = _by_groups(input.reshape(n, c, -1), weight, bias, c, eps)
+    size = math.prod(input.shape[2:])
+    rows = input.reshape(n * c, size)
+    found, center, _ = _by_groups(input.reshape(n, c, size), weight, bias, c, eps)
     if running_mean is not None or running_var is not None:
         center = center.reshape(n * c, 1)
         spread = (rows - center).detach().square().mean(-1)
