@@ -195,17 +195,15 @@ class QuantizedTensor(Tensor):
         """The axis whose places have their own scales."""
         return int(self._per_channel("q_per_channel_axis").axis or 0)
 
-    def copy_(  # type: ignore[override]
-        self, src: Any, non_blocking: bool = False
-    ) -> QuantizedTensor:
+    def copy_(self, other: Any, non_blocking: bool = False) -> QuantizedTensor:
         """Quantize numbers as this tensor is, or take another's levels with what they stand for."""
-        if isinstance(src, QuantizedTensor):
-            if src.dtype is not self.dtype:
+        if isinstance(other, QuantizedTensor):
+            if other.dtype is not self.dtype:
                 raise RuntimeError("Quantized Copy only works with Quantized Tensors of one dtype")
-            self.quantizer = src.quantizer
-            self.levels.copy_(src.levels)
+            self.quantizer = other.quantizer
+            self.levels.copy_(other.levels)
         else:
-            self.levels.copy_(self.quantizer.quantize(src.float(), self.dtype).levels)
+            self.levels.copy_(self.quantizer.quantize(other.float(), self.dtype).levels)
         return self
 
     def detach(self) -> QuantizedTensor:

@@ -370,9 +370,9 @@ class SparseTensor(Tensor):
             return self._become(zeros)
         return self._become(self.map(torch.zeros_like))
 
-    def copy_(self, src: Any = None, non_blocking: bool = False, *, other: Any = None) -> Any:
+    def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Take over what another sparse tensor of the same layout holds."""
-        return OPS["copy_"](self, other if src is None else src, non_blocking)
+        return OPS["copy_"](self, other, non_blocking)
 
     def fill_(self, value: Any) -> Any:
         """Set all numbers of a compressed tensor that are specified."""

@@ -98,12 +98,12 @@ def test_sizes_of_zero_and_of_one():
 @pytest.mark.parametrize(
     "norm", [torch.nn.GroupNorm(2, 4), torch.nn.InstanceNorm2d(4), torch.nn.BatchNorm2d(4)]
 )
-def test_results_of_norms_are_nobodys_views(norm):
+def test_results_of_norms_may_be_written_to(norm):
     x = torch.randn(2, 4, 3, 3, requires_grad=True)
     for recorded in (True, False, True, True):
         with torch.set_grad_enabled(recorded):
             found = norm(x)
-            assert not found._is_view()
+            assert found._is_view() == isinstance(norm, torch.nn.InstanceNorm2d)  # as in PyTorch
             torch.nn.functional.relu(found, inplace=True)
     found.sum().backward()
     assert x.grad is not None
