@@ -231,7 +231,14 @@ def _prepare(first: str, arguments: list[str]) -> Callable[[], Any]:
             _refuse(f"Argument expected for the {first} option")
         sys.argv[:] = [first, *arguments[2:]]
         # What the interpreter itself calls for -m finds the module and sets sys.argv[0].
-        return _compiled(arguments[1], "<string>") if first == "-c" else _by_runpy(os.getcwd(), arguments[1])
+        if first == "-m":
+            return _by_runpy(os.getcwd(), arguments[1])
+        if sys.version_info >= (3, 13):  # from which on Python's tracebacks show lines of -c
+            import linecache  # no other start of a program needs it
+
+            lines = arguments[1].splitlines(keepends=True)
+            linecache.cache["<string>"] = len(arguments[1]), None, lines, "<string>"
+        return _compiled(arguments[1], "<string>")
     sys.argv[:] = arguments
     if first == "-":
         return _compiled(sys.stdin.buffer.read(), "<stdin>")
