@@ -29,7 +29,7 @@ def watch():
 def report():
     sys.setprofile(None)
     for path, name in sorted(seen):
-        if "rushlight" in path and "/" in path:
+        if "/rushlight/" in path:
             print(path[path.rindex("/rushlight/") + 1:], name)
 """
 # By the places that the table must name for it: what is to be done between watch() and report().

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
 import json
 import operator
@@ -151,7 +152,10 @@ class Annotated(torch.nn.Module):
     forward.__annotations__ = {"x": torch.Tensor, "sizes": tuple[int, ...], "return": torch.Tensor}
 
 
-def test_annotations_of_inputs():
+def test_annotations_of_inputs(monkeypatch):
+    monkeypatch.delattr(
+        builtins, "_", raising=False
+    )  # which doctests set; a graph's code avoids names in use
     traced = torch.fx.symbolic_trace(Annotated())
     assert "def forward(self, x : torch.Tensor, sizes : tuple[int,_] = ()) -> torch.Tensor:" in traced.code
     assert "def forward(self, x : torch.Tensor, sizes" in traced.print_readable(print_output=False)

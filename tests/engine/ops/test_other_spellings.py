@@ -23,7 +23,7 @@ def test_pieces_by_every_name():
 
 def test_copy_calls_its_source_other():
     assert torch.zeros(6).copy_(other=X).tolist() == X.tolist()
-    with pytest.raises(TypeError, match=r'copy_\(\) missing 1 required positional arguments: "other"'):
+    with pytest.raises(TypeError, match=r"copy_\(\) missing 1 required positional argument: 'other'"):
         X.copy_()
 
 
