@@ -32,6 +32,9 @@ from rushlight._engine.ops.row_expressions import reduce_
 
 # Taps of one pass, and sums of one.
 _MOST, _MOST_SUMS = 64, 16
+# Places of a channel's results in all samples, from which on this is worth its calls: of fewer, tiles take no
+# longer, and a program has them in one native call with what is around them.
+_FEWEST = 1 << 10
 # Places of a job.
 _PLACES = 1 << 12
 # The place in the filter, the phase, and the shift in it, by dims.
@@ -120,8 +123,12 @@ def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, A
 
 
 def fits(which: str, a: Array, b: Array, *how: Any) -> bool:
-    """Whether each channel has one filter of its own, and there is machine code for such operands."""
+    """Whether each channel has one filter of its own, with enough places, and there is machine code for such
+    operands.
+    """
     groups = how[3] if which == "forward" else how[-1]
+    if a.shape[0] * prod(a.shape[2:]) < _FEWEST:
+        return False
     one = a.shape[1] == b.shape[1] if which == "to_weight" else b.shape[:2] == (groups, 1)
     return bool(groups > 1 and a.shape[1] == groups and one and a.size and b.size and suits(a, b))
 
