@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import rushlight
 from rushlight._engine.core.settings import PREFIX, SETTINGS, settings
-from rushlight._engine.kernels.emit.target import UnsupportedProcessor
+from rushlight._engine.kernels.emit.target import UnsupportedProcessor, processor_name
 from rushlight._engine.kernels.runtime import cache
 from rushlight.standin import status
 from rushlight.version import release
@@ -26,19 +26,6 @@ _PACKAGES = (
     "lightning",
     "timm",
 )
-
-
-def processor() -> str:
-    """The processor's name as the system tells it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                name, _, value = line.partition(":")
-                if name.strip() == "model name":
-                    return value.strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _installed(package: str) -> str | None:
@@ -88,7 +75,7 @@ def report() -> str:
         "torch.__version__": rushlight.__version__,
         "Python": f"{sys.version.split()[0]} ({sys.executable})",
         "system": platform.platform(),
-        "processor": f"{processor()}, {os.cpu_count()} of them",
+        "processor": f"{processor_name()}, {os.cpu_count()} of them",
         "instructions": _instructions(),
         "threads": f"{rushlight.get_num_threads()}",
         "compiler": _compiler(),

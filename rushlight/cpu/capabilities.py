@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from rushlight._engine.kernels.emit.target import host_features
+from rushlight._engine.kernels.emit.target import cpuinfo, host_features, processor_name
 
 # PyTorch's names by LLVM's, where they differ by more than a dot or an underscore.
 _X86 = {
@@ -102,23 +102,13 @@ def _cache_size(level: int, kinds: tuple[str, ...]) -> int | None:
 def _counts() -> dict[str, int | str]:
     """The processor's name, and how many sockets, cores and threads the system tells of."""
     logical = os.cpu_count() or 1
-    found: dict[str, int | str] = {"num_logical_cores": logical}
-    cores: set[tuple[str, str]] = set()
-    place = {"physical id": "0"}
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                name, _, value = (part.strip() for part in line.partition(":"))
-                if name == "model name":
-                    found["cpu_name"] = value
-                elif name == "physical id":
-                    place[name] = value
-                elif name == "core id":
-                    cores.add((place["physical id"], value))
-    except OSError:
-        found["cpu_name"] = platform.processor()
-    found["num_physical_cores"] = len(cores) or logical
-    found["num_sockets"] = len({socket for socket, _ in cores}) or 1
+    cores = {(core.get("physical id", "0"), core["core id"]) for core in cpuinfo() if "core id" in core}
+    found: dict[str, int | str] = {
+        "cpu_name": processor_name(),
+        "num_logical_cores": logical,
+        "num_physical_cores": len(cores) or logical,
+        "num_sockets": len({socket for socket, _ in cores}) or 1,
+    }
     for key, level, kinds in (
         ("l1d_cache_size", 1, ("Data",)),
         ("l2_cache_size", 2, ("Unified", "Data")),

@@ -236,6 +236,13 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         self.max_val.copy_(torch.tensor(float("-inf")))
 
 
+def _averaged(observer: Any, least: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:
+    """The range of an observer that takes the moving average, after a call with this one."""
+    share = observer.averaging_constant
+    known = observer.min_val, observer.max_val
+    return known[0] + share * (least - known[0]), known[1] + share * (most - known[1])
+
+
 class MovingAverageMinMaxObserver(MinMaxObserver):
     """The moving average of ranges: range += averaging_constant * (range of the call - range)."""
 
@@ -271,8 +278,7 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
         if x_orig.numel():
             least, most = torch.aminmax(x_orig.detach().to(self.min_val.dtype))
             if not (self.min_val == float("inf") and self.max_val == float("-inf")):
-                least = self.min_val + self.averaging_constant * (least - self.min_val)
-                most = self.max_val + self.averaging_constant * (most - self.max_val)
+                least, most = _averaged(self, least, most)
             self._take(least, most)
         return x_orig
 
@@ -387,8 +393,7 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         if x_orig.numel():
             least, most = self._ranges(x_orig)
             if self.min_val.numel():
-                least = self.min_val + self.averaging_constant * (least - self.min_val)
-                most = self.max_val + self.averaging_constant * (most - self.max_val)
+                least, most = _averaged(self, least, most)
             self._take(least, most)
         return x_orig
 

@@ -105,6 +105,23 @@ def sets() -> list[str]:
     return fitting
 
 
+def cpuinfo() -> list[dict[str, str]]:
+    """What the system says of each logical core, by the names in /proc/cpuinfo; empty where there is none."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            records = file.read().strip().split("\n\n")
+    except OSError:
+        return []
+    pairs = [[line.partition(":") for line in record.splitlines()] for record in records]
+    return [{name.strip(): value.strip() for name, _, value in record} for record in pairs]
+
+
+def processor_name() -> str:
+    """The processor's name as the system tells it."""
+    named = [core["model name"] for core in cpuinfo() if "model name" in core]
+    return named[0] if named else platform.processor() or platform.machine()
+
+
 @cache
 def _processor() -> str:
     """What the system says of the processor, save for the clock's present rate and the core's number."""
