@@ -17,25 +17,17 @@ import rushlight as torch
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU
 from rushlight._engine.lazy import package
+from rushlight._engine.tensors.geometry import NamedConstant
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
 from rushlight._engine.tensors.tensor import Tensor, storage
 
 
-class qscheme:
+class qscheme(NamedConstant):
     """How levels stand for numbers: torch.per_tensor_affine and its relatives."""
 
     __module__ = package()
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
+    __slots__ = ()
 
 
 per_tensor_affine = qscheme("per_tensor_affine")

@@ -48,36 +48,35 @@ Array = np.ndarray[Any, Any]
 
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write `other`, broadcast and converted, into this tensor; it may be a number."""
-    src = other
-    if src.__class__ in NUMBERS:
-        src = wrap(np.asarray(src, of_number(src).np))
-    if not isinstance(src, Tensor):
-        raise wrong_type("copy_", "other", "Tensor", src, 1)
-    if MODES and (wrapped((self, src)) or listening()):
-        return interpret(ROWS["_overwritten"], copy_, (self, src), {})
+    if other.__class__ in NUMBERS:
+        other = wrap(np.asarray(other, of_number(other).np))
+    if not isinstance(other, Tensor):
+        raise wrong_type("copy_", "other", "Tensor", other, 1)
+    if MODES and (wrapped((self, other)) or listening()):
+        return interpret(ROWS["_overwritten"], copy_, (self, other), {})
     if self._kind.lazy:
-        return in_place.through(lambda own: copy_(own, src), self, src)
-    if self._kind.backend is not src._kind.backend and not (self._kind.on_meta or src._kind.on_meta):
-        return _copied_over(self, src, non_blocking)
-    a, b = self._array, src._array
-    tracked = LOCAL.enabled and (src._grad_node is not None or self._grad_node is not None)
+        return in_place.through(lambda own: copy_(own, other), self, other)
+    if self._kind.backend is not other._kind.backend and not (self._kind.on_meta or other._kind.on_meta):
+        return _copied_over(self, other, non_blocking)
+    a, b = self._array, other._array
+    tracked = LOCAL.enabled and (other._grad_node is not None or self._grad_node is not None)
     check_writable(self, tracked)
-    refuse_overlap(self, (src,))
+    refuse_overlap(self, (other,))
     if a.shape != b.shape and broadcast_shapes(a.shape, b.shape) != a.shape:
         raise RuntimeError(
             f"output with shape {list(a.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes(a.shape, b.shape))}"
         )
     if tracked:
-        in_place.write(self, ROWS["_overwritten"](self, src))
+        in_place.write(self, ROWS["_overwritten"](self, other))
         return self
     if not self._kind.on_meta:
-        if src._kind.on_meta:
+        if other._kind.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         settle()
         assign(a, b)
         if TAPE:
-            TAPE[-1].write(assign, (a, b), (self, src))
+            TAPE[-1].write(assign, (a, b), (self, other))
     storage(self).version += 1
     return self
 

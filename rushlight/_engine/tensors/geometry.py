@@ -33,7 +33,7 @@ def _place(asked: str, dim: Any, ndim: int) -> int:
     return wrap_dim(dim, ndim)
 
 
-class _Constant:
+class NamedConstant:
     """A named constant of the package's top level, which pickles as that name."""
 
     __slots__ = ("name",)
@@ -48,13 +48,13 @@ class _Constant:
         return self.name
 
 
-class MemoryFormat(_Constant):
+class MemoryFormat(NamedConstant):
     """torch.contiguous_format, channels_last, ...: an order of dims in memory."""
 
     __slots__ = ()
 
 
-class StorageLayout(_Constant):
+class StorageLayout(NamedConstant):
     """torch.strided and its relatives."""
 
     __slots__ = ()

@@ -7,30 +7,23 @@ from typing import Any
 from rushlight import nn
 
 
-class QuantStub(nn.Module):
+class _Stub(nn.Module):
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
+
+    def forward(self, x: Any) -> Any:
+        """The input."""
+        return x
+
+
+class QuantStub(_Stub):
     """Observes before conversion; becomes nn.quantized.Quantize."""
 
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
 
-    def forward(self, x: Any) -> Any:
-        """The input."""
-        return x
-
-
-class DeQuantStub(nn.Module):
+class DeQuantStub(_Stub):
     """The identity; becomes nn.quantized.DeQuantize."""
-
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
-
-    def forward(self, x: Any) -> Any:
-        """The input."""
-        return x
 
 
 class QuantWrapper(nn.Module):
