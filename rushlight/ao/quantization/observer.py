@@ -329,9 +329,13 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         if x_orig.numel():
             least, most = self._ranges(x_orig)
             if self.min_val.numel():
-                least, most = torch.min(least, self.min_val), torch.max(most, self.max_val)
+                least, most = self._combined(least, most)
             self._take(least, most)
         return x_orig
+
+    def _combined(self, least: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:
+        """The ranges after a call with these."""
+        return torch.min(least, self.min_val), torch.max(most, self.max_val)
 
     def _take(self, least: Tensor, most: Tensor) -> None:
         self.min_val.resize_(least.shape).copy_(least)
@@ -388,14 +392,7 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         )
         self.averaging_constant = averaging_constant
 
-    def forward(self, x_orig: Any) -> Any:
-        """See a tensor, and return it."""
-        if x_orig.numel():
-            least, most = self._ranges(x_orig)
-            if self.min_val.numel():
-                least, most = _averaged(self, least, most)
-            self._take(least, most)
-        return x_orig
+    _combined = _averaged
 
 
 class HistogramObserver(UniformQuantizationObserverBase):
