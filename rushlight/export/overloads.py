@@ -526,6 +526,7 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     if row.name == "arange" and bound["end"] is None:
         bound = {**bound, "start": None, "end": bound["start"]}
     changed = {p.name for p in row.params if not _same(bound[p.name], p.default)}
+    fitting = []
     for overload in overloads(name).values():
         matched = pairs(row, overload._schema)
         if (
@@ -539,8 +540,8 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
         given = {theirs: bound[ours] for ours, theirs in matched.items()}
         found = _arguments(overload._schema, given, name.rstrip("_"))
         if found is not None:
-            return overload, *found
-    return None
+            fitting.append((overload, *found))
+    return min(fitting, key=lambda f: len(f[1]), default=None)
 
 
 def _same(value: Any, default: Any) -> bool:

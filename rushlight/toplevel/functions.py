@@ -126,29 +126,47 @@ def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha:
 # --- numbers that PyTorch may trace ---------------------------------------------------------------
 
 
-def sym_float(a: Any) -> float:
+def _symbolic(name: str, *args: Any) -> Any:
+    """What a number that depends on a program's inputs (torch.SymInt) answers, as a pair; None of others."""
+    for a, others in ((a, (*args[:i], *args[i + 1 :])) for i, a in enumerate(args)):
+        own = getattr(a, name, None)
+        if own is not None:
+            return (own(*others),)
+    return None
+
+
+def sym_float(a: Any) -> Any:
     """The number as a float."""
-    return float(a)
+    found = _symbolic("__sym_float__", a)
+    return float(a) if found is None else found[0]
 
 
-def sym_int(a: Any) -> int:
+def sym_int(a: Any) -> Any:
     """The number as an int, rounded towards zero."""
-    return int(a)
+    found = _symbolic("__sym_int__", a)
+    return int(a) if found is None else found[0]
 
 
-def sym_not(a: Any) -> bool:
+def sym_not(a: Any) -> Any:
     """Whether it is false."""
-    return not a
+    found = _symbolic("__sym_not__", a)
+    return not a if found is None else found[0]
 
 
 def sym_max(a: Any, b: Any) -> Any:
     """The greater one; a float if either is."""
+    symbolic = _symbolic("__sym_max__", a, b)
+    if symbolic is not None:
+        return symbolic[0]
     found = max(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
 def sym_min(a: Any, b: Any) -> Any:
     """The lesser one; a float if either is."""
+    symbolic = _symbolic("__sym_min__", a, b)
+    if symbolic is not None:
+        return symbolic[0]
     found = min(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
@@ -165,13 +183,21 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     return t if b else f
 
 
-def sym_sqrt(a: Any) -> float:
+def sym_sqrt(a: Any) -> Any:
     """The root."""
-    return math.sqrt(a)
+    found = _symbolic("__sym_sqrt__", a)
+    return math.sqrt(a) if found is None else found[0]
 
 
 def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
     """RuntimeError unless the number lies between the two."""
+    if getattr(size, "expr", None) is not None:
+        from rushlight.toplevel.checks import _check  # few programs need it
+
+        _check(size >= (0 if min is None else min))
+        if max is not None:
+            _check(size <= max)
+        return
     low, high = -math.inf if min is None else min, math.inf if max is None else max
     if not low <= size <= high:
         raise RuntimeError(f"Invalid value range for {size} between [{low}, {high}].")
