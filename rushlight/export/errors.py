@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
+
+class UserErrorType(Enum):
+    """What a caller did wrong."""
+
+    DYNAMIC_CONTROL_FLOW = auto()
+    ANTI_PATTERN = auto()
+    STANDARD_LIBRARY = auto()
+    CONSTRAINT_VIOLATION = auto()
+    DYNAMIC_DIM = auto()
+    INVALID_INPUT = auto()
+    INVALID_OUTPUT = auto()
+    UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = auto()
+
 
 class UserError(RuntimeError):
-    """The caller's description of the inputs does not fit the program."""
+    """The caller's description of the inputs does not fit the program.
+
+    error_type, a UserErrorType; msg, what is said. UserError(msg) is of an invalid input.
+    """
+
+    def __init__(
+        self, error_type: UserErrorType | str, msg: str | None = None, case_name: str | None = None
+    ) -> None:
+        if isinstance(error_type, str):
+            error_type, msg = UserErrorType.INVALID_INPUT, error_type
+        super().__init__(msg)
+        self.error_type, self.msg, self.message = error_type, msg, msg
 
 
 class GuardOnDataDependentSymNode(RuntimeError):

@@ -177,7 +177,9 @@ def _atom_bounds(a: Atom, ranges: Mapping[str, Bounds]) -> Bounds:
     if a.op in ("Mod", "PythonMod") and parts[1][0] > 0:
         return 0, min(parts[1][1] - 1, parts[0][1] if parts[0][0] >= 0 else INFINITY)
     if a.op == "FloorDiv" and parts[1][0] > 0:
-        ends = [x / y if math.isinf(x) else float(x // y) for x in parts[0] for y in parts[1] if y != INFINITY]
+        ends = [
+            x / y if math.isinf(x) else float(x // y) for x in parts[0] for y in parts[1] if y != INFINITY
+        ]
         beyond = [0.0] if parts[1][1] == INFINITY else []
         return min(ends + beyond), max(ends + beyond)
     if a.op in ("ToFloat", "TruncToInt", "FloorToInt", "CeilToInt"):
@@ -264,7 +266,9 @@ class Relation(NamedTuple):
         if self.sign == "Not":
             return self.parts[0]
         if self.parts:
-            return Relation("Or" if self.sign == "And" else "And", parts=tuple(p.opposite() for p in self.parts))
+            return Relation(
+                "Or" if self.sign == "And" else "And", parts=tuple(p.opposite() for p in self.parts)
+            )
         return Relation(_OPPOSITE[self.sign], self.left, self.right)
 
 

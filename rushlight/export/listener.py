@@ -416,7 +416,9 @@ class Listener:
         return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
 
 
-_COUNTED = frozenset(("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave"))
+_COUNTED = frozenset(
+    ("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
+)
 
 
 def _hangs_on_data(name: str, args: Any) -> bool:

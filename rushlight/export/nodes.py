@@ -187,9 +187,7 @@ class SizeNodes:
 
     def _assert(self, relation: Relation, behind: Node, message: str | None) -> Node:
         with self.graph.inserting_after(behind):
-            mark = self.graph.call_function(
-                overloads.anyone("_assert_scalar.default"), (True, "")
-            )
+            mark = self.graph.call_function(overloads.anyone("_assert_scalar.default"), (True, ""))
         made = self._earlier(mark)
         with self.graph.inserting_before(mark):
             node = self._relation(relation, made)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import rushlight as torch
-from rushlight._engine.core.pytree import Tree
+from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export._draft_export import DraftExportReport
 from rushlight.export.decomp_utils import CustomDecompTable
+from rushlight.export.expressions import Atom, Expr, Relation, parsed
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
-from rushlight.export.symbols import Sym, Symbol, ValueRanges
+from rushlight.export.symbolic import SIZES
+from rushlight.export.symbols import Symbol, ValueRanges
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
@@ -81,6 +83,8 @@ class ExportedProgram:
         self._in_spec, self._out_spec = in_spec, out_spec
         self._forward_names, self._example_inputs = forward_names, example_inputs
         self._report: DraftExportReport | None = None
+        # Relations of sizes that decided what the program did, and are no bounds.
+        self._guards: list[Relation] = []
 
     @property
     def graph_module(self) -> Any:
@@ -111,8 +115,46 @@ class ExportedProgram:
 
     @property
     def example_inputs(self) -> Any:
-        """The inputs that it was exported with."""
+        """The inputs that it was exported with; others may be set, a pair of a tuple and a dict of keywords
+        that have the program's structure, or None. ValueError for another.
+        """
         return self._example_inputs
+
+    @example_inputs.setter
+    def example_inputs(self, value: Any) -> None:
+        if value is not None:
+            if not (
+                isinstance(value, tuple)
+                and len(value) == 2
+                and isinstance(value[0], tuple)
+                and isinstance(value[1], dict)
+            ):
+                raise ValueError(
+                    "Example inputs should be a tuple containing example arguments (as a tuple), and example "
+                    "kwargs (as a dictionary)."
+                )
+            if flatten(value)[1] != self._in_spec:
+                raise ValueError(
+                    "Example inputs should have the same structure as the inputs of the program: "
+                    f"{self._in_spec}, got {flatten(value)[1]}"
+                )
+        self._example_inputs = value
+
+    def _update(
+        self,
+        graph_module: Any,
+        graph_signature: Any,
+        *,
+        state_dict: Any = None,
+        constants: Any = None,
+        verifiers: Any = None,
+    ) -> ExportedProgram:
+        """The program with another graph and signature, and with another state where that is given."""
+        made = copy.copy(self)
+        made._graph_module, made._graph_signature = graph_module, graph_signature
+        made._state_dict = self._state_dict if state_dict is None else state_dict
+        made._constants = self._constants if constants is None else constants
+        return made
 
     @property
     def range_constraints(self) -> dict[str, ValueRanges]:
@@ -244,42 +286,95 @@ class Guards(torch.nn.Module):
         self.inputs = tuple(
             _expected(s.arg, n) for s, n in zip(specs, nodes, strict=False) if s.kind not in STATE
         )
-        self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())
+        self.ranges = tuple((s.name, s.low, s.high) for s in program._symbols if s.places)
+        self.relations = tuple(program._guards)
 
     def forward(self, *args: Any) -> None:
         """AssertionError for an input of another size, dtype or value."""
         sizes: dict[str, int] = {}
+        sources: dict[str, str] = {}
+        later = []
         for (name, dtype, expected), given in zip(self.inputs, args, strict=True):
             if dtype is None:
-                _hold(given == expected, f"{name} == {expected!r}")
+                _hold(given is expected or given == expected, f"{name} == {expected!r}")
+                continue
+            if dtype is int:
+                later += self.one(name, given, expected, sizes, sources)
                 continue
             _hold(isinstance(given, torch.Tensor), f"isinstance({name}, torch.Tensor)")
             _hold(given.dtype == dtype, f"{name}.dtype == {dtype}")
             _hold(given.dim() == len(expected), f"{name}.dim() == {len(expected)}")
             for d, wanted in enumerate(expected):
-                self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes)
+                later += self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes, sources)
+        for name, size, wanted in later:
+            wanted = parsed(wanted)
+            if not wanted.free() <= sizes.keys():
+                _solve(name, size, wanted, sizes, sources)
+        for name, size, wanted in later:
+            wanted = parsed(wanted)
+            right = guard_text(wanted, sources)
+            _hold(size == wanted.at(sizes), f"{right} == {name}" if " " in right else f"{name} == {right}")
+        for name, low, high in self.ranges:
+            if name in sizes:
+                _hold(sizes[name] >= low, f"{sources[name]} >= {low}")
+                _hold(sizes[name] <= high, f"{sources[name]} <= {high}")
+        for relation in self.relations:
+            if relation.free() <= sizes.keys() and not relation.parts:
+                left, right = guard_text(relation.left, sources), guard_text(relation.right, sources)
+                _hold(relation.at(sizes), f"{left} {relation.sign} {right}")
 
-    def one(self, name: str, size: int, wanted: Any, sizes: dict[str, int]) -> None:
-        """Compare a size with a number, or with an expression of sizes."""
-        bounds = next((bounds for bounds in self.ranges if bounds[0] == wanted), None)
-        if bounds is None or wanted in sizes:
-            # An expression of sizes that come later cannot be compared yet.
-            known = not isinstance(wanted, str) or bool(sizes)
-            _hold(
-                not known or size == (Sym(wanted, 0).at(sizes) if isinstance(wanted, str) else wanted),
-                f"{name} == {wanted}",
-            )
-            return
-        _hold(size >= bounds[1], f"{name} >= {bounds[1]}")
-        _hold(size <= bounds[2], f"{name} <= {bounds[2]}")
-        sizes[wanted] = size
+    def one(
+        self, name: str, size: int, wanted: Any, sizes: dict[str, int], sources: dict[str, str]
+    ) -> list[tuple[str, int, str]]:
+        """Compare a size with a number; note it as a symbol's where it is one; else it is compared later."""
+        if not isinstance(wanted, str):
+            _hold(size == wanted, f"{name} == {wanted}")
+            return []
+        if wanted.isidentifier() and wanted not in sizes:
+            sizes[wanted], sources[wanted] = size, name
+            return []
+        return [(name, size, wanted)]
+
+
+def _solve(name: str, size: int, wanted: Expr, sizes: dict[str, int], sources: dict[str, str]) -> None:
+    """The one symbol of an input's size that no input has itself."""
+    (own,) = wanted.free()
+    plus = wanted.at({own: 0})
+    by = wanted.at({own: 1}) - plus
+    told = f"{-plus} + {name}" if plus else name
+    _hold((size - plus) % by == 0, f"{f'({told})' if plus else told} % {by} == 0")
+    sizes[own], sources[own] = (size - plus) // by, f"({told}) // {by}" if by != 1 else told
+
+
+def guard_text(expr: Expr, sources: dict[str, str]) -> str:
+    """An expression in the words of a guard: the number first, inputs for symbols."""
+    parts = []
+    for product, count in sorted(expr.terms.items(), key=lambda item: (item[0] != (), str(item[0]))):
+        factors = [_atom_text(a, sources) for a in product]
+        if count != 1 or not product:
+            factors.insert(0, str(count))
+        parts.append(" * ".join(factors))
+    return " + ".join(parts) or "0"
+
+
+def _atom_text(atom: Atom, sources: dict[str, str]) -> str:
+    if not atom.args:
+        return sources.get(atom.op, atom.op)
+    shown = [guard_text(a, sources) for a in atom.args]
+    sign = {"Mod": "%", "PythonMod": "%", "FloorDiv": "//"}.get(atom.op)
+    if sign is None:
+        return f"{atom.op}({', '.join(shown)})"
+    return f"{shown[0]} {sign} {f'({shown[1]})' if ' ' in shown[1] else shown[1]}"
 
 
 def _expected(arg: Any, node: Any) -> tuple[Any, ...]:
+    name = node.meta.get("source", arg.name)
     if isinstance(arg, ConstantArgument):
-        return arg.name, None, arg.value
+        return name, None, arg.value
     value = node.meta["val"]
-    return arg.name, value.dtype, tuple(str(n) if isinstance(n, Sym) else n for n in value.shape)
+    if isinstance(value, SIZES):
+        return name, int, value.expression
+    return name, value.dtype, tuple(n.expression if isinstance(n, SIZES) else n for n in value.shape)
 
 
 def _hold(true: bool, what: str) -> None:

@@ -1,7 +1,7 @@
 """torch.SymInt, SymFloat and SymBool: numbers that depend on a program's inputs, while it is exported.
 
-Such a number is the number that it was in this call, a node of the graph, and an expression. Arithmetic writes
-further nodes. A comparison is a SymBool, and asking it for True or False decides what the program does: from
+Such a number is the number that it was in this call, a node of the graph, and an expression. Arithmetic
+writes further nodes. A comparison is a SymBool, and asking it for True or False decides what the program does: from
 what is known, else, where only sizes of inputs are compared, as in this call, which is noted as a guard; what
 a tensor's numbers decide raises GuardOnDataDependentSymNode. The framework's own code sees plain numbers.
 """
@@ -416,7 +416,9 @@ class SymBool:
         return self.numbers.made(function, (self, other), joint, function(self.value, other.value))
 
     def __and__(self, other: Any) -> Any:
-        return self if other is True else other if other is False else self._joined("And", operator.and_, other)
+        return (
+            self if other is True else other if other is False else self._joined("And", operator.and_, other)
+        )
 
     def __or__(self, other: Any) -> Any:
         return self if other is False else other if other is True else self._joined("Or", operator.or_, other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
-from rushlight.export.expressions import number, parsed, symbol
+from rushlight.export.expressions import Relation, number, parsed, symbol
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, resized, rewritten
 from rushlight.export.nodes import SizeNodes
 from rushlight.export.overloads import Overload
@@ -23,6 +24,7 @@ from rushlight.export.signature import (
     ExportGraphSignature,
     InputKind,
     InputSpec,
+    SymIntArgument,
     TensorArgument,
     user_output,
 )
@@ -253,6 +255,7 @@ class _Call:
         for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
             node = listener.placeholder(name)
             node.meta["leaf"] = leaf
+            node.meta["source"] = re.sub(r"^L\['(\w+)'\]", r"\1", self.sources[leaf])
             if isinstance(value, torch.Tensor):
                 listener.knows(value, node)
         exprs = [
@@ -458,26 +461,25 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
             specs.append(
                 InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.meta["constant"])
             )
-    for name, value in zip(call.inputs, call.leaves, strict=True):
-        tensor = isinstance(value, torch.Tensor)
-        specs.append(
-            InputSpec(
-                InputKind.USER_INPUT, TensorArgument(name) if tensor else ConstantArgument(name, value), None
-            )
-        )
+    held = {n.meta["leaf"]: n for n in graph.nodes if "leaf" in n.meta}
+    for leaf, (name, value) in enumerate(zip(call.inputs, call.leaves, strict=True)):
+        arg: Any = TensorArgument(name) if isinstance(value, torch.Tensor) else ConstantArgument(name, value)
+        if isinstance(held[leaf].meta.get("val"), SYMBOLIC):
+            arg = SymIntArgument(name)
+        specs.append(InputSpec(InputKind.USER_INPUT, arg, None))
     outputs = [user_output(v) for v in graph.output_node().args[0]]
     # Parameters first.
-    held = dict(
+    state = dict(
         sorted(
             mod.state_dict(keep_vars=True).items(),
             key=lambda item: not isinstance(item[1], torch.nn.Parameter),
         )
     )
-    hidden = {name: b for name, b in mod.named_buffers() if name not in held}
-    return ExportedProgram(
+    hidden = {name: b for name, b in mod.named_buffers() if name not in state}
+    made = ExportedProgram(
         GraphModule(torch.nn.Module(), graph),
         ExportGraphSignature(specs, outputs),
-        held,
+        state,
         record.listener.constants | hidden,
         [*call.symbols, *_read(record.listener.numbers)],
         call.spec,
@@ -485,6 +487,14 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
         call.names,
         (call.args, call.kwargs),
     )
+    made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or _has_operations(r)]
+    return made
+
+
+def _has_operations(relation: Relation) -> bool:
+    """Whether it is no relation of sums of sizes, which bounds and equal symbols have told."""
+    terms = [*relation.left.terms, *relation.right.terms]
+    return any(len(product) > 1 or any(a.args for a in product) for product in terms)
 
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:

@@ -113,7 +113,7 @@ class Builder:
 
     def shape(self, sizes: Sequence[Any]) -> Ref:
         """Sizes as one int64 vector: numbers, expressions of sizes, and vectors of one size each."""
-        if all(isinstance(n, (int, np.integer)) for n in sizes):
+        if all(isinstance(n, (int, np.integer)) and not isinstance(n, SIZES) for n in sizes):
             return self.constant(np.array([int(n) for n in sizes], np.int64))
         parts = [n if isinstance(n, Ref) else self.size(n) for n in sizes]
         return parts[0] if len(parts) == 1 else self.node("Concat", parts, {"axis": 0, "to_dtype": dt.int64})
