@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -32,6 +33,7 @@ from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.expressions import Known, Relation, number, parsed
+from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbolic import (
     SYMBOLIC,
     Numbers,
@@ -41,6 +43,7 @@ from rushlight.export.symbolic import (
     any_symbolic,
     from_package,
     plain,
+    python_functions,
 )
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
@@ -82,13 +85,14 @@ class Value:
         return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
 
 
-class Listener:
+class Listener(Subgraphs):
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
     opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
     functions in the place of overloads. failures: gets what else would be an error (of a draft).
     symbolic: whether the program gets sizes and numbers of tensors as symbolic numbers; else as those that
     `values` assigns to their symbols. ranges: bounds of the symbols of inputs' sizes. shapes: the shape of
-    each recorded tensor, in expressions, where an earlier record has told.
+    each recorded tensor, in expressions, where an earlier record has told. conditions: of each branch,
+    whether its condition was a number that is the same in all calls.
     """
 
     hears_rows = True  # what a level of vmap or forward mode computes by formulas is to come as ops
@@ -103,21 +107,22 @@ class Listener:
         values: dict[str, int] | None = None,
         ranges: dict[str, Any] | None = None,
         shapes: list[Any] | None = None,
+        conditions: list[bool] | None = None,
     ) -> None:
-        self.graph = Graph()
+        self.top = self.frame = Frame(Graph())
+        # The functions that are being recorded, which the program hands to branches and loops.
+        self.frames: list[Frame] = []
         self.symbolic, self.shapes = symbolic, shapes
+        self.conditions: list[bool] = list(conditions or ())
         self.numbers = Numbers(self.graph, Known(ranges), values or {}, set(ranges or ()), self.place)
         if failures is not None:
             self.numbers.excused = self._excused
-        # What is recorded of tensors, in order, which is the same in all records.
-        self.order: list[Node] = []
+        self.numbers.argument = self.argument
         self.instead: dict[Any, Any] = instead or {}
         self.failures: list[FailureReport] | None = failures
-        self.known: dict[int, Node] = {}
         # Sizes in expressions, by tensor and dim.
         self.exprs: dict[int, dict[int, Any]] = {}
         self.kept: list[Any] = []
-        self.memory: dict[int, list[Any]] = {}
         self.constants: dict[str, Any] = {}
         self.depth = 0
         # The ops that are being told in the rows that they consist of, outermost first.
@@ -130,6 +135,28 @@ class Listener:
             for n, t in m.__dict__.items()
             if isinstance(t, torch.Tensor)
         }
+
+    described = Value
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is being written."""
+        return self.frame.graph
+
+    @property
+    def known(self) -> dict[int, Node]:
+        """The nodes of its tensors."""
+        return self.frame.known
+
+    @property
+    def memory(self) -> dict[int, list[Any]]:
+        """Its tensors, by the memory that they lie in."""
+        return self.frame.memory
+
+    @property
+    def order(self) -> list[Node]:
+        """What is recorded in it of tensors, in order."""
+        return self.frame.order
 
     # --- the dispatcher --------------------------------------------------------------------------------
 
@@ -247,12 +274,22 @@ class Listener:
         node = self.known.get(id(t))
         return node is not None and "fixed" in node.meta and node.meta["fixed"] == t._version
 
+    def is_constant(self, condition: Any) -> bool:
+        """Whether a branch's condition is the same in all calls."""
+        constant = isinstance(condition, bool)
+        if self.symbolic:
+            self.conditions.append(constant)
+            return constant
+        return self.conditions.pop(0) if self.conditions else constant
+
     def sizes(self, t: Any) -> Any:
         """The sizes of a tensor, symbolic where they may change."""
         found = tuple(t._geometry.shape)
         known = dict(self.exprs.get(id(t), {}))
         node = self.known.get(id(t))
-        if self.shapes is not None and node is not None and node.meta.get("nr", -1) < len(self.shapes):
+        if self.frames:
+            pass  # how sizes inside of functions change is not told
+        elif self.shapes is not None and node is not None and node.meta.get("nr", -1) < len(self.shapes):
             for d, n in enumerate(self.shapes[node.meta["nr"]] or ()):
                 if isinstance(n, Sym):
                     known.setdefault(d, parsed(n.expression))
@@ -317,6 +354,8 @@ class Listener:
 
     def record(self, target: Any, args: Any, kwargs: Any, result: Any) -> Node:
         """A node for target(*args, **kwargs)."""
+        if self.numbers.unbacked and self.symbolic and target in _sized():
+            self._not_negative(args)
         args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
         node = self.graph.call_function(target, args, kwargs, name=overloads.plain(target))
         node.meta.update(self.place(), op=(*self.within, overloads.plain(target))[0], nr=len(self.order))
@@ -334,6 +373,15 @@ class Listener:
                     self.order.append(part)
                     self.knows(item, part)
         return node
+
+    def _not_negative(self, args: Any) -> None:
+        """Numbers of tensors that become sizes are no negative ones."""
+        for value in args:
+            for n in value if isinstance(value, (list, tuple)) else ():
+                if isinstance(n, SymInt) and not n.expr.free() <= self.numbers.backed:
+                    relation = Relation(">=", n.expr, number(0))
+                    if self.numbers.known.holds(relation) is None:
+                        self.numbers.check(relation, True, None)
 
     def placeholder(self, name: str) -> Node:
         """An input, called so even where Python has something of that name."""
@@ -353,7 +401,7 @@ class Listener:
     def argument(self, value: Any) -> Any:
         """A tensor or a symbolic number as its node; everything else as it is."""
         if isinstance(value, SYMBOLIC):
-            return value.node
+            return self.capture(value) if self.frames and value.node.graph is not self.graph else value.node
         return self.node(value) if isinstance(value, torch.Tensor) else value
 
     def node(self, t: Any) -> Node:
@@ -370,7 +418,7 @@ class Listener:
                 self.kept.append(t)
                 self.known[id(t)] = self.known[id(other)]
                 return self.known[id(other)]
-        return self._constant(t)
+        return self.capture(t) if self.frames else self._constant(t)
 
     def _constant(self, t: Any) -> Node:
         own = self.attributes.get(id(t))
@@ -419,6 +467,13 @@ class Listener:
 _COUNTED = frozenset(
     ("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
 )
+
+
+@lru_cache(None)
+def _sized() -> frozenset[Any]:
+    """The ops that take sizes of their results."""
+    names = "zeros ones full empty rand randn view reshape expand new_zeros new_ones new_full new_empty"
+    return frozenset(found for name in names.split() for found in overloads.overloads(name).values())
 
 
 def _hangs_on_data(name: str, args: Any) -> bool:
@@ -524,7 +579,8 @@ def listening(listener: Listener) -> Iterator[None]:
         for name, made in _SIZED.items():
             setattr(torch.Tensor, name, made(listener))
     try:
-        yield
+        with python_functions() if listener.symbolic else nullcontext():
+            yield
     finally:
         for name, own in before if listener.symbolic else ():
             if own is None:

@@ -211,6 +211,8 @@ class ExportedProgram:
         root = torch.nn.Module()
         specs = self.graph_signature.input_specs
         holders = [n for n in self.graph.nodes if n.op == "placeholder"]
+        for name, held in self.graph_module.named_children():
+            put(root, name, held)
         inputs = [(n, s) for n, s in zip(holders, specs, strict=True) if s.kind not in STATE]
         for node, spec in zip(holders, specs, strict=True):
             if spec.kind in STATE:

@@ -9,14 +9,19 @@ a tensor's numbers decide raises GuardOnDataDependentSymNode. The framework's ow
 from __future__ import annotations
 
 import ast
+import builtins
+import dis
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import rushlight as torch
 from rushlight._engine.core.recording import KEPT
+from rushlight._engine.lazy import package
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.expressions import Expr, Known, Relation, applied, number, symbol
 from rushlight.export.symbols import Sym
@@ -70,6 +75,8 @@ class Numbers:
         self.unknown = False
         # Of a draft: hears of decisions by data, which are then made as in this call.
         self.excused: Callable[[str, str], None] | None = None
+        # The node of a number, in the graph that is being written.
+        self.argument: Callable[[Any], Any] = lambda a: a
         # While it tells nodes, there is a node of each expression.
         self.nodes: Callable[[Expr], Any] = lambda expr: expr.constant
 
@@ -88,7 +95,7 @@ class Numbers:
         """What function(*args) is: an expression or a relation whose value in this call is known."""
         if isinstance(found, Expr) and found.constant is not None:
             return type(value)(found.constant)
-        operands = tuple(a.node if isinstance(a, (SymInt, SymFloat, SymBool)) else a for a in args)
+        operands = tuple(map(self.argument, args))
         node = self.graph.call_function(function, operands)
         node.meta.update(self.place(), sym=True)
         made: Any
@@ -125,6 +132,7 @@ class Numbers:
     def close(self) -> None:
         """The record is over: what it took to write it is let go."""
         self.place, self.excused, self.nodes = dict, None, lambda expr: expr.constant
+        self.argument = lambda a: a.node if isinstance(a, SYMBOLIC) else a
 
     def line(self) -> str:
         """Where the program is, as `file:line in function`."""
@@ -142,6 +150,16 @@ class Numbers:
         if self.known.holds(relation) is not True:
             self.known.learn(relation)
         self.asserted.append((relation, message))
+
+
+def _is_asserted(frame: Any) -> bool:
+    """Whether a program asks for a condition in order to assert it."""
+    following = [i for i in dis.get_instructions(frame.f_code) if i.offset > frame.f_lasti]
+    names = [i.opname for i in following if i.opname not in ("CACHE", "EXTENDED_ARG", "NOT_TAKEN")][:2]
+    asserts = {"LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT"}
+    return not asserts.isdisjoint(names[:1]) or (
+        len(names) > 1 and names[0].startswith("POP_JUMP") and names[1] in asserts
+    )
 
 
 def expression(value: Any) -> Expr:
@@ -393,7 +411,12 @@ class SymBool:
         self.value, self.numbers, self.relation, self.node = value, numbers, relation, node
 
     def __bool__(self) -> bool:
-        return self.value if from_package() else self.numbers.decide(self.relation, self.value)
+        if from_package():
+            return self.value
+        if not self.relation.free() <= self.numbers.backed and _is_asserted(sys._getframe(1)):
+            self.numbers.check(self.relation, self.value, None)
+            return True
+        return self.numbers.decide(self.relation, self.value)
 
     def as_int(self) -> Any:
         """1 or 0."""
@@ -455,7 +478,35 @@ class SymBool:
 
 
 SYMBOLIC = (SymInt, SymFloat, SymBool)
+for _class in SYMBOLIC:
+    _class.__module__ = package()
 SIZES = (Sym, SymInt, SymFloat)
+
+
+@contextmanager
+def python_functions() -> Iterator[None]:
+    """max(), min() and math.pow() of symbolic numbers are symbolic."""
+    before = (builtins.max, builtins.min, math.pow)
+    most, least, power = before
+
+    def largest(*args: Any, **kwargs: Any) -> Any:
+        several = not kwargs and len(args) > 1 and any_symbolic(args)
+        return reduce(torch.sym_max, args) if several else most(*args, **kwargs)
+
+    def smallest(*args: Any, **kwargs: Any) -> Any:
+        several = not kwargs and len(args) > 1 and any_symbolic(args)
+        return reduce(torch.sym_min, args) if several else least(*args, **kwargs)
+
+    def raised(x: Any, y: Any) -> Any:
+        return torch.sym_float(x) ** torch.sym_float(y) if any_symbolic((x, y)) else power(x, y)
+
+    builtins.max, builtins.min, math.pow = largest, smallest, raised  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        builtins.max, builtins.min, math.pow = before
+
+
 KEPT.update((SymInt, SymFloat))
 
 

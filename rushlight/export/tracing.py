@@ -195,7 +195,7 @@ class _Call:
         for sizes in points([*self.symbols, *read], asserted)[1:]:
             soft = all(sizes[s.name] == s.hint for s in self.symbols)
             try:
-                record = self.record(sizes)
+                record = self.record(sizes, conditions=first.listener.conditions)
                 _comparable(first, record)
             except (_Mismatch, GuardOnDataDependentSymNode):
                 if not soft:
@@ -234,9 +234,11 @@ class _Call:
             f"Dim({names[0]!r}, max=...), or leave the dimension static."
         )
 
-    def record(self, sizes: dict[str, int], symbolic: bool = False, shapes: Any = None) -> _Record:
+    def record(
+        self, sizes: dict[str, int], symbolic: bool = False, shapes: Any = None, conditions: Any = None
+    ) -> _Record:
         """The call at some sizes, and with some numbers for those that are read of tensors. symbolic: tell
-        these symbolically. shapes: of the tensors, where an earlier record has told.
+        these symbolically. shapes: of the tensors, where an earlier record has told; conditions: of branches.
         """
         values = [v.detach().clone() if isinstance(v, torch.Tensor) else v for v in self.leaves]
         for known in self.symbols:
@@ -246,7 +248,7 @@ class _Call:
                 values[place.leaf] = size if place.dim is None else resized(given, place.dim, size)
         failures = None if self.failures is None else self.failures if symbolic else []
         listener = Listener(
-            self.mod, self.opened, self.instead, failures, symbolic, sizes, self.ranges(), shapes
+            self.mod, self.opened, self.instead, failures, symbolic, sizes, self.ranges(), shapes, conditions
         )
         nodes = SizeNodes(listener.graph, self.symbols, listener.numbers)
         listener.numbers.nodes = nodes.now
@@ -476,8 +478,11 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
         )
     )
     hidden = {name: b for name, b in mod.named_buffers() if name not in state}
+    root = torch.nn.Module()
+    for name, module in record.listener.top.modules.items():
+        setattr(root, name, module)
     made = ExportedProgram(
-        GraphModule(torch.nn.Module(), graph),
+        GraphModule(root, graph),
         ExportGraphSignature(specs, outputs),
         state,
         record.listener.constants | hidden,

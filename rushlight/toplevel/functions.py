@@ -213,33 +213,18 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     """true_fn(*operands) if pred else false_fn(*operands). RuntimeError where a predicate is no bool or a
     tensor of several, a branch cannot be called, or operands are no tuple or list.
     """
-    if not isinstance(pred, (bool, Tensor)):
-        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
-    if isinstance(pred, Tensor) and pred.numel() != 1:
-        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
-    if not callable(true_fn) or not callable(false_fn):
-        raise RuntimeError("Expect both branches to be callable.")
-    if not isinstance(operands, (tuple, list)):
-        raise RuntimeError(
-            "Expect operands to be a tuple of possibly nested dict/list/tuple that only"
-            f" consists of tensor leaves, but got {operands}."
-        )
-    return true_fn(*operands) if bool(pred) else false_fn(*operands)
+    from rushlight._higher_order_ops.cond import cond as found  # few programs need it
+
+    return found(pred, true_fn, false_fn, operands)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
     """carried_inputs = body_fn(*carried_inputs) while cond_fn(*carried_inputs); what is carried last, as a
     tuple. RuntimeError where a body gives another number of values than it took.
     """
-    if not callable(cond_fn) or not callable(body_fn):
-        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
-    carried = tuple(carried_inputs)
-    while bool(cond_fn(*carried)):
-        after = body_fn(*carried)
-        if not isinstance(after, tuple) or len(after) != len(carried):
-            raise RuntimeError("body_fn should return the same number of elements as carried_inputs")
-        carried = after
-    return carried
+    from rushlight._higher_order_ops.while_loop import while_loop as found  # few programs need it
+
+    return found(cond_fn, body_fn, carried_inputs)
 
 
 # --- what the build has, and how it warns -------------------------------------------------------------
