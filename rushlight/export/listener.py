@@ -127,6 +127,7 @@ class Listener(Subgraphs):
         self.depth = 0
         # The ops that are being told in the rows that they consist of, outermost first.
         self.within: list[str] = []
+        self.decomposes = opened is not None
         self.opened = opened or (lambda row, found: found is None)
         self.paths = {id(m): name for name, m in module.named_modules()}
         self.attributes = {
@@ -192,16 +193,34 @@ class Listener(Subgraphs):
             defaults = {p.name: p.default for p in row.params}
             found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
         if found[0] == overloads.named("torch.ops.aten.to.dtype"):
-            self.record(
-                overloads.named("torch.ops.aten._assert_tensor_metadata.default"),
-                found[1][:1],
-                {"dtype": found[1][0].dtype, "device": torch.device("cpu"), "layout": torch.strided},
-                None,
-            )
+            if not self.decomposes:
+                self._assert_metadata(found[1][0])
+            else:
+                made = overloads.anyone("_to_copy.default")
+                found = made, found[1][:1], {"dtype": found[1][1]}
         node = self.record(found[0], found[1], found[2], result)
         if out is None and row.name in _COUNTED:
             self._counts(row.name, bound, node, result)
         return result
+
+    def _assert_metadata(self, t: Any) -> None:
+        """What a conversion relies upon."""
+        target = overloads.named("torch.ops.aten._assert_tensor_metadata.default")
+        facts = {"dtype": t.dtype, "device": torch.device("cpu"), "layout": torch.strided}
+        self.record(target, (t,), facts, None)
+
+    def converted(self, t: Any, whole: bool) -> Any:
+        """A tensor converted to what it is; whole: with its device."""
+        if self.depth or self not in interpreters.STACK.modes:
+            return t
+        if not self.decomposes:
+            self._assert_metadata(t)
+            facts = {"dtype": t.dtype, "layout": torch.strided, "device": t.device}
+            if whole:
+                self.record(overloads.anyone("to.dtype_layout"), (t,), facts, t)
+            else:
+                self.record(overloads.named("torch.ops.aten.to.dtype"), (t, t.dtype), {}, t)
+        return t
 
     # --- numbers that data decide ---------------------------------------------------------------
 
@@ -319,6 +338,9 @@ class Listener(Subgraphs):
         sizes.
         """
         items = tuple(map(self._bounded, index if isinstance(index, tuple) else (index,)))
+        if value and any_symbolic(items):
+            part = self.indexing(run, t, items)
+            return part.copy_(value[0]) if isinstance(value[0], torch.Tensor) else part.fill_(value[0])
         if (
             value
             or not all(
@@ -424,7 +446,8 @@ class Listener(Subgraphs):
         own = self.attributes.get(id(t))
         taken = {n.target for n in self.graph.nodes if n.op == "placeholder"}
         name = own or next(n for n in (f"lifted_tensor_{i}" for i in count()) if f"c_{n}" not in taken)
-        self.constants[name] = t.detach().clone()
+        with self.paused():
+            self.constants[name] = t.detach().clone()
         held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
         with self.graph.inserting_before(held) if held is not None else nullcontext():
             node = self.placeholder(f"c_{name.replace('.', '_')}")
@@ -553,6 +576,10 @@ class _Tape:
     def number(self, t: Any) -> Any:
         """A tensor's one element, for Python."""
         return self.to.number(t)
+
+    def converted(self, t: Any, whole: bool) -> Any:
+        """A tensor converted to what it is."""
+        return self.to.converted(t, whole)
 
     def branch(self, t: Any) -> bool:
         """The same, as True or False."""

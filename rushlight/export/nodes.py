@@ -160,6 +160,8 @@ class SizeNodes:
         held = numbers.known.ranges
         for name, (node, dim) in list(numbers.unbacked.items()):
             low, high = held.get(name, (-INFINITY, INFINITY))
+            if node.graph is not self.graph:  # inside of a function of its own
+                continue
             if numbers.natural.get(name) == (low, high):
                 continue
             own = self.now(symbol(name)) if dim is not None else node
@@ -171,7 +173,10 @@ class SizeNodes:
             alone = len(relation.free()) == 1 and not relation.parts and relation.sign not in ("==", "!=")
             if alone and _is_symbol(relation.left) and relation.right.constant is not None:
                 continue  # its bounds have been compared
-            roots = [self.now(symbol(n)) for n in relation.free() if n in numbers.unbacked]
+            within = [n for n in relation.free() if n in numbers.unbacked]
+            if any(numbers.unbacked[n][0].graph is not self.graph for n in within):
+                continue
+            roots = [self.now(symbol(n)) for n in within]
             if roots:
                 order = list(self.graph.nodes)
                 self._assert(relation, self._end_of_assertions(max(roots, key=order.index)), message)

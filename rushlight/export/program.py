@@ -292,7 +292,7 @@ class Guards(torch.nn.Module):
         self.relations = tuple(program._guards)
 
     def forward(self, *args: Any) -> None:
-        """AssertionError for an input of another size, dtype or value."""
+        """AssertionError for an input of another size or value."""
         sizes: dict[str, int] = {}
         sources: dict[str, str] = {}
         later = []
@@ -304,7 +304,6 @@ class Guards(torch.nn.Module):
                 later += self.one(name, given, expected, sizes, sources)
                 continue
             _hold(isinstance(given, torch.Tensor), f"isinstance({name}, torch.Tensor)")
-            _hold(given.dtype == dtype, f"{name}.dtype == {dtype}")
             _hold(given.dim() == len(expected), f"{name}.dim() == {len(expected)}")
             for d, wanted in enumerate(expected):
                 later += self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes, sources)
@@ -312,9 +311,19 @@ class Guards(torch.nn.Module):
             wanted = parsed(wanted)
             if not wanted.free() <= sizes.keys():
                 _solve(name, size, wanted, sizes, sources)
+        lowest = {name: low for name, low, _ in self.ranges}
+        highest = {name: high for name, _, high in self.ranges}
+        told: dict[Any, str] = {}
         for name, size, wanted in later:
             wanted = parsed(wanted)
-            right = guard_text(wanted, sources)
+            if wanted.free() <= lowest.keys() and wanted.free() <= sizes.keys():
+                low, high = wanted.at(lowest), wanted.at(highest)
+                _hold(size >= min(low, high), f"{name} >= {min(low, high)}")
+                _hold(size <= max(low, high), f"{name} <= {max(low, high)}")
+        for name, size, wanted in later:
+            wanted = parsed(wanted)
+            right = told.setdefault(wanted, name)
+            right = guard_text(wanted, sources) if right == name else right
             _hold(size == wanted.at(sizes), f"{right} == {name}" if " " in right else f"{name} == {right}")
         for name, low, high in self.ranges:
             if name in sizes:

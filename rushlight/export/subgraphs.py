@@ -82,13 +82,15 @@ class Subgraphs:
     def paused(self: Any) -> Iterator[None]:
         """Record nothing."""
         tape = next(t for t in TAPE if getattr(t, "to", None) is self)
-        place = TAPE.index(tape)
+        place, heard = TAPE.index(tape), self in interpreters.STACK.modes
         TAPE.remove(tape)
-        interpreters.pop(self)
+        if heard:  # not while an op runs
+            interpreters.pop(self)
         try:
             yield
         finally:
-            interpreters.push(self)
+            if heard:
+                interpreters.push(self)
             TAPE.insert(place, tape)
 
     def capture(self: Any, value: Any) -> Node:

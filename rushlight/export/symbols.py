@@ -152,7 +152,9 @@ class Symbol:
     def others(self) -> list[int]:
         """Sizes to record at, beside the hint: a neighbour and one further away."""
         wanted: tuple[int, ...] = (self.hint + 1, 2 * self.hint + 3, self.hint - 1, self.hint - 2)
-        return [v for v in wanted if max(self.low, 2) <= v <= self.high][:2]
+        found = [v for v in wanted if max(self.low, 2) <= v <= self.high][:2]
+        # Size 1 says something where there is no other.
+        return found or [v for v in (1,) if self.low <= v and self.hint != v]
 
 
 class Read(Symbol):
@@ -219,7 +221,7 @@ def _placed(
             f"{dim.__name__}, where {key} is {found[key].size} elsewhere"
         )
     if key not in found:
-        hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
+        hint = _root_of(dim, size) if named else size
         if hint is None:
             raise UserError(
                 f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
@@ -235,6 +237,12 @@ def _placed(
         )
     symbol.source = symbol.source or (source if place.dim is None else f"{source}.size()[{place.dim}]")
     symbol.places[place] = dim.of if named else lambda x: x
+
+
+def _root_of(dim: Dim, size: int) -> int | None:
+    """The root's size where a Dim has a size; None if there is none."""
+    plus, by = dim.of(0), dim.of(1) - dim.of(0)
+    return (size - plus) // by if (size - plus) % by == 0 else None
 
 
 def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
@@ -362,7 +370,7 @@ def constraints_violated(
                     f"generated guard {s.told(r)} (from {where})"
                 )
         if isinstance(s.given, Dim):
-            ends = [f"min={low}"] * (low > max(s.low, 2)) + [f"max={high}"] * (high < UNBOUNDED)
+            ends = [f"min={low}"] * (low > 2) + [f"max={high}"] * (high < UNBOUNDED)
             fixes.append(f"{s.shown} = Dim('{s.shown}', {', '.join(ends)})")
     for a, b, of in related:
         names += [a.shown]
