@@ -27,11 +27,15 @@ class UserError(RuntimeError):
     def __init__(
         self, error_type: UserErrorType | str, msg: str | None = None, case_name: str | None = None
     ) -> None:
-        if isinstance(error_type, str):
-            error_type, msg = UserErrorType.INVALID_INPUT, error_type
-        super().__init__(msg)
-        self.error_type, self.msg, self.message = error_type, msg, msg
+        kind = UserErrorType.INVALID_INPUT if isinstance(error_type, str) else error_type
+        said = error_type if isinstance(error_type, str) else msg
+        super().__init__(said)
+        self.error_type, self.msg, self.message = kind, said, said
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
     """The program looks at a tensor's numbers, which an exported program does not know."""
+
+
+class ConstraintViolationError(RuntimeError):
+    """An input's size is none of those that were said of it."""

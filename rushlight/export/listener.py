@@ -319,7 +319,7 @@ class Listener(Subgraphs):
         made = [self._sized(known[d], n) if d in known else n for d, n in enumerate(found)]
         return tuple.__new__(torch.Size, made)
 
-    def input(self, value: int, expr: Any, leaf: int) -> Any:
+    def input(self, value: Any, expr: Any, leaf: int) -> Any:
         """An input that is a number, symbolic for a program that gets it so."""
         node = next(n for n in self.order if n.meta.get("leaf") == leaf)
         made = SymInt.of(value, self.numbers, expr, node)

@@ -11,7 +11,7 @@ import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export._draft_export import DraftExportReport
 from rushlight.export.decomp_utils import CustomDecompTable
-from rushlight.export.expressions import Atom, Expr, Relation, parsed
+from rushlight.export.expressions import Atom, Expr, Relation, parsed, symbol
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbolic import SIZES
 from rushlight.export.symbols import Symbol, ValueRanges
@@ -270,6 +270,17 @@ class _Shown(dict[str, ValueRanges]):
 class _ExportedModule(GraphModule):
     """The module of an exported program: it was recorded in one mode, and stays in it."""
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The program's result; ValueError for arguments of another structure."""
+        wanted: Any = self.__dict__["_in_spec"]
+        if not kwargs and not wanted.child(1).num_leaves and len(args) != len(wanted.child(0).children()):
+            raise ValueError(
+                f"Trying to flatten user inputs with exported input tree spec: \n{wanted}\nbut actually got "
+                f"inputs with tree spec of: \n{flatten((args, kwargs))[1]}.\nPlease check that the inputs "
+                "have the same number and type of args and kwargs as the ones you used when tracing."
+            )
+        return super().__call__(*args, **kwargs)
+
     def train(self, mode: bool = True) -> Any:
         """Refused, as by PyTorch."""
         raise NotImplementedError("Calling train() is not supported yet.")
@@ -295,48 +306,47 @@ class Guards(torch.nn.Module):
         """AssertionError for an input of another size or value."""
         sizes: dict[str, int] = {}
         sources: dict[str, str] = {}
-        later = []
-        for (name, dtype, expected), given in zip(self.inputs, args, strict=True):
-            if dtype is None:
+        later: list[tuple[str, int, Expr]] = []
+        for (name, kind, expected), given in zip(self.inputs, args, strict=True):
+            if kind is None:
                 _hold(given is expected or given == expected, f"{name} == {expected!r}")
-                continue
-            if dtype is int:
+            elif kind is int:
                 later += self.one(name, given, expected, sizes, sources)
-                continue
-            _hold(isinstance(given, torch.Tensor), f"isinstance({name}, torch.Tensor)")
-            _hold(given.dim() == len(expected), f"{name}.dim() == {len(expected)}")
-            for d, wanted in enumerate(expected):
-                later += self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes, sources)
+            else:
+                _hold(isinstance(given, torch.Tensor), f"isinstance({name}, torch.Tensor)")
+                _hold(given.dim() == len(expected), f"{name}.dim() == {len(expected)}")
+                for d, wanted in enumerate(expected):
+                    later += self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes, sources)
         for name, size, wanted in later:
-            wanted = parsed(wanted)
             if not wanted.free() <= sizes.keys():
                 _solve(name, size, wanted, sizes, sources)
-        lowest = {name: low for name, low, _ in self.ranges}
-        highest = {name: high for name, _, high in self.ranges}
+        self.bounds(later, sizes, sources)
         told: dict[Any, str] = {}
         for name, size, wanted in later:
-            wanted = parsed(wanted)
-            if wanted.free() <= lowest.keys() and wanted.free() <= sizes.keys():
-                low, high = wanted.at(lowest), wanted.at(highest)
-                _hold(size >= min(low, high), f"{name} >= {min(low, high)}")
-                _hold(size <= max(low, high), f"{name} <= {max(low, high)}")
-        for name, size, wanted in later:
-            wanted = parsed(wanted)
             right = told.setdefault(wanted, name)
             right = guard_text(wanted, sources) if right == name else right
             _hold(size == wanted.at(sizes), f"{right} == {name}" if " " in right else f"{name} == {right}")
-        for name, low, high in self.ranges:
-            if name in sizes:
-                _hold(sizes[name] >= low, f"{sources[name]} >= {low}")
-                _hold(sizes[name] <= high, f"{sources[name]} <= {high}")
         for relation in self.relations:
             if relation.free() <= sizes.keys() and not relation.parts:
                 left, right = guard_text(relation.left, sources), guard_text(relation.right, sources)
                 _hold(relation.at(sizes), f"{left} {relation.sign} {right}")
 
+    def bounds(
+        self, later: list[tuple[str, int, Expr]], sizes: dict[str, int], sources: dict[str, str]
+    ) -> None:
+        """Compare sizes with their bounds: those that follow others, too."""
+        lowest = {name: low for name, low, _ in self.ranges}
+        highest = {name: high for name, _, high in self.ranges}
+        told = [(sources[name], size, symbol(name)) for name, size in sizes.items()]
+        for name, size, wanted in [*later, *told]:
+            if wanted.free() <= lowest.keys():
+                ends = wanted.at(lowest), wanted.at(highest)
+                _hold(size >= min(ends), f"{name} >= {min(ends)}")
+                _hold(size <= max(ends), f"{name} <= {max(ends)}")
+
     def one(
         self, name: str, size: int, wanted: Any, sizes: dict[str, int], sources: dict[str, str]
-    ) -> list[tuple[str, int, str]]:
+    ) -> list[tuple[str, int, Expr]]:
         """Compare a size with a number; note it as a symbol's where it is one; else it is compared later."""
         if not isinstance(wanted, str):
             _hold(size == wanted, f"{name} == {wanted}")
@@ -344,7 +354,7 @@ class Guards(torch.nn.Module):
         if wanted.isidentifier() and wanted not in sizes:
             sizes[wanted], sources[wanted] = size, name
             return []
-        return [(name, size, wanted)]
+        return [(name, size, parsed(wanted))]
 
 
 def _solve(name: str, size: int, wanted: Expr, sizes: dict[str, int], sources: dict[str, str]) -> None:

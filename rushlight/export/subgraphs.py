@@ -16,6 +16,7 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 
+
 class Frame:
     """A graph that is being written: what is known in it, and what it takes from outside."""
 
@@ -108,7 +109,7 @@ class Subgraphs:
                 own = inner.graph.placeholder(outer.name)
             own.meta = {"val": outer.meta.get("val"), "nr": -1}
             inner.captured[outer] = own, value
-        own = inner.captured[outer][0]
+        own: Node = inner.captured[outer][0]
         if isinstance(value, torch.Tensor):
             inner.known[id(value)] = own
             self.kept.append(value)

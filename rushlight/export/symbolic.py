@@ -1,9 +1,9 @@
 """torch.SymInt, SymFloat and SymBool: numbers that depend on a program's inputs, while it is exported.
 
 Such a number is the number that it was in this call, a node of the graph, and an expression. Arithmetic
-writes further nodes. A comparison is a SymBool, and asking it for True or False decides what the program does: from
-what is known, else, where only sizes of inputs are compared, as in this call, which is noted as a guard; what
-a tensor's numbers decide raises GuardOnDataDependentSymNode. The framework's own code sees plain numbers.
+writes further nodes. A comparison is a SymBool. To ask it for True or False decides what the program does:
+from what is known, else, where only sizes of inputs are compared, as in this call, which is noted as a guard;
+what a tensor's numbers decide raises GuardOnDataDependentSymNode. The framework itself sees plain numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.recording import KEPT
@@ -25,10 +25,8 @@ from rushlight._engine.lazy import package
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.expressions import Expr, Known, Relation, applied, number, symbol
 from rushlight.export.symbols import Sym
+from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
-
-if TYPE_CHECKING:
-    from rushlight.fx.graph import Graph
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _SPEAKING = f"{_PACKAGE}toplevel"
@@ -345,17 +343,13 @@ class SymInt(_Number, int):
     def __sym_int__(self) -> Any:
         return self
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self, ndigits: Any = None) -> Any:
         return self
 
     __floor__ = __ceil__ = __trunc__ = __round__
 
     def __sym_sqrt__(self) -> Any:
         return applied_to(torch.sym_sqrt, _named("OpaqueUnaryFn_sqrt"), self)
-
-    def as_integer_ratio(self) -> tuple[Any, int]:
-        """The number and 1."""
-        return self, 1
 
     def is_integer(self) -> bool:
         """True."""
@@ -392,7 +386,7 @@ class SymFloat(_Number, float):
     def __ceil__(self) -> Any:
         return applied_to(math.ceil, _named("CeilToInt"), self)
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self, ndigits: Any = None) -> Any:  # type: ignore[override]
         if ndigits is None:
             return applied_to(round, _named("RoundToInt"), self)
         return applied_to(round, _named("RoundDecimal"), self, ndigits)
@@ -500,7 +494,7 @@ def python_functions() -> Iterator[None]:
     def raised(x: Any, y: Any) -> Any:
         return torch.sym_float(x) ** torch.sym_float(y) if any_symbolic((x, y)) else power(x, y)
 
-    builtins.max, builtins.min, math.pow = largest, smallest, raised  # type: ignore[assignment]
+    builtins.max, builtins.min, math.pow = largest, smallest, raised
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.core.pytree import NODES, flatten, kind_of
-from rushlight.export.errors import UserError
+from rushlight.export.errors import ConstraintViolationError, UserError
 from rushlight.export.expressions import Relation
 
 _Leaf = Callable[[Any], Any]
@@ -210,6 +210,8 @@ def _placed(
     found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int, source: str
 ) -> None:
     named = isinstance(dim, Dim)
+    if not dim.min <= size <= dim.max and (named or size > 1):
+        raise ConstraintViolationError(f"{size} not in range [{dim.min}, {dim.max}]")
     key = dim.root.__name__ if named else place
     number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
     while f"s{number}" in taken:

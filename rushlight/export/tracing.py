@@ -389,7 +389,7 @@ def _as_before(mod: Any) -> Iterator[None]:
 
 def _read(numbers: Numbers) -> list[Symbol]:
     """The symbols of numbers that the program reads of tensors, and of sizes that hang on data."""
-    found = []
+    found: list[Symbol] = []
     for name in numbers.unbacked:
         if name.startswith("u"):
             low, high = numbers.known.ranges.get(name, (-UNBOUNDED, UNBOUNDED))

@@ -58,7 +58,11 @@ class InterpreterModule(torch.nn.Module):
         """Nothing is left to do."""
 
     def print_readable(
-        self, print_output: bool = True, include_stride: bool = False, include_device: bool = False, colored: bool = False
+        self,
+        print_output: bool = True,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
     ) -> str:
         """The graph as code, with what is known about its tensors."""
         shown: str = GraphModule(self, self.graph, "GraphModule").print_readable(print_output=print_output)

@@ -139,7 +139,7 @@ def _int(row: Row, p: Param, value: Any, position: int) -> int:
             _mismatch(row, p, "int", value, position)
         if not hasattr(value, "__index__") or isinstance(value, Tensor):
             _mismatch(row, p, "int", value, position)
-    return value if value.__class__ in KEPT else int(value.__index__())
+    return value if value.__class__ in KEPT else int(value.__index__())  # type: ignore[no-any-return]
 
 
 def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
@@ -172,7 +172,7 @@ def _float(row: Row, p: Param, value: Any, position: int) -> float:
         return float(value)
     if not isinstance(value, (int, float, np.number)):
         _mismatch(row, p, "float", value, position)
-    return value if value.__class__ in KEPT else float(value)
+    return value if value.__class__ in KEPT else float(value)  # type: ignore[return-value]
 
 
 def _bool(row: Row, p: Param, value: Any, position: int) -> bool:

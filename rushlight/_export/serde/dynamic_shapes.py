@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.pytree import tree_map
 from rushlight.export.errors import UserError
 from rushlight.export.symbols import UNBOUNDED, Dim, _Hint
-from rushlight.utils._pytree import tree_map
 
 __all__ = ["DynamicShapesSpec", "RootDim", "_dump_dynamic_shapes", "_load_dynamic_shapes"]
 
@@ -67,9 +67,7 @@ def _dim(dim: Any, dims: dict[str, RootDim]) -> Any:
     if not isinstance(dim, Dim):
         return dim
     root = dim.root
-    own = dims.setdefault(
-        root.__name__, RootDim(root.min, None if root.max == UNBOUNDED else root.max, [])
-    )
+    own = dims.setdefault(root.__name__, RootDim(root.min, None if root.max == UNBOUNDED else root.max, []))
     if dim is not root and dim.__name__ not in own.derived:
         own.derived = sorted([*own.derived, dim.__name__])
     return dim.__name__
@@ -130,7 +128,7 @@ def _of_dict(spec: Any) -> DynamicShapesSpec:
                 f"instead found {told.keys()}"
             )
         for end, types in (("min", int), ("max", (int, type(None)))):
-            if not isinstance(told[end], types):  # type: ignore[arg-type]
+            if not isinstance(told[end], types):
                 kinds = "an int" if end == "min" else "an int or None"
                 raise UserError(
                     f"Expected dims in `spec['dims']` to map `{end}` to {kinds}, got {name}: {told[end]}"
@@ -151,9 +149,14 @@ def _derived(text: str, name: str, dim: Dim) -> Dim:
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if names != {name}:
         raise UserError(f"Expected derived expressions in to have {name} as the only free symbol, got {text}")
-    if not all(isinstance(n, (ast.Expression, ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub,
-                              ast.Mult)) for n in ast.walk(tree)):
+    if not all(
+        isinstance(
+            n, (ast.Expression, ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mult)
+        )
+        for n in ast.walk(tree)
+    ):
         raise UserError(f"Expected derived expressions to be linear expressions, got {text}")
     found: Any = eval(compile(tree, "<dim>", "eval"), {"__builtins__": {}}, {name: dim})
     found.__name__ = text
-    return found  # type: ignore[no-any-return]
+    made: Dim = found
+    return made

@@ -1,7 +1,7 @@
 """torch.fx.experimental.symbolic_shapes: questions about sizes that depend on a program's inputs.
 
-Sizes are symbolic while a program is exported (rushlight/export/symbolic.py); of other numbers the answers are
-Python's.
+Sizes are symbolic while a program is exported (rushlight/export/symbolic.py); of other numbers the answers
+are Python's.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.export.errors import GuardOnDataDependentSymNode
+from rushlight.export.errors import ConstraintViolationError, GuardOnDataDependentSymNode
 from rushlight.export.symbolic import SYMBOLIC, SymBool, expression
 from rushlight.export.symbols import ValueRanges
 
@@ -41,10 +41,6 @@ __all__ = [
     "sym_eq",
     "sym_or",
 ]
-
-
-class ConstraintViolationError(RuntimeError):
-    """A program asks more of its inputs' sizes than was said of them."""
 
 
 class ShapeEnv:
