@@ -22,3 +22,11 @@ def _slice_argnums(args: Any, argnums: Any, as_tuple: bool = True) -> Any:
     """The arguments that a derivative is taken of."""
     found = chosen(argnums, args)
     return (found,) if as_tuple and isinstance(argnums, int) else found
+
+
+def _wrap_tensor_for_grad(tensor: Any, level: int) -> Any:
+    """What grad, vjp and jacrev hand to a function for one of its inputs: derivatives have no tensors of a
+    level
+    of their own here, so it is the tensor.
+    """
+    return tensor

@@ -1,7 +1,8 @@
 """PyTorch's names that mean nothing here, or nothing yet: they exist, so that a program that imports one
 runs as far as it does not need it.
 
-placeholders.tsv says which: a module and below it its names, one a line, with marks that tools/absent_names.py
+placeholders.tsv says which: a module and below it its names, one a line, with marks that
+tools/absent_names.py
 explains; one with `>` is another name of what is there. Any other name is a class:
 it can be imported, named in annotations, asked for by isinstance() and subclassed; who calls it is told what
 is missing and what to use instead (alternatives.tsv). A module that has only such names is made from its
@@ -29,7 +30,9 @@ with open(os.path.join(os.path.dirname(__file__), "placeholders.tsv"), encoding=
     # A module (torch's without "torch.") and its names, which are told apart when one is asked for.
     _LINES = {
         module.removeprefix("torch.") if module != "torch" else "": words
-        for module, _, words in (block.partition("\n") for block in re.split(r"\n(?!\t)", _file.read().rstrip()))
+        for module, _, words in (
+            block.partition("\n") for block in re.split(r"\n(?!\t)", _file.read().rstrip())
+        )
     }
 
 
