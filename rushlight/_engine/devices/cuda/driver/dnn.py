@@ -29,6 +29,7 @@ _VERSIONS = ("9",)
 _TYPES = {"float32": (0, 0), "float64": (1, 1), "float16": (2, 0), "bfloat16": (9, 0)}
 _NCHW, _NHWC, _CROSS_CORRELATION = 0, 1, 1
 _DEFAULT_MATH, _TENSOR_OP, _FMA = 0, 1, 3
+_DETERMINISTIC = 1
 # How many algorithms are asked for, and the most bytes that one may work in.
 _ASKED, _MOST = 8, 1 << 30
 # So many elements have no numbers in 32 bits.
@@ -178,7 +179,7 @@ class Convolutions:
             ctypes.byref(count), found,
         )  # fmt: skip
         for each_found in found[: count.value]:
-            if each_found.status or each_found.determinism != 1 or each_found.memory > _MOST:
+            if each_found.status or each_found.determinism != _DETERMINISTIC or each_found.memory > _MOST:
                 continue
             self._call("cudnnSetConvolutionMathType", convolution, each_found.math)
             size = _SIZE()

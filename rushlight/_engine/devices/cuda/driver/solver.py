@@ -72,16 +72,20 @@ _NEEDS = (
 )
 
 
-@cache
-def _installed(driver: int) -> Any:
-    """cuSOLVER for a driver of this version."""
+def functions() -> dict[str, tuple[Any, ...]]:
+    """The library's functions that are used, with the types of their arguments."""
     known: dict[str, tuple[Any, ...]] = {"Create": (_PTR,), "SetStream": (_PTR, _PTR)}
     for stem, types in _TYPES.items():
         known.update({stem.replace("?", letter): types for letter in _LETTERS.values()})
-    functions = {f"cusolverDn{stem}": types for stem, types in known.items()}
+    return {f"cusolverDn{stem}": types for stem, types in known.items()}
+
+
+@cache
+def _installed(driver: int) -> Any:
+    """cuSOLVER for a driver of this version."""
     for stem, versions in _NEEDS:  # the loader finds those that are loaded, wherever they lie
         nvidia_libraries.loaded(nvidia_libraries.places(stem, nvidia_libraries.fitting(versions, driver)), {})
-    library, reason = nvidia_libraries.loaded(_places(driver), functions)
+    library, reason = nvidia_libraries.loaded(_places(driver), functions())
     if library is None:
         raise RuntimeError(
             "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
