@@ -1,4 +1,4 @@
-"""What NVIDIA's headers say of the functions, numbers and structures that the CUDA device uses through ctypes.
+"""What NVIDIA's headers say of the functions, numbers and structures that are used through ctypes.
 
 python tools/cuda_headers.py FOLDER [FOLDER ...]
 
@@ -143,7 +143,8 @@ def _dnn() -> Header:
     }
     fields = ("algo", "status", "time", "memory", "determinism", "mathType", "reserved")
     structures = {
-        f"cudnnConvolution{way}AlgoPerf_t": (dnn._Algorithm, fields) for way in ("Fwd", "BwdData", "BwdFilter")
+        f"cudnnConvolution{way}AlgoPerf_t": (dnn._Algorithm, fields)
+        for way in ("Fwd", "BwdData", "BwdFilter")
     }
     return Header("CUDNN_VERSION", dnn._FUNCTIONS, numbers, structures, ("cudnn",))
 
@@ -170,7 +171,7 @@ def headers() -> dict[str, Header]:
 
 
 def kind_of(of: Any) -> str:
-    """What an argument of a ctypes type is, in the record's words: "pointer", "integer 4", "structure 128"."""
+    """What an argument of a ctypes type is, in the record's words: "pointer", "integer 4"."""
     if of in (ctypes.c_void_p, ctypes.c_char_p):
         return "pointer"
     if issubclass(of, ctypes.Structure):
@@ -224,7 +225,8 @@ def _program(name: str, header: Header) -> str:
     structures = []
     for of, (_, fields) in header.structures.items():
         parts = [
-            f'printf(", [\\"{f}\\", %zu, %zu]", offsetof({of}, {f}), sizeof((({of} *)0)->{f}));' for f in fields
+            f'printf(", [\\"{f}\\", %zu, %zu]", offsetof({of}, {f}), sizeof((({of} *)0)->{f}));'
+            for f in fields
         ]
         structures.append(f'printf("\\"{of}\\": [%zu", sizeof({of})); {" ".join(parts)} printf("],");')
     lines = {"functions": functions, "constants": constants, "structures": structures}

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import rushlight as torch
+from rushlight._engine.core.accelerator import platform
 from rushlight._engine.core.settings import settings
-from rushlight._engine.devices.cuda.driver import blas, library
+from rushlight._engine.devices.cuda.driver import blas, library, modules
 from tests.cuda.conftest import use
 from tests.cuda.fake_driver import FakeDriver, install
 
@@ -224,9 +225,39 @@ def test_other_errors_are_the_calls_own(fake: FakeDriver) -> None:
 def test_a_kernel_that_the_driver_refuses(fake: FakeDriver, tmp_path: Any) -> None:
     fake.planted["cuLinkAddData_v2"] = [218]
     with settings.using(cache_dir=str(tmp_path)):
-        with pytest.raises(RuntimeError, match="the driver does not take a kernel"):
+        with pytest.raises(RuntimeError, match=r"CUDA 13000\) does not take a kernel for sm_90: .*218"):
             torch.ones(3, device="cuda").cosh()
     assert fake.kinds()["link"] == 0
+
+
+def test_the_assemblers_words_come_with_the_lines_that_they_name() -> None:
+    text = ".version 7.8\n.target sm_90\n.visible .entry k()\n{\nmov.u31 %r1, 2;\nret;\n}"
+    log = "ptxas application ptx input, line 5; fatal   : Parsing error near '.u31': syntax error"
+    told = modules.quoted(text, log).split("\n    ")
+    assert told == ["", ".version 7.8", ".target sm_90", "5: mov.u31 %r1, 2;"]
+
+
+def test_an_error_has_the_arguments(fake: FakeDriver) -> None:
+    x = torch.ones(300, device="cuda")
+    for _ in range(4):  # the later ones by generated functions
+        x * 3
+        fake.planted["cuLaunchKernel"] = [1]
+        with pytest.raises(
+            torch.AcceleratorError, match=r"error 1 of cuLaunchKernel\(pointwise kernel_\w+ 0x"
+        ):
+            x * 3
+    fake.planted["cuMemAlloc_v2"] = [1]
+    with pytest.raises(torch.AcceleratorError, match=r"error 1 of cuMemAlloc_v2\(&0, 0x1400000\)"):
+        torch.empty(1 << 21, dtype=torch.uint8, device="cuda:1")
+
+
+def test_a_blocking_launch_names_the_kernel(fake: FakeDriver, monkeypatch: Any) -> None:
+    x = torch.ones(300, device="cuda")
+    monkeypatch.setattr(platform(), "blocking", True)
+    fake.planted["cuStreamSynchronize"] = [700]
+    with pytest.raises(torch.AcceleratorError, match="illegal memory access") as raised:
+        x.sinh()
+    assert "The kernel was of 'pointwise': pointwise kernel_" in raised.value.__notes__[0]
 
 
 def test_what_no_kernel_serves_is_refused_by_name() -> None:

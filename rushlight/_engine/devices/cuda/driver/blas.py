@@ -126,6 +126,13 @@ class PreparedProduct(NamedTuple):
     algorithm: Any
     alpha: Any
     beta: Any
+    told: str  # what it is, for errors
+
+
+def _error(code: int, name: str, told: str = "") -> RuntimeError:
+    """The error for what a function answers."""
+    status = _STATUS.get(code, f"status {code}")
+    return RuntimeError(f"CUDA error: {status} when calling `{name}`" + (f" ({told})" if told else ""))
 
 
 class _Matrix(NamedTuple):
@@ -183,8 +190,7 @@ class Products:
             self.device.driver.relieve()
             code = getattr(self.library, name)(*args)
         if code:
-            status = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {status} when calling `{name}`")
+            raise _error(code, name)
 
     def _made(self, name: str, *args: Any) -> int:
         found = _PTR()
@@ -245,7 +251,9 @@ class Products:
         _, result = self._seen(out)
         if bias is not None:
             bias = launches.contiguous(self.device, bias)
-        aligned = tuple([_alignment(x) for x in (two, one, made, made)])
+        # cuBLASLt has no attribute for a bias: as PyTorch does, the result's alignment stands for both.
+        last = _alignment(made) if bias is None else min(_alignment(made), _alignment(bias))
+        aligned = (_alignment(two), _alignment(one), _alignment(made), last)
         key = of, left, right, result, bias is not None, aligned, PRODUCTS.allow_tf32
         plan = self._plans.get(key)
         self.device.alive()
@@ -287,10 +295,15 @@ class Products:
             self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
         stream = self.device.stream
         of_b, of_a, of_c = plan.layouts
-        self._call(
-            "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta, made,
-            of_c, made, of_c, plan.algorithm, self._workspace(stream).address, self.size, stream.handle,
-        )  # fmt: skip
+        try:
+            self._call(
+                "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta,
+                made, of_c, made, of_c, plan.algorithm, self._workspace(stream).address, self.size,
+                stream.handle,
+            )  # fmt: skip
+        except RuntimeError as error:
+            error.add_note(f"The product was {plan.told}, addresses {[hex(a) for a in addresses]}")
+            raise
 
     def _workspace(self, stream: Any) -> DeviceArray:
         """What products of a stream work in; those of a graph have memory of the graph's own, which a replay
@@ -316,6 +329,9 @@ class Products:
         self, of: str, left: _Matrix, right: _Matrix, result: _Matrix, bias: Any, aligned: tuple[int, ...]
     ) -> PreparedProduct:
         kind, scale, compute = _TYPES[of]
+        told = (
+            f"{of}, column by column {right} @ {left} = {result}, bias {bias is not None}, aligned {aligned}"
+        )
         if of == "float32" and PRODUCTS.allow_tf32:
             compute = _TF32
         product = self._made("cublasLtMatmulDescCreate", compute, scale)
@@ -337,15 +353,14 @@ class Products:
         )
         self._call("cublasLtMatmulPreferenceDestroy", search)
         if code == _NOT_SUPPORTED or not (code or count.value):
-            raise NoAlgorithm(f"cuBLAS has no algorithm for {left} @ {right} of {of}")
+            raise NoAlgorithm(f"cuBLAS has no algorithm for {told}")
         if code:
-            status = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {status} when calling `cublasLtMatmulAlgoGetHeuristic`")
+            raise _error(code, "cublasLtMatmulAlgoGetHeuristic", told)
         alpha, beta = _SCALARS[scale](), _SCALARS[scale]()
         if scale >= 4:
             alpha[0] = 1
         else:
             alpha.value = 1
         return PreparedProduct(
-            product, layouts, ctypes.byref(found.algorithm), ctypes.byref(alpha), ctypes.byref(beta)
+            product, layouts, ctypes.byref(found.algorithm), ctypes.byref(alpha), ctypes.byref(beta), told
         )

@@ -251,11 +251,19 @@ class Real(Rows):
         current = self.current
         if current.recording is not None:
             current.recording.launch(function, grid, (*operands, *results), numbers)
-        addresses = [a.address for a in (*operands, *results)]
-        function.launch(grid, (current.stream or self.default).handle, [*addresses, *numbers])
+        arguments = [*[a.address for a in (*operands, *results)], *numbers]
+        function.launch(grid, (current.stream or self.default).handle, arguments)
         if self.platform.blocking:
+            self._waited(function.told(grid, self.stream.handle, arguments), what)
+
+    def _waited(self, launch: tuple[Any, ...], what: str) -> None:
+        """Wait for a launch, which an error then names (CUDA_LAUNCH_BLOCKING=1)."""
+        try:
             self.stream.run()
-            self.alive()
+        except AcceleratorError as error:
+            error.add_note(f"The kernel was of {what!r}: {', '.join(map(str, launch))}")
+            raise
+        self.alive()
 
     def launcher(self, launch: Any) -> Any:
         return launch if self.platform.blocking else quick.launcher(self, launch)
