@@ -370,7 +370,10 @@ class Contact:
         x, y = torch.randn(33, 20), torch.randn(20, 17)
         found = (x.cuda() @ y.cuda()).cpu()
         torch.testing.assert_close(found, x @ y, rtol=1e-4, atol=1e-4)
-        return f"{_asked(self._backend().blas.library, 'cublasLtGetVersion')} of {_loaded('cublasLt')}"
+        own = self._backend().blas
+        if own.library is None:
+            return f"by the device's own kernels: {own.why}"
+        return f"{_asked(own.library, 'cublasLtGetVersion')} of {_loaded('cublasLt')}"
 
     def convolutions(self) -> str:
         """A convolution, and whether cuDNN did it."""

@@ -18,9 +18,8 @@ from rushlight._engine.core.accelerator import PRODUCTS
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.driver import nvidia_libraries
-from rushlight._engine.devices.cuda.kernels import complexes, launches
-from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.ops.expressions import m, symbol
+from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.devices.cuda.served import multiplying
 
 # dtype -> (cudaDataType of the matrices, of the scale, cublasComputeType).
 _TYPES = {
@@ -112,7 +111,7 @@ def _installed(driver: int) -> Any:
     library, reason = nvidia_libraries.loaded(_places(driver), _FUNCTIONS)
     if library is None:
         raise RuntimeError(
-            "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
+            "NVIDIA's cuBLAS, which computes matrix products on a CUDA device, is not installed: pip install "
             f"'rushlight[cuda]' brings it ({reason})"
         )
     return library
@@ -154,22 +153,6 @@ def _alignment(a: DeviceArray) -> int:
 def _is_plain(a: DeviceArray) -> bool:
     """Whether an array lies row by row, at a multiple of what any product takes."""
     return a.flags.c_contiguous and a.address % _EVEN == 0
-
-
-@cache
-def _sum(of: str) -> Meaning:
-    root = m.add(symbol("a"), symbol("b"))
-    return Meaning((root,), (("a", of), ("b", of)), (of,), dt.opmath(dt.BY_NAME[of]).name)
-
-
-def _add(device: Any, made: DeviceArray, bias: DeviceArray) -> None:
-    """made += bias."""
-    meaning = _sum(dt.from_numpy_dtype(made.dtype).name)
-    if complexes.is_complex(meaning):
-        parts = complexes.lowered(meaning)
-        launches.into(device, parts, complexes.every((made, bias)), complexes.split(made), "linear")
-    else:
-        launches.into(device, meaning, (made, bias), (made,), "linear")
 
 
 class Products:
@@ -216,21 +199,6 @@ class Products:
             return a, _Matrix(True, rows, columns, max(right if columns > 1 else 0, rows, 1), batches, step)
         return self._seen(launches.copied(self.device, a))
 
-    def _folded(self, a: DeviceArray, lead: tuple[int, ...]) -> DeviceArray:
-        """An operand as one batch of matrices, broadcast to batch dims."""
-        if not lead:
-            return a.reshape(a.shape[-2:]) if a.ndim > 2 else a
-        own = a.shape[:-2]
-        steps = (0,) * (len(lead) - len(own)) + tuple(
-            [0 if n == 1 else s for n, s in zip(own, a.strides[:-2], strict=True)]
-        )
-        wide = a.relaid((*lead, *a.shape[-2:]), (*steps, *a.strides[-2:]))
-        if len(lead) == 1:
-            return wide
-        if not any(steps):
-            return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        return wide.reshape(-1, *a.shape[-2:])
-
     # --- products -------------------------------------------------------------------------------
 
     def product(self, a: DeviceArray, b: DeviceArray, bias: DeviceArray | None = None) -> DeviceArray:
@@ -245,7 +213,7 @@ class Products:
         if not a.shape[-1]:
             launches.convert(self.device, made, np.zeros((), a.dtype))
             return made
-        one, two, out = self._folded(a, lead), self._folded(b, lead), self._folded(made, lead)
+        one, two, out = (multiplying.folded(x, lead) for x in (a, b, made))
         one, left = self._seen(one)
         two, right = self._seen(two)
         _, result = self._seen(out)
@@ -274,18 +242,16 @@ class Products:
     def _otherwise(
         self, one: DeviceArray, two: DeviceArray, made: DeviceArray, bias: DeviceArray | None
     ) -> DeviceArray:
-        """A product that cuBLASLt has no algorithm for: with the bias added after it, or of copies that lie
-        row by row. NoAlgorithm where that does not help.
+        """A product that cuBLASLt has no algorithm for: with the bias added after it, of copies that lie row
+        by row, or by the device's own kernels.
         """
         if bias is not None:
             found = self.product(one, two).reshape(made.shape)
-            _add(self.device, found, bias)
+            multiplying.add(self.device, found, bias)
             return found
         plain = [a if _is_plain(a) else launches.copied(self.device, a) for a in (one, two)]
         if plain[0] is one and plain[1] is two:
-            raise NoAlgorithm(
-                f"cuBLAS has no algorithm for the product of {one.shape} and {two.shape} of {one.dtype}"
-            )
+            return multiplying.product(self.device, one, two).reshape(made.shape)
         return self.product(*plain).reshape(made.shape)
 
     def _queue(self, plan: PreparedProduct, addresses: Sequence[int]) -> None:

@@ -135,7 +135,9 @@ def _shown(argument: Any) -> str:
 
 def find() -> Any:
     """libcuda; NoDriver where it cannot be loaded."""
-    names = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
+    names = ["nvcuda.dll"] if sys.platform == "win32" else ["libcuda.so.1", "libcuda.so"]
+    if sys.platform != "win32":  # where it lies in containers whose loader does not know it
+        names += [f"{folder}/libcuda.so.1" for folder in ("/usr/local/nvidia/lib64", "/usr/lib/wsl/lib")]
     reason = ""
     for name in names:
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -484,13 +485,20 @@ class Real(Rows):
 
     @property
     def blas(self) -> Any:
-        """The device's matrix products. RuntimeError where cuBLAS is not installed."""
+        """The device's matrix products: cuBLAS's, or its own kernels' where that is not installed, which a
+        warning tells.
+        """
         if self._blas is None:
             # cuBLAS loads with the first product
             from rushlight._engine.devices.cuda.driver.blas import Products
+            from rushlight._engine.devices.cuda.served import multiplying
 
             self.enter()
-            self._blas = Products(self)
+            try:
+                self._blas = Products(self)
+            except RuntimeError as error:
+                self._blas = multiplying.Products(self, str(error))
+                warnings.warn(f"{error}. Until then products go by slower kernels", stacklevel=2)
         return self._blas
 
     @property
