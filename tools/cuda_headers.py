@@ -2,12 +2,12 @@
 
 python tools/cuda_headers.py FOLDER [FOLDER ...]
 
-A folder holds one release of NVIDIA's packages, as `pip install --target FOLDER nvidia-cuda-runtime
-nvidia-cublas nvidia-cusolver nvidia-cudnn-cu13 nvidia-nccl-cu13 nvidia-cuda-crt` makes it; folders of headers
-for all releases, such as crt's, follow `--include`. A C++ compiler reads the headers and tells what they
-declare; all releases must agree. It is written to tests/cuda/headers.json, which tests compare with the
-tables of rushlight/_engine/devices/cuda/driver. Libraries that lie beside the headers are opened, and must
-have every function that is looked up in them; that needs no GPU.
+A folder (the newest release first) holds a release of NVIDIA's packages, as `pip install --target FOLDER
+nvidia-cuda-runtime nvidia-cublas nvidia-cusolver nvidia-cudnn-cu13 nvidia-nccl-cu13 nvidia-cuda-crt` makes
+it; folders of headers for all releases, such as crt's, follow `--include`. A C++ compiler reads the headers
+and tells what they declare; all releases must agree. It is written to tests/cuda/headers.json, which tests
+compare with the tables of rushlight/_engine/devices/cuda/driver. Libraries that lie beside the headers are
+opened, and must have every function that is looked up in them; that needs no GPU.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Header(NamedTuple):
     """A header: the functions, numbers and structures that are used of it, and the libraries that have them.
 
     version: an expression of its version. structures: C's name -> (the class, C's names of its fields).
+    newer: functions that only later releases have.
     """
 
     version: str
@@ -42,6 +43,11 @@ class Header(NamedTuple):
     constants: Mapping[str, int]
     structures: Mapping[str, tuple[type[ctypes.Structure], Sequence[str]]] = {}
     libraries: Sequence[str] = ()
+    newer: Mapping[str, Sequence[Any]] = {}
+
+    def known(self, text: str) -> dict[str, Sequence[Any]]:
+        """The functions of a release, whose header has this text."""
+        return {**self.functions, **{f: types for f, types in self.newer.items() if f"{f}(" in text}}
 
 
 # Of the driver's attributes of a device, C's names.
@@ -159,7 +165,9 @@ def _solver() -> Header:
         "CUSOLVER_EIG_MODE_VECTOR": int(True),
         **{f"CUSOLVER_STATUS_{name}": number for number, name in solver._STATUS.items()},
     }
-    return Header("CUSOLVER_VERSION", solver.functions(), numbers, {}, ("cusolver",))
+    kinds = {"float32": "R_32F", "float64": "R_64F", "complex64": "C_32F", "complex128": "C_64F"}
+    numbers |= {f"CUDA_{kind}": solver.KINDS[of][0] for of, kind in kinds.items()}
+    return Header("CUSOLVER_VERSION", solver.functions(), numbers, {}, ("cusolver",), solver.NEWER)
 
 
 def headers() -> dict[str, Header]:
@@ -219,8 +227,8 @@ int main() {{
 """
 
 
-def _program(name: str, header: Header) -> str:
-    functions = [f'Told<decltype({f})>::tell("{f}");' for f in header.functions]
+def _program(name: str, header: Header, known: Mapping[str, Any]) -> str:
+    functions = [f'Told<decltype({f})>::tell("{f}");' for f in known]
     constants = [f'printf("\\"{c}\\": %lld,\\n", (long long){c});' for c in header.constants]
     structures = []
     for of, (_, fields) in header.structures.items():
@@ -234,11 +242,15 @@ def _program(name: str, header: Header) -> str:
     return _PROGRAM.format(header=name, version=header.version, **given)
 
 
+def _text(name: str, places: Sequence[Path]) -> str:
+    return next((p / name).read_text(encoding="utf-8") for p in places if (p / name).exists())
+
+
 def declared(name: str, header: Header, places: Sequence[Path]) -> dict[str, Any]:
     """What a header declares of what is used, by a compiler."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "told.cpp", Path(folder) / "told"
-        source.write_text(_program(name, header), encoding="utf-8")
+        source.write_text(_program(name, header, header.known(_text(name, places))), encoding="utf-8")
         command = ["g++", "-std=c++17", "-w", *[f"-I{place}" for place in places], "-o", program, source]
         subprocess.run(command, check=True)
         shown = subprocess.run([program], check=True, capture_output=True, text=True).stdout
@@ -256,13 +268,16 @@ def _release(folder: Path, more: Sequence[Path]) -> Iterator[tuple[str, dict[str
             yield name, declared(name, header, places)
 
 
-def missing(folder: Path, header: Header) -> list[str]:
-    """Functions that the libraries of a release lack; [] where the release has none of them."""
+def missing(folder: Path, header: Header, newest: bool) -> list[str]:
+    """Functions that the libraries of a release lack; [] where the release has none of them. newest: whether
+    it has all.
+    """
     for stem in ("nvJitLink", "cublasLt", "cublas", "cusparse"):  # which others need
         for path in sorted(folder.glob(f"**/lib{stem}.so.*")):
             ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
     opened = [ctypes.CDLL(str(p)) for s in header.libraries for p in sorted(folder.glob(f"**/lib{s}.so.*"))]
-    return [f for f in header.functions if opened and not any(hasattr(o, f) for o in opened)]
+    asked = {**header.functions, **(header.newer if newest else {})}
+    return [f for f in asked if opened and not any(hasattr(o, f) for o in opened)]
 
 
 def main() -> int:
@@ -281,10 +296,11 @@ def main() -> int:
                 f"{name} {version}: {part}: {key} is {told[part][key]}, was {value}"
                 for part in told
                 for key, value in before[part].items()
-                if told[part][key] != value
+                if told[part].get(key, value) != value  # an older release lacks some functions
             ]
         for name, header in headers().items():
-            wrong += [f"{folder}: no {f}, of {name}" for f in missing(folder, header)]
+            newest = folder is given.folders[0]
+            wrong += [f"{folder}: no {f}, of {name}" for f in missing(folder, header, newest)]
     RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print("\n".join([*wrong, f"wrote {RECORD.name}: {', '.join(found)}"]))
     return bool(wrong)

@@ -321,13 +321,13 @@ class Real(Rows):
     def unserved(self, what: str, error: Exception) -> None:
         raise self.refused(what, error) from None
 
-    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any], why: str) -> Any:
         if row.kind == "composite":
             return NotImplemented  # by its rows
-        raise self.refused(row.name, "a row without a kernel")
+        raise self.refused(row.name, why)
 
-    def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
-        raise self.refused("index", "an index of this kind")
+    def library_read(self, a: DeviceArray, indices: Sequence[Any], why: str) -> Any:
+        raise self.refused("index", why)
 
     # --- the host -------------------------------------------------------------------------------
 
