@@ -15,6 +15,7 @@ from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.expressions import Relation, number, parsed, symbol
+from rushlight.export.functional import without_writes
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, resized, rewritten
 from rushlight.export.nodes import SizeNodes
 from rushlight.export.overloads import Overload
@@ -514,7 +515,9 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     instead = {
         o: fn for o, fn in (table or {}).items() if getattr(fn, "__func__", None) is not Overload.decompose
     }
-    return recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
+    return without_writes(
+        recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
+    )
 
 
 def recorded(

@@ -14,6 +14,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
+from rushlight.export.functional import copied_back
 from rushlight.export.program import STATE, ExportedProgram, Guards
 from rushlight.export.signature import InputKind
 from rushlight.fx.graph import Graph
@@ -137,6 +138,7 @@ class _Outline:
         specs = program.graph_signature.input_specs
         holders = [n for n in nodes if n.op == "placeholder"]
         self.state = {n: s.target for n, s in zip(holders, specs, strict=True) if s.kind in STATE}
+        self.named = {(s.target or n.name): n for n, s in zip(holders, specs, strict=True)}
         self.inputs = [n for n in holders if n not in self.state]
         self.body = [n for n in nodes if n.op not in ("placeholder", "output")]
         self.results = program.graph.output_node().args[0]
@@ -187,7 +189,10 @@ class _Outline:
             for i, node in enumerate(gives):
                 values[node] = call if len(gives) == 1 else made.call_function(_item, (call, i))
                 values[node].meta = dict(node.meta)
-        made.output(map_aggregate(results, lambda a: value(a) if isinstance(a, Node) else a))
+        found = map_aggregate(results, lambda a: value(a) if isinstance(a, Node) else a)
+        if not path:
+            found = copied_back(self.program, made, found, lambda name: value(self.named[name]))
+        made.output(found)
 
     def _child(
         self, module: InterpreterModule, name: str, path: str, depth: int, nodes: Any, uses: Any, gives: Any
