@@ -29,9 +29,7 @@ class Unsupported(Exception):
 
 
 class _View(NamedTuple):
-    """A view of a tensor: the op, its arguments but for the tensor, and what is known of the tensor and of the
-    view.
-    """
+    """A view of a tensor: the op, its arguments but for the tensor, what is known of the tensor and of it."""
 
     target: Any
     args: tuple[Any, ...]
@@ -58,7 +56,9 @@ def _whole(sizes: Any) -> list[int]:
 
 
 def _reshaped(graph: Graph, view: _View, before: Node, value: Node) -> Node:
-    return _call(graph, overloads.anyone("view.default"), (value, _whole(getattr(view.tensor, "shape", None))))
+    return _call(
+        graph, overloads.anyone("view.default"), (value, _whole(getattr(view.tensor, "shape", None)))
+    )
 
 
 def _scattered(name: str) -> Callable[[Graph, _View, Node, Node], Node]:
