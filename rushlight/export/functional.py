@@ -114,7 +114,8 @@ class Functional:
 
     def _node(self, node: Node) -> None:
         node.args, node.kwargs = map_arg((node.args, node.kwargs), self._now)
-        target, first = node.target, node.args[0] if node.args else None
+        target: Any = node.target
+        first: Any = node.args[0] if node.args else None
         known = isinstance(target, Overload) and isinstance(first, Node)
         if known and target._schema.name == "detach_":
             self._view(node, first)

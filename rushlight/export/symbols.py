@@ -12,9 +12,11 @@ import copy
 import hashlib
 import inspect
 import itertools
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -361,7 +363,7 @@ def relations(known: Sequence[Symbol]) -> Iterator[tuple[Symbol, Symbol, Callabl
     for b, a in sorted(pairs, key=lambda pair: pair[0].size != pair[1].size):
         apart = a.size - b.size
         if a.hint - b.hint == apart:
-            yield a, b, lambda x, apart=apart: x + apart
+            yield a, b, partial(operator.add, apart)
 
 
 def _after(own: Callable[[int], int], of: Callable[[int], int]) -> Callable[[int], int]:

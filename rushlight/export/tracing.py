@@ -577,9 +577,10 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     instead = {
         o: fn for o, fn in (table or {}).items() if getattr(fn, "__func__", None) is not Overload.decompose
     }
-    return without_writes(
+    made: ExportedProgram = without_writes(
         recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
     )
+    return made
 
 
 def recorded(
