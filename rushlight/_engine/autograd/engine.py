@@ -174,6 +174,17 @@ def _turns(waiting: Sequence[Node], first: Any) -> dict[Node, float]:
 def _run(
     roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool, wanted: _Wanted | None, accumulate: bool
 ) -> None:
+    """The pass itself, or what a recorder that knows it does instead."""
+    known = getattr(TAPE[-1], "walk", None) if TAPE else None
+    if known is None:
+        _walk(roots, keep, create, wanted, accumulate)
+    else:
+        known(_walk, roots, keep, create, wanted, accumulate)
+
+
+def _walk(
+    roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool, wanted: _Wanted | None, accumulate: bool
+) -> None:
     buffers, heap = _entered(roots)
     leaves = _Leaves(buffers)
     add = _adder() if accumulate else _ignore

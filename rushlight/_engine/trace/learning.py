@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
-from rushlight._engine.trace.matchers import build, either
+from rushlight._engine.trace.matchers import Writer, build, either
 from rushlight._engine.trace.trace import Node
 
 # How many ways a call is known to be matched from one node.
@@ -42,8 +42,18 @@ class Learning:
         TRACES.asked, TRACES.listener = True, self._renamed
         return node, self.events, self.trail
 
-    def learnt(self: Any, key: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
-        """What a call gave. From the third time that it is matched, it is taken at once."""
+    def learnt(
+        self: Any,
+        key: Any,
+        mark: tuple[Node, int, Any],
+        values: tuple[Any, ...],
+        found: Any,
+        kind: type[Writer] | None = None,
+    ) -> Any:
+        """What a call gave. From the third time that it is matched, it is taken at once.
+
+        kind: who writes its matcher (matchers.py), if that is another.
+        """
         start, events, trail = mark
         if trail is None or self.trail is not trail:
             return found
@@ -51,7 +61,7 @@ class Learning:
         if not self.recording:
             start.tries[key] += 1
         if not self.recording and self.node is not start and events == self.events:
-            made = build(self, start, self.node, values, found, trail)
+            made = build(self, start, self.node, values, found, trail, kind)
             if made is not None:
                 known = start.known.get(key)
                 start.known[key] = made if known is None else either(made, known)

@@ -70,17 +70,23 @@ def chain(start: Node, end: Node) -> list[Node]:
 
 
 def build(
-    region: Any, start: Node, end: Node, values: tuple[Any, ...], found: Any, trail: list[Any]
+    region: Any,
+    start: Node,
+    end: Node,
+    values: tuple[Any, ...],
+    found: Any,
+    trail: list[Any],
+    kind: type[Writer] | None = None,
 ) -> Matcher | None:
     """The matcher of a call on `values` that went from `start` to `end` and gave `found`, if any.
 
-    trail: what was done beside the ops on the way.
+    trail: what was done beside the ops on the way. kind: who writes it, where that is a call of its own kind.
     """
     nodes = chain(start, end)
     if not nodes:
         return None
     try:
-        text, constants = _Writer(region, nodes, trail).write(values, found)
+        text, constants = (kind or Writer)(region, nodes, trail).write(values, found)
     except Unknown:
         return None
     return _maker(text)(*constants)
@@ -91,8 +97,11 @@ def _maker(text: str) -> Callable[..., Matcher]:
     return compile_function(text, "make", {**_SCOPE, **makers()._asdict()}, "matched call")
 
 
-class _Writer:
+class Writer:
     """The text of one matcher, and the constants that it is made with."""
+
+    # Whether what is done beside the steps cannot be done twice.
+    lasting = False
 
     def __init__(self, region: Any, nodes: list[Node], trail: list[Any]) -> None:
         self.region, self.nodes = region, nodes
@@ -157,7 +166,7 @@ class _Writer:
             raise Unknown
         needed = self._needed(found)
         steps: list[Any] = [n.step for n in self.nodes]
-        lasting = any(s.effects or s.bumps or s.writes for s in steps)
+        lasting = self.lasting or any(s.effects or s.bumps or s.writes for s in steps)
         self._modes(bool(self.extras) or any(s.node is not None for s in steps))
         for n in self.nodes:
             self._step(n, needed)
@@ -234,10 +243,15 @@ class _Writer:
 
     def _graph_node(self, node: Any, name: str) -> None:
         """A node whose rule is run: its edges, and what it saved."""
-        edges, saved, of = self._let(f"{name}.next"), self._let(f"{name}.saved"), node.saved
+        edges = self._let(f"{name}.next")
         self.conditions.append(f"len({edges}) == {len(node.next)}")
         for i, e in enumerate(node.next):
             self.conditions.append(f"{edges}[{i}] is {'None' if e is None else 'not None'}")
+        self._saved_by(node, node.saved, name)
+
+    def _saved_by(self, node: Any, of: Any, name: str) -> None:
+        """What a node saved, `of`, is like that."""
+        saved = self._let(f"{name}.saved")
         self.conditions.append(f"{saved}.__class__ is {self.constant(of.__class__)}")
         if of.__class__ is Saved:
             self._saved(of, saved)

@@ -47,6 +47,7 @@ from rushlight._engine.trace.trace import (
     inserted,
     tracked,
 )
+from rushlight._engine.trace.updates import Updates
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
@@ -102,7 +103,7 @@ class Trace:
         return region is not None and other.__class__ is Tensor and region.also(t, other)
 
 
-class Region(Learning, Writes):
+class Region(Learning, Writes, Updates):
     """One pass through a trace: an interpreter in the dispatcher of this thread."""
 
     def __init__(self, trace: Trace, begin: Node) -> None:
@@ -154,6 +155,7 @@ class Region(Learning, Writes):
         self.emptied: list[tuple[Tensor, Array]] = []
         self.private: dict[int, Any] = {}
         self.shares: set[int] = set()
+        self.stepped: list[Any] = []
 
     # --- the dispatcher -------------------------------------------------------------------------------
 
@@ -621,6 +623,7 @@ class Region(Learning, Writes):
                 if not filled(t):
                     t._hidden = Pending(t._hidden.layout, self.trace)
             self._restore()
+            self.undo()
             self.before, self.node = node, node.after()
             self._begin()
             raise

@@ -37,6 +37,7 @@ from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import needed
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 from rushlight._engine.trace.trace import Node, Spec, TraceEntry, placed, specs
+from rushlight._engine.trace.updates import Update
 
 _LINE = 64
 # Matched this often, a segment is compiled.
@@ -97,6 +98,11 @@ class Path:
         for i, r in enumerate(step.results):
             self.specs[n.first + i] = self.specs[n.args[r.given]] if r.given >= 0 else found(r.spec)
         self.written |= {self.specs[n.args[k]].memory for k in step.writes} - self.sizes.keys()
+
+    def beside(self) -> list[Array]:
+        """What optimizers' steps write to of their own."""
+        owners = [(getattr(t.function, "__self__", None), t.operands) for t in self.entries]
+        return [a for o, operands in owners if isinstance(o, Update) for a in o.written(operands[0])]
 
     def cut(self, wanted: Sequence[int]) -> list[TraceEntry]:
         """The entries that wanted places and effects need."""
@@ -298,7 +304,7 @@ class Compiled:
 
     def _compared(self, plain: SegmentInterpreter, entries: list[Entry], arrays: dict[int, Array]) -> None:
         """Compile the entries, and see that the program leaves what the entries leave one by one."""
-        written = [arrays[p] for p in self.path.inputs if p in self.path.written]
+        written = [arrays[p] for p in self.path.inputs if p in self.path.written] + self.path.beside()
         before = [a.copy() for a in written]
         drawn = default_engine().get_state() if any(e.draws for e in entries) else None
 
