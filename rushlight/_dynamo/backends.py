@@ -56,6 +56,9 @@ class Segment:
         self.inputs, self.module = graph_of(node.path(), wanted)
         self.compiled: Callable[..., Any] | None = None
 
+    def at_once(self, arrays: dict[int, Any], aside: Any) -> None:
+        """Nothing: the backend's graphs are called."""
+
     def run(self, arrays: dict[int, Any], region: Any) -> list[Any]:
         """The arrays at the wanted places; `arrays`: what lies at the places that came in."""
         compiled = self.prepare(arrays)

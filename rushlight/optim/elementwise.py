@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from itertools import chain, repeat
-from operator import attrgetter, is_
+from operator import attrgetter, is_, is_not
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -363,13 +363,13 @@ class Elementwise(Optimizer):
 
     def _plans_hold(self, group: dict[str, Any], members: list[Tensor], plans: list[StepBucket]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
-        key = self._key(group)
-        have = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
-        return (
-            len(have) == len(members)
-            and all(map(is_, have, members))
-            and all(plan.key == key and plan.fits(self.state) for plan in plans)
-        )
+        params, key = group["params"], self._key(group)
+        if len(params) == len(members):  # as is usual
+            alike = all(map(is_, params, members)) and all(map(is_not, map(_gradient, members), repeat(None)))
+        else:
+            have = [p for p in params if getattr(p, "_grad", None) is not None]
+            alike = len(have) == len(members) and all(map(is_, have, members))
+        return alike and all([plan.key == key and plan.fits(self.state) for plan in plans])
 
     def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[StepBucket]]:
         """(parameters with gradients, the plans that step them)."""

@@ -72,12 +72,13 @@ class Sample:
             self.warm = False
             return function(*args, **kwargs)
         try:
-            with Region(trace, begin) as region:
+            region = trace.own = trace.own or Region(trace)
+            with region.at(begin):
                 return function(*args, **kwargs)
         finally:
-            trace.busy.release()
             self.new = self.new or region.recorded > 0
             self.warm = self.warm and region.warm and not self.new
+            trace.busy.release()
 
 
 def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -241,8 +241,11 @@ class Compiled:
             or (not first and guards.failure())
         )
         if tracked and not why:
-            traced = Traced(recorder, tracked, [*given, *guards.known()])
-            why = traced.recorder.refusal
+            try:
+                traced = Traced(recorder, tracked, [*given, *guards.known()])
+                why = traced.recorder.refusal
+            except Exception as error:  # which is raised if the caller's backward() comes, not here
+                why = f"its backward pass fails: {type(error).__name__}: {error}"
         if why:
             plan.refuse(why)
             if why == unseen:

@@ -566,7 +566,8 @@ class Writer:
         tracked = [i for i, r in enumerate(step.results) if r.kind is not None and r.kind.dtype.category >= 2]
         if not tracked or len(operands) != len(again.wanted):
             raise Unknown
-        self.lines.append(f"node = record({outs[tracked[0]]}, {self.constant(cls)}, {edges}, {saved})")
+        record = f"record({outs[tracked[0]]}, {self.constant(cls)}, {edges}, {saved})"
+        self.lines.append(f"region.made[{n.first}] = node = {record}")
         if step.many is not None:
             self.lines.append(f"node.count = {len(outs)}")
         for i in tracked:
@@ -593,7 +594,7 @@ class Writer:
                 kept.append(f"({operands[k]}, {self._version(str(operands[k]))})")
         saved = f"({self.constant(again.names)}, [{', '.join(kept)}], {self.constant(again.places)})"
         edges = self._edges(operands, again.wanted)
-        self.lines.append(f"record({out}, {self.constant(cls)}, {edges}, {saved})")
+        self.lines.append(f"region.made[{n.first}] = record({out}, {self.constant(cls)}, {edges}, {saved})")
 
     def _several(self, many: Any, outs: list[str]) -> str:
         items = "".join(f"{o}, " for o in outs)

@@ -74,6 +74,8 @@ class Trace:
         # Why ops are run as they are: (text, place) -> how often.
         self.reasons: dict[str, int] = {}
         self.region: Region | None = None
+        # The region that calls and backward passes are, one at a time.
+        self.own: Region | None = None
         self.busy = threading.Lock()
         self.nodes = self.compiled = 0
         # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
@@ -104,17 +106,10 @@ class Trace:
 
 
 class Region(Learning, Writes, Updates):
-    """One pass through a trace: an interpreter in the dispatcher of this thread."""
+    """A pass through a trace, one after the other: an interpreter in the dispatcher of this thread."""
 
-    def __init__(self, trace: Trace, begin: Node) -> None:
-        # before: where the segment before this one ended.
-        self.before, self.node = begin, begin.after()
-        self.trace, self.thread = trace, threading.get_ident()
-        # Variables of the thread, which matchers look at.
-        LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
-        self.local = vars(LOCAL)
-        # As the trace's; backward passes are not handed over.
-        self.program: Any = trace.program if begin is trace.root else None
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         self.lock = threading.RLock()
         self.recorder = RegionRecorder(self)
         self.unit: Unit | None = None
@@ -129,7 +124,22 @@ class Region(Learning, Writes, Updates):
         self.making = False
         # Whether all programs were there.
         self.warm = True
+        self.node = trace.root
         self._begin()
+
+    def at(self, begin: Node) -> Region:
+        """For a pass that begins here, in this thread."""
+        # before: where the segment before this one ended.
+        self.before, self.node = begin, begin.after()
+        self.start, self.known = self.node, self.node.known
+        self.thread = threading.get_ident()
+        # Variables of the thread, which matchers look at.
+        LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
+        self.local = vars(LOCAL)
+        # As the trace's; backward passes are not handed over.
+        self.program: Any = self.trace.program if begin is self.trace.root else None
+        self.recorded, self.warm = 0, True
+        return self
 
     def _begin(self) -> None:
         """A segment begins."""
@@ -156,6 +166,8 @@ class Region(Learning, Writes, Updates):
         self.private: dict[int, Any] = {}
         self.shares: set[int] = set()
         self.stepped: list[Any] = []
+        # Nodes of the graph that steps made, by the place of their first result.
+        self.made: dict[int, Any] = {}
 
     # --- the dispatcher -------------------------------------------------------------------------------
 
@@ -440,6 +452,7 @@ class Region(Learning, Writes, Updates):
             if step.node is not None:
                 function, template = step.node
                 function(out, inserted((None, (list, template)), tensors))
+                self.made[node.first] = outs[0]._grad_node
         finally:
             self.making = False
         for k, by in step.bumps:
@@ -648,12 +661,16 @@ class Region(Learning, Writes, Updates):
         if node.effects:  # it was run as ever, and is not to run again
             program.prepare(self.arrays)
             return
-        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with self._aside(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
             if p in made:
                 t._array[...] = made[p]
+
+    def _aside(self) -> Any:
+        """While a program runs: what runs is run as if this region were not there."""
+        return Suspended(self) if self.recorder in TAPE else ExitStack()
 
     def _fill(self, node: Node, shells: list[tuple[Tensor, int]]) -> None:
         order = tuple(sorted({place for _, place in shells}))
@@ -663,8 +680,12 @@ class Region(Learning, Writes, Updates):
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
-            found = dict(zip(order, program.run(self.arrays, self), strict=True))
+        with RUNNING:
+            results = program.at_once(self.arrays, self._aside)
+        if results is None:
+            with self._aside(), RUNNING:
+                results = program.run(self.arrays, self)
+        found = dict(zip(order, results, strict=True))
         for t, place in shells:
             a = found[place]
             if self.real:
@@ -697,6 +718,7 @@ class Region(Learning, Writes, Updates):
             self.trace.region = None
             if self.context is not None:
                 self.context.close()
+                self.context = None
 
 
 MATCHERS.add(Region)

@@ -14,16 +14,17 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
-from typing import Any
+from typing import Any, ContextManager
 
 import numpy as np
 
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
+from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.tensors.storages import memory_pages
@@ -248,6 +249,9 @@ class Compiled:
         held: dict[int, Array] = {}
         for p in path.inputs:
             self._bind(p, arrays[p], p in stable, held)
+        # What is copied in and out.
+        self._loaded = [(own, p) for p, own, _, bound in self.inputs if not bound]
+        self._stored = [(own, p) for own, p in self._loaded if p in path.written]
         # Places whose memory is bound, and where; the arrays that lay there at the last run.
         self._bound = [(p, at) for p, _, at, bound in self.inputs if bound]
         self._last: dict[int, Any] = {}
@@ -286,6 +290,8 @@ class Compiled:
             Entry(t.kind, t.function, placed(t.operands, at), tuple(map(at, t.outs)), t.where)
             for t in recorded
         ]
+        # Those that are handed out as they are.
+        self.lent = [o for o in self.outputs if o.kept]
         # Bytes that are copied in at each run.
         self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
         self._compared(plain, entries, arrays)
@@ -371,6 +377,8 @@ class Compiled:
             unmoved(before, self.entries, "memory plan")
         scratch = Scratch(ARENA.at(self.plan.size)[self.plan.size :])
         self.replay = stage_planning.together(stage_planning.steps(self.entries, scratch))
+        # Whether it is one native call, which asks nothing of Python.
+        self.native = len(self.replay) == 1 and isinstance(self.replay[0], Run)
         own = {m for m in self._held if m < _MADE}
         self._held = {m: self._held[m] for m in own} | {o.memory: o.flat for o in self.outputs}
 
@@ -399,15 +407,28 @@ class Compiled:
         self._store(arrays)
         return self.handed(arrays)
 
+    def at_once(self, arrays: dict[int, Array], aside: Callable[[], ContextManager[Any]]) -> list[Array]:
+        """The same of a native program; what it needs Python for, if anything, is done in aside()."""
+        self._load(arrays)
+        run: Any = self.replay[0]
+        done = run.begin()
+        if done < run.count:
+            with aside():
+                token = hush()
+                try:
+                    run.resume(done)
+                finally:
+                    restore(token)
+        self._store(arrays)
+        return self.handed(arrays)
+
     def _load(self, arrays: dict[int, Array]) -> None:
-        for p, own, _, stable in self.inputs:
-            if not stable:
-                own[...] = arrays[p]
+        for own, p in self._loaded:
+            own[...] = arrays[p]
 
     def _store(self, arrays: dict[int, Array]) -> None:
-        for p, own, _, stable in self.inputs:
-            if not stable and p in self.path.written:
-                arrays[p][...] = own
+        for own, p in self._stored:
+            arrays[p][...] = own
 
     def _play(self) -> None:
         for step in self.replay:
@@ -439,12 +460,28 @@ class Program:
         # What came in at the last run, and where it lay.
         self._last: dict[int, tuple[Any, int]] = {}
 
+    def at_once(
+        self, arrays: dict[int, Array], aside: Callable[[], ContextManager[Any]]
+    ) -> list[Array] | None:
+        """The arrays at the wanted places, if a native program is there that fits; aside(): see Compiled."""
+        made = self.made
+        if (
+            made is None
+            or not made.native
+            or made.copied >= _FEW
+            or made.moved(arrays)
+            or any([o.busy for o in made.lent])
+        ):
+            return None
+        self.runs += 1
+        return made.at_once(arrays, aside)
+
     def run(self, arrays: dict[int, Array], region: Any) -> list[Array]:
         """The arrays at the wanted places."""
         self.runs += 1
         if self.made is not None:
             moved = self.made.moved(arrays)
-            busy = {o.memory for o in self.made.outputs if o.busy}
+            busy = {o.memory for o in self.made.lent if o.busy}
             if not moved and not busy and not self._settled(arrays, region):
                 return self.made.run(arrays)
             region.warm = False

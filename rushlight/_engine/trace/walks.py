@@ -14,6 +14,7 @@ from typing import Any
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.node import AccumulateGrad, Hooks, Node as GraphNode
 from rushlight._engine.core.profiling_ranges import SPANS
+from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.learning import MOST_MATCHERS
 from rushlight._engine.trace.matchers import Unknown, Writer
@@ -91,8 +92,11 @@ class Releasing(Writer):
         if len(graph.nodes) > MOST_NODES or self.become is not None:
             raise Unknown
         self.called[graph.nodes[0]] = name
+        places = {node: place for place, node in self.region.made.items()}
         for node, saved in zip(graph.nodes, graph.saved, strict=True):
-            self._visited(node, saved, self.called[node])
+            place = places.get(node)
+            if place is None or not self._trusted(node, saved, self.called[node], place):
+                self._visited(node, saved, self.called[node])
         order = [self.called[n] for n in (*graph.nodes, *graph.leaves)]
         if len(order) > 1:
             self.conditions.append(" > ".join(f"{n}.seq" for n in order))
@@ -104,6 +108,40 @@ class Releasing(Writer):
             self.released = [self.called[n] for n in graph.nodes]
 
     released: list[str] = []
+
+    def _trusted(self, node: Any, saved: Any, name: str, place: int) -> bool:
+        """A node that a step of this segment made at this place: what it is and what it saved is as that says,
+        unless somebody has hooked it, or has written to what came in from outside; False, with nothing said,
+        where that is not all.
+        """
+        kept = _kept_by(node, saved, f"{name}.saved")
+        known = [(t, self.region.place_of(t), code, version) for t, code, version in kept or ()]
+        if kept is None or any(p is None or p in self.entered for _, p, _, _ in known) or node.hooks is not None:
+            return False
+        self.conditions.append(
+            f"{name} is region.made.get({place}) and {name}.hooks is None and "
+            f"{name}.saved.__class__ is {self.constant(saved.__class__)} and "
+            f"{name}.__class__ is {self.constant(node.__class__)}"
+        )
+        edges = self._let(f"{name}.next")
+        for i, e in enumerate(node.next):
+            if e is not None:
+                self._edge(e[0], f"{edges}[{i}][0]")
+        for t, p, code, version in known:
+            self.names.setdefault(p, code)
+            self.given.setdefault(id(t), code)
+            if p in self.region.arrays:
+                of = self._let(f"{code}._storage")
+                self.conditions.append(f"{version} == (0 if {of} is None else {of}.version)")
+        return True
+
+    def _edge(self, node: Any, code: str) -> None:
+        """A node that another leads to."""
+        known = self.called.get(node)
+        if known is None:
+            self.called[node] = self._let(code)
+        else:
+            self.conditions.append(f"{code} is {known}")
 
     def _visited(self, node: Any, saved: Any, name: str) -> None:
         """A node on the way: its class, where it leads to, what it saved."""
@@ -119,11 +157,7 @@ class Releasing(Writer):
             if e is None:
                 conditions.append(f"{edges}[{i}] is None")
                 continue
-            known = self.called.get(e[0])
-            if known is None:
-                self.called[e[0]] = self._let(f"{edges}[{i}][0]")
-            else:
-                conditions.append(f"{edges}[{i}][0] is {known}")
+            self._edge(e[0], f"{edges}[{i}][0]")
             conditions.append(f"{edges}[{i}][1] == {e[1]}")
         self._saved_by(node, saved, name)
 
@@ -146,6 +180,30 @@ class Releasing(Writer):
             self.lines.append(f"{self.called[node]}._grad = {super()._result(grad)}")
         self.lines += [f"{name}.release()" for name in self.released]
         return "None"
+
+
+def _kept_by(node: Any, saved: Any, code: str) -> list[tuple[Any, str, str]] | None:
+    """The tensors among what a node saved, with code for them and their versions; None if that is not known."""
+    if saved.__class__ is Saved:
+        kept = []
+        items = [(v, f"{code}._values[{key!r}]") for key, v in saved._values.items()]
+        if saved._results is not None:
+            items += [(v, f"{code}._results[1][{i}]") for i, v in enumerate(saved._results[1])]
+        for v, at in items:
+            if v.__class__ is VersionedList:
+                kept += [(w.tensor, f"{at}.items[{i}].tensor", f"{at}.items[{i}].version") for i, w in enumerate(v.items)]
+            elif v.__class__ is Versioned:
+                kept.append((v.tensor, f"{at}.tensor", f"{at}.version"))
+            elif isinstance(v, Tensor):
+                return None
+        return kept
+    if hasattr(node.__class__, "formula") and len(saved) == 3:
+        return [
+            (t, f"{code}[1][{i}][0]", f"{code}[1][{i}][1]")
+            for i, (t, version) in enumerate(saved[1])
+            if version >= 0
+        ]
+    return None
 
 
 class Keeping(Releasing):
