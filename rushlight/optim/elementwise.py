@@ -127,10 +127,8 @@ class StepBucket:
         return (
             len(now) == len(self.rest)
             and all(map(is_, now, self.rest))
-            and (
-                all(map(is_, map(_memory, self.tensors), self.held))
-                and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states))
-            )
+            and all(map(is_, map(_memory, self.tensors), self.held))
+            and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states))
         )
 
     def arrays(self) -> list[tuple[Any, ...]]:
@@ -363,13 +361,16 @@ class Elementwise(Optimizer):
 
     def _plans_hold(self, group: dict[str, Any], members: list[Tensor], plans: list[StepBucket]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
-        params, key = group["params"], self._key(group)
+        params = group["params"]
         if len(params) == len(members):  # as is usual
             alike = all(map(is_, params, members)) and all(map(is_not, map(_gradient, members), repeat(None)))
         else:
             have = [p for p in params if getattr(p, "_grad", None) is not None]
             alike = len(have) == len(members) and all(map(is_, have, members))
-        return alike and all([plan.key == key and plan.fits(self.state) for plan in plans])
+        key = plans[0].key if plans else None  # all of them have one
+        return alike and (
+            key is None or (key == self._key(group) and all([plan.fits(self.state) for plan in plans]))
+        )
 
     def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[StepBucket]]:
         """(parameters with gradients, the plans that step them)."""

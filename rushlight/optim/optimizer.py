@@ -55,6 +55,14 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             escape("an optimizer's step has a closure, which computes in Python")
         elif TAPE and not (self._in_buckets() and region() is not None):
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
+        place = _place(type(self).__name__, "step")
+        if not (
+            _global_pre
+            or _global_post
+            or self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
+        ):
+            return spanned(place, step, self, *args, **kwargs)
         args = (self, *args)  # hooks see the optimizer among the arguments
         for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -64,7 +72,6 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        place = _place(type(self).__name__, "step")
         found = spanned(place, step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)

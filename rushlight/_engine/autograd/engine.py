@@ -415,10 +415,11 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             )
         return t._grad_node, t._output_nr, grad if create else grad.detach()
     if grad is None:
-        if t._geometry.size != 1:
+        layout = t._geometry
+        if layout.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs; call backward(gradient=...) with a "
-                f"tensor of shape {tuple(t._geometry.shape)}, or reduce first, with .sum() or .mean()"
+                f"tensor of shape {tuple(layout.shape)}, or reduce first, with .sum() or .mean()"
             )
         if not t._kind.dtype.is_floating_point:
             raise RuntimeError(
@@ -429,9 +430,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
         if t._kind.backend is not None:
             return t._grad_node, t._output_nr, lookup_function("ones_like")(t)
         one = (
-            _one(t._geometry.dtype).copy()
-            if not t._geometry.ndim
-            else np.ones(t._geometry.shape, t._geometry.dtype)
+            _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
         )
         return t._grad_node, t._output_nr, wrap(constant(one), t._kind)
     if grad._geometry.shape != t._geometry.shape:

@@ -618,17 +618,13 @@ class Region(Learning, Writes, Updates):
         self.known = {}
         alive, self.alive = self.alive, []
         self.met()
-        shells: dict[int, tuple[Tensor, int]] = {}
         count = node.count
-        for ref in alive:
-            t = ref()
-            if t is not None and not filled(t):
-                place = t._hidden.place
-                if place < count:
-                    shells[id(t)] = t, place
-        found = list(shells.values())
+        # A tensor may be noted more than once.
+        living = {id(t): t for t in [ref() for ref in alive] if t is not None and not filled(t)}
+        found = [(t, t._hidden.place) for t in living.values()]
+        found = [(t, place) for t, place in found if place < count]
         try:
-            if shells or node.effects:
+            if found or node.effects:
                 self._fill(node, found)
         except BaseException:  # it is not to run again: what would have come of it is lost
             expect_unfilled()
