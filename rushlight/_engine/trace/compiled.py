@@ -265,6 +265,7 @@ class Compiled:
             if why:
                 plan.refuse(why)
             plan.ready = not why
+            self.trace.faster += plan.ready
         return self._handed_on(output, {id(inputs[id(t)]): t for t in tensors})
 
     def _handed_on(self, output: Any, back: dict[int, Tensor]) -> Any:

@@ -21,6 +21,7 @@ class Learning:
     # Of the region.
     trail: list[Any] | None  # what happens in a call that is to be learnt
     events: int  # what has happened that no trail tells
+    warm: bool  # whether nothing was learnt
 
     def mark(self: Any, key: Any) -> tuple[Node, int, Any]:
         """Where the region stands before a call, and the trail of one that is to be learnt."""
@@ -64,6 +65,7 @@ class Learning:
             made = build(self, start, self.node, values, found, trail, kind)
             if made is not None:
                 known = start.known.get(key)
+                self.warm = self.warm and known is not None  # else its time says nothing about later ones
                 start.known[key] = made if known is None else either(made, known)
         return found
 

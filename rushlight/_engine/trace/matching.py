@@ -81,6 +81,8 @@ class Trace:
         # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
         # compiled for all but the first kinds, and how long all others took.
         self.kinds, self.learnt, self.worked = 0, 0.0, 0.0
+        # How many more decisions there have been for matching than against it.
+        self.faster = 0
         # What makes a segment's program: of a path, its node, and the places that are wanted.
         self.program: Any = None
         # Where segments ended, and why, if somebody asks.
@@ -122,8 +124,8 @@ class Region(Learning, Writes, Updates):
         self.trail: list[Any] | None = None
         # Whether a step's own node is being made.
         self.making = False
-        # Whether all programs were there.
-        self.warm = True
+        # Whether all programs were there; whether an op came that is not known at other sizes, either.
+        self.warm, self.fresh = True, False
         self.node = trace.root
         self._begin()
 
@@ -138,7 +140,7 @@ class Region(Learning, Writes, Updates):
         self.local = vars(LOCAL)
         # As the trace's; backward passes are not handed over.
         self.program: Any = self.trace.program if begin is self.trace.root else None
-        self.recorded, self.warm = 0, True
+        self.recorded, self.warm, self.fresh = 0, True, False
         return self
 
     def _begin(self) -> None:
@@ -543,6 +545,9 @@ class Region(Learning, Writes, Updates):
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
                 child.said = row, call, described(args, places), described(without_missing(kwargs), places)
             self.trace.nodes += 1
+            child.like = self.node.known_at(key[0], step)
+            child.seen += child.like is not None  # what was the same twice at other sizes is so at these
+            self.fresh = self.fresh or child.like is None
         child.seen += 1
         self._follow(child, step, out)
         for t, other in unit.aliases:
@@ -676,6 +681,8 @@ class Region(Learning, Writes, Updates):
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
+            if node.like is not None and self.program is None:
+                program.like(node.like.programs.get(order))
         with RUNNING:
             results = program.at_once(self.arrays, self._aside)
         if results is None:

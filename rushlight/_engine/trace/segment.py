@@ -459,6 +459,8 @@ class Program:
         self.made: Compiled | None = None
         self.failed = ""
         self.copied: set[int] = set()
+        # Which places' memory is bound at other sizes, if that is known.
+        self.bound: set[int] | None = None
         # How often places' memory was bound, and lay elsewhere then.
         self.moved: Counter[int] = Counter()
         self.crowded = 0
@@ -466,6 +468,12 @@ class Program:
         self.still = self.bound_again = 0
         # What came in at the last run, and where it lay.
         self._last: dict[int, tuple[Any, int]] = {}
+
+    def like(self, other: Program | None) -> None:
+        """The same segment at other sizes: what has been found out about its inputs holds here, too."""
+        if other is not None and other.made is not None:
+            self.bound = {p for p, _, _, stable in other.made.inputs if stable}
+            self.copied, self.moved = set(other.copied), Counter(other.moved)
 
     def at_once(
         self, arrays: dict[int, Array], aside: Callable[[], ContextManager[Any]]
@@ -501,10 +509,16 @@ class Program:
                 self.made, self.crowded = None, 0
         worth = self.made is None and not self.failed and len(self.plain.entries) > 1
         region.warm = region.warm and not worth
-        if worth and self.runs > _OFTEN and self._at_rest(arrays, region):
+        if worth and (
+            self.bound is not None or (self.runs > _OFTEN and self._at_rest(arrays, region))
+        ):
             stable = {
-                p for p in self.path.inputs if self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
+                p
+                for p in self.path.inputs
+                if self.moved[p] < _RESTLESS
+                and (self._stays(p, arrays[p], region) if self.bound is None else p in self.bound)
             }
+            self.bound = None
             with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
                 self.made = Compiled(self.plain, arrays, stable, self.copied)
             memory_pages.give_back()  # what compiling has freed

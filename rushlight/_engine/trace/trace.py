@@ -99,6 +99,10 @@ class Step(NamedTuple):
         """Whether a second call did the same."""
         return _facts(self) == _facts(other)
 
+    def alike(self, other: Step) -> bool:
+        """Whether another call did the same, but for sizes and what follows from them."""
+        return _outline(self) == _outline(other)
+
 
 class Node:
     """A place in the tree: the step that led here, and what has followed."""
@@ -120,6 +124,7 @@ class Node:
         "effects",
         "enabled",
         "said",
+        "like",
         "_shared",
     )
 
@@ -133,6 +138,8 @@ class Node:
         self.effects = self.enabled = False
         # The call as it was written, for a trace that is handed over: (row, callable, arguments, keywords).
         self.said: Any = None
+        # The node of another path on which all is alike but for sizes, as it was recorded twice there.
+        self.like: Node | None = None
         self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
@@ -160,7 +167,16 @@ class Node:
         node = self.flushed.get(key)
         if node is None:
             node = self.flushed[key] = Node()
+            node.like = None if self.like is None else self.like.flushed.get(key)
         return node
+
+    def known_at(self, call: Any, step: Step) -> Node | None:
+        """A node that a call at other sizes led to, by the same callable, which did the same as `step`."""
+        for before in (self, self.like):
+            for key, node in () if before is None else before.next.items():
+                if node.seen >= 2 and node.step is not None and key[0] is call and step.alike(node.step):
+                    return node
+        return None
 
     def learn(self, step: Step, args: list[int], first: int, entered: list[Any]) -> None:
         """The step that leads here."""
@@ -454,6 +470,22 @@ def _facts(step: Step) -> tuple[Any, ...]:
         [(r.given, r.spec, r.kind, r.view and r.view[0]) for r in step.results],
         step.many,
         step.node and [_frozen(v) for v in step.node[1]],
+        step.bumps,
+        step.writes,
+    )
+
+
+def _outline(step: Step) -> tuple[Any, ...]:
+    """What calls that did the same at different sizes have in common."""
+    return (
+        [
+            (t.kind, Entry(t.kind, t.function, ()).name, [o.memory for o in t.outs], [s.memory for s in specs(t.operands)])
+            for t in step.entries
+        ],
+        len(step.sizes),
+        [(r.given, r.spec and r.spec.memory, r.kind, r.view and r.view[0], r.whole) for r in step.results],
+        step.many,
+        step.node and len(step.node[1]),
         step.bumps,
         step.writes,
     )

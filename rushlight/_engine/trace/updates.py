@@ -198,6 +198,8 @@ class Updates:
             entry = TraceEntry("write", own.apply, operands, (), place_of())
             step = Step([entry], [], [], tuple, None, [], [*range(len(places))], True)
             child.learn(step, [*places, *known], self.count, [])
+            child.like = self.node.known_at(own, step)
+            child.seen += child.like is not None
             self.trace.nodes += 1
         child.seen += 1
         self.node = child
