@@ -57,10 +57,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
         place = _place(type(self).__name__, "step")
         if not (
-            _global_pre
-            or _global_post
-            or self._optimizer_step_pre_hooks
-            or self._optimizer_step_post_hooks
+            _global_pre or _global_post or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
         ):
             return spanned(place, step, self, *args, **kwargs)
         args = (self, *args)  # hooks see the optimizer among the arguments

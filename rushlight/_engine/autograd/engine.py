@@ -429,9 +429,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             return t._grad_node, t._output_nr, lookup_function("ones_like")(t, memory_format=preserve_format)
         if t._kind.backend is not None:
             return t._grad_node, t._output_nr, lookup_function("ones_like")(t)
-        one = (
-            _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
-        )
+        one = _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
         return t._grad_node, t._output_nr, wrap(constant(one), t._kind)
     if grad._geometry.shape != t._geometry.shape:
         raise RuntimeError(

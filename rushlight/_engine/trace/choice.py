@@ -5,7 +5,7 @@ the faster is kept. Why: docs/decisions/14-matched-or-eager.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -19,7 +19,8 @@ from rushlight._engine.trace.trace import Node
 
 
 class Sample:
-    """How long a call took, its backward() included.
+    """How long a call took, its backward() included: of this thread's own time, since a machine that does
+    something else meanwhile would add to one way or the other by chance.
 
     warm: it was matched whole, and all was compiled; cold: something was recorded; new: it did what had not
     been recorded at other sizes, either.
@@ -31,13 +32,13 @@ class Sample:
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """function(*args, **kwargs), its ops matched with the trace, if there is one."""
-        begin = perf_counter()
+        begin = thread_time()
         trace = self.trace
         if trace is None:
             out = function(*args, **kwargs)
         else:
             out = self._within(trace, trace.root, function, args, kwargs)
-        self.seconds += perf_counter() - begin
+        self.seconds += thread_time() - begin
         if LOCAL.enabled:
             for t in flatten(out)[0]:
                 if (
@@ -50,12 +51,12 @@ class Sample:
 
     def run_backward(self, function: Callable[..., Any], *args: Any) -> None:
         """function(*args), the backward pass through the graph that the call left."""
-        begin = perf_counter()
+        begin = thread_time()
         if self.trace is None:
             function(*args)
         else:
             self._within(self.trace, self.trace.backward, function, args, {})
-        self.seconds += perf_counter() - begin
+        self.seconds += thread_time() - begin
 
     def _within(
         self,
@@ -124,9 +125,9 @@ class Choice:
             trace.worked += self._seconds
             return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
         if not self._may_learn(trace):
-            begin = perf_counter()
+            begin = thread_time()
             out = function(*args, **kwargs)
-            trace.worked += perf_counter() - begin
+            trace.worked += thread_time() - begin
             return out
         matched = len(self._samples[True]) <= len(self._samples[False])
         # Other threads may begin a sample meanwhile.
@@ -197,7 +198,7 @@ def _far(first: list[float], second: list[float]) -> bool:
 
 # How often calls are tried each way, at least, at least if all times lie far apart, and at most; which ratio of times is near; how many calls may
 # be recorded or compiled before that, and how many of these may do something new.
-_TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 16, 8
+_TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt; where
 # more kinds have turned out to be faster by matching than not.
-_AT_ONCE, _SHARE, _SHARE_OF_LIKE = 2, 0.15, 0.3
+_AT_ONCE, _SHARE, _SHARE_OF_LIKE = 2, 0.15, 0.6

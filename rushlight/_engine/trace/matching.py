@@ -545,8 +545,7 @@ class Region(Learning, Writes, Updates):
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
                 child.said = row, call, described(args, places), described(without_missing(kwargs), places)
             self.trace.nodes += 1
-            child.like = self.node.known_at(key[0], step)
-            child.seen += child.like is not None  # what was the same twice at other sizes is so at these
+            child.resemble(self.node.known_at(key[0], step))
             self.fresh = self.fresh or child.like is None
         child.seen += 1
         self._follow(child, step, out)
@@ -681,8 +680,8 @@ class Region(Learning, Writes, Updates):
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-            if node.like is not None and self.program is None:
-                program.like(node.like.programs.get(order))
+            if node.like is not None and self.program is None and order in node.like.programs:
+                program.found = node.like.programs[order].found
         with RUNNING:
             results = program.at_once(self.arrays, self._aside)
         if results is None:

@@ -450,6 +450,17 @@ class Compiled:
         ]
 
 
+class Findings:
+    """What is known about the inputs of a segment, at whatever sizes: how often it has run, what came in last
+    and where that lay, and which places' memory has been bound, None for not yet.
+    """
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.last: dict[int, tuple[Any, int]] = {}
+        self.bound: set[int] | None = None
+
+
 class Program:
     """A segment for a set of wanted results: entry by entry at first, then compiled."""
 
@@ -459,21 +470,14 @@ class Program:
         self.made: Compiled | None = None
         self.failed = ""
         self.copied: set[int] = set()
-        # Which places' memory is bound at other sizes, if that is known.
-        self.bound: set[int] | None = None
+        self.found = Findings()
         # How often places' memory was bound, and lay elsewhere then.
         self.moved: Counter[int] = Counter()
         self.crowded = 0
         # For how many runs what is copied in has lain still, and how often it was bound for that.
         self.still = self.bound_again = 0
-        # What came in at the last run, and where it lay.
-        self._last: dict[int, tuple[Any, int]] = {}
-
-    def like(self, other: Program | None) -> None:
-        """The same segment at other sizes: what has been found out about its inputs holds here, too."""
-        if other is not None and other.made is not None:
-            self.bound = {p for p, _, _, stable in other.made.inputs if stable}
-            self.copied, self.moved = set(other.copied), Counter(other.moved)
+        # At which run it was compiled, 0 for not yet.
+        self.bound_at = 0
 
     def at_once(
         self, arrays: dict[int, Array], aside: Callable[[], ContextManager[Any]]
@@ -509,16 +513,18 @@ class Program:
                 self.made, self.crowded = None, 0
         worth = self.made is None and not self.failed and len(self.plain.entries) > 1
         region.warm = region.warm and not worth
-        if worth and (
-            self.bound is not None or (self.runs > _OFTEN and self._at_rest(arrays, region))
-        ):
+        found = self.found
+        found.runs += 1
+        # Elsewhere, it was bound at other sizes: so it is here, unless it moves.
+        elsewhere = found.bound if self.bound_at == 0 else None
+        if worth and (elsewhere is not None or (found.runs > _OFTEN and self._at_rest(arrays, region))):
             stable = {
                 p
                 for p in self.path.inputs
                 if self.moved[p] < _RESTLESS
-                and (self._stays(p, arrays[p], region) if self.bound is None else p in self.bound)
+                and (self._stays(p, arrays[p], region) if elsewhere is None else p in elsewhere)
             }
-            self.bound = None
+            self.bound_at, found.bound = self.runs, stable
             with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
                 self.made = Compiled(self.plain, arrays, stable, self.copied)
             memory_pages.give_back()  # what compiling has freed
@@ -529,7 +535,7 @@ class Program:
                 self.made = None
                 region.note(f"a segment of {len(self.plain.entries)} entries is not compiled: {self.failed}")
             return results
-        self._last = self._lie(arrays, region)
+        found.last = self._lie(arrays, region)
         return self.plain.run(arrays)
 
     def _lie(self, arrays: dict[int, Array], region: Any) -> dict[int, tuple[Any, int]]:
@@ -551,7 +557,7 @@ class Program:
             for p, _, _, stable in made.inputs
             if not stable and self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
         )
-        self._last = self._lie(arrays, region)
+        self.found.last = self._lie(arrays, region)
         self.still = self.still + 1 if still >= _FEW else 0
         if self.still <= _OFTEN:
             return False
@@ -570,7 +576,7 @@ class Program:
 
     def _stays(self, p: int, a: Array, region: Any) -> bool:
         """Whether memory is likely to be the same at the next runs: a parameter's, or a program's."""
-        ref, at = self._last.get(p, (None, 0))
+        ref, at = self.found.last.get(p, (None, 0))
         t = region.inputs[p][0]()
         return at == pointer(a) and (
             _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))

@@ -138,7 +138,7 @@ class Node:
         self.effects = self.enabled = False
         # The call as it was written, for a trace that is handed over: (row, callable, arguments, keywords).
         self.said: Any = None
-        # The node of another path on which all is alike but for sizes, as it was recorded twice there.
+        # The node of another path on which all is alike but for sizes.
         self.like: Node | None = None
         self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
@@ -170,11 +170,26 @@ class Node:
             node.like = None if self.like is None else self.like.flushed.get(key)
         return node
 
+    def resemble(self, other: Node | None) -> None:
+        """What did the same at two sizes does so at each."""
+        self.like = other
+        if other is not None:
+            self.seen += 1
+            other.seen += 1
+
     def known_at(self, call: Any, step: Step) -> Node | None:
-        """A node that a call at other sizes led to, by the same callable, which did the same as `step`."""
+        """A node that a call at other sizes led to from here, by the same callable, which did what `step` did."""
         for before in (self, self.like):
-            for key, node in () if before is None else before.next.items():
-                if node.seen >= 2 and node.step is not None and key[0] is call and step.alike(node.step):
+            for key, node in (
+                () if before is None else reversed(before.next.items())
+            ):  # the latest is the longest
+                if (
+                    node.step is not None
+                    and node.step is not step
+                    and not node.fixed
+                    and key[0] is call
+                    and step.alike(node.step)
+                ):
                     return node
         return None
 
@@ -479,7 +494,12 @@ def _outline(step: Step) -> tuple[Any, ...]:
     """What calls that did the same at different sizes have in common."""
     return (
         [
-            (t.kind, Entry(t.kind, t.function, ()).name, [o.memory for o in t.outs], [s.memory for s in specs(t.operands)])
+            (
+                t.kind,
+                Entry(t.kind, t.function, ()).name,
+                [o.memory for o in t.outs],
+                [s.memory for s in specs(t.operands)],
+            )
             for t in step.entries
         ],
         len(step.sizes),

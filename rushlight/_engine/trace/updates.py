@@ -157,7 +157,9 @@ class Updates:
             params = [self.place_of(p) for p in plan.params]
             if any(k is None or k in self.arrays for k in known):
                 return False
-            if any(p is not None and p not in self.inputs for p in params) or not self.apart(own, plan, params):
+            if any(p is not None and p not in self.inputs for p in params) or not self.apart(
+                own, plan, params
+            ):
                 return False
             key = own, LOCAL.inference, *params, *known
             child = self.node.next.get(key)
@@ -198,8 +200,7 @@ class Updates:
             entry = TraceEntry("write", own.apply, operands, (), place_of())
             step = Step([entry], [], [], tuple, None, [], [*range(len(places))], True)
             child.learn(step, [*places, *known], self.count, [])
-            child.like = self.node.known_at(own, step)
-            child.seen += child.like is not None
+            child.resemble(self.node.known_at(own, step))
             self.trace.nodes += 1
         child.seen += 1
         self.node = child

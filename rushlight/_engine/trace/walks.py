@@ -116,7 +116,11 @@ class Releasing(Writer):
         """
         kept = _kept_by(node, saved, f"{name}.saved")
         known = [(t, self.region.place_of(t), code, version) for t, code, version in kept or ()]
-        if kept is None or any(p is None or p in self.entered for _, p, _, _ in known) or node.hooks is not None:
+        if (
+            kept is None
+            or any(p is None or p in self.entered for _, p, _, _ in known)
+            or node.hooks is not None
+        ):
             return False
         self.conditions.append(
             f"{name} is region.made.get({place}) and {name}.hooks is None and "
@@ -191,7 +195,10 @@ def _kept_by(node: Any, saved: Any, code: str) -> list[tuple[Any, str, str]] | N
             items += [(v, f"{code}._results[1][{i}]") for i, v in enumerate(saved._results[1])]
         for v, at in items:
             if v.__class__ is VersionedList:
-                kept += [(w.tensor, f"{at}.items[{i}].tensor", f"{at}.items[{i}].version") for i, w in enumerate(v.items)]
+                kept += [
+                    (w.tensor, f"{at}.items[{i}].tensor", f"{at}.items[{i}].version")
+                    for i, w in enumerate(v.items)
+                ]
             elif v.__class__ is Versioned:
                 kept.append((v.tensor, f"{at}.tensor", f"{at}.version"))
             elif isinstance(v, Tensor):
