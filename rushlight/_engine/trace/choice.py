@@ -106,8 +106,8 @@ class Choice:
         self._last: Sample | None = None
         self._cold = self._new = self._number = 0
         self._given_up = False
-        # Whether it is to be matched without a trial, as other kinds are faster so, which is asked later; whether
-        # that has been considered.
+        # Whether it is to be matched without a trial, as other kinds are faster so (it is asked again later);
+        # whether that has been considered.
         self._trusting = self._asked = False
         # How long a call takes, as was decided.
         self._seconds = 0.0
@@ -196,8 +196,9 @@ def _far(first: list[float], second: list[float]) -> bool:
     return max(first) < _NEAR * min(second) or max(second) < _NEAR * min(first)
 
 
-# How often calls are tried each way, at least, at least if all times lie far apart, and at most; which ratio of times is near; how many calls may
-# be recorded or compiled before that, and how many of these may do something new.
+# How often calls are tried each way: at least, at least if all times lie far apart, and at most; which ratio
+# of times is near; how many calls may be recorded or compiled before that, and how many of these may do
+# something new.
 _TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt; where
 # more kinds have turned out to be faster by matching than not.

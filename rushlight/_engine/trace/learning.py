@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
-from rushlight._engine.trace.matchers import Writer, build, either
+from rushlight._engine.trace.matchers import Matcher, Writer, build
 from rushlight._engine.trace.trace import Node
 
 # How many ways a call is known to be matched from one node.
@@ -100,3 +100,13 @@ class Learning:
                 self.events += 1
             else:
                 self.trail.append((self.node, "node", *how))
+
+
+def either(first: Matcher, then: Matcher) -> Matcher:
+    """What the second takes where the first does not."""
+
+    def match(region: Any, values: tuple[Any, ...]) -> Any:
+        found = first(region, values)
+        return then(region, values) if found is NotImplemented else found
+
+    return match

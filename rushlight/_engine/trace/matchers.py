@@ -30,7 +30,7 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._engine.trace.entrances import Entrance, apart
 from rushlight._engine.trace.shells import makers
-from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump
+from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump, mentioned
 from rushlight._engine.trace.writes import free
 
 Matcher = Callable[[Any, tuple[Any, ...]], Any]
@@ -396,7 +396,7 @@ class Writer:
             viewed = set[Any]()
             if step.node is not None:
                 needed.update(made)
-                viewed.update(n.args[k] for k in _mentioned(step.node[1]))
+                viewed.update(n.args[k] for k in mentioned(step.node[1]))
             needed.update(n.args[k] for k, _ in step.bumps)
             needed.update(n.args[k] for k in step.writes)
             for place, r in zip(made, step.results, strict=True):
@@ -692,24 +692,3 @@ class Writer:
         )
         names = ", ".join(f"c{i}" for i in range(len(self.constants)))
         return f"def make({names}):\n    def match(region, values):\n        {text}\n    return match\n"
-
-
-def _mentioned(template: Any) -> list[int]:
-    """Numbers of the operands that a node's template mentions."""
-    found: list[int] = []
-    for is_operand, value in template:
-        if is_operand:
-            found.append(value)
-        elif is_operand is None:
-            found += _mentioned(value[1])
-    return found
-
-
-def either(first: Matcher, then: Matcher) -> Matcher:
-    """What the second takes where the first does not."""
-
-    def match(region: Any, values: tuple[Any, ...]) -> Any:
-        found = first(region, values)
-        return then(region, values) if found is NotImplemented else found
-
-    return match

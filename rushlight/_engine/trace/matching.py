@@ -41,6 +41,7 @@ from rushlight._engine.trace.trace import (
     SEQUENCES,
     Node,
     Step,
+    Trace,
     Unit,
     bump,
     described,
@@ -61,50 +62,6 @@ _numbers = itertools.count()
 
 class _Untraceable(Exception):
     """An argument that nothing is known of."""
-
-
-class Trace:
-    """What is known about one compiled function: the tree, and who is in it. Shells' owner."""
-
-    def __init__(self) -> None:
-        # What calls and backward passes begin after.
-        self.root, self.backward = Node(), Node()
-        # Ops that are matched in parts: for tracked operands (True), others (False).
-        self.inner: dict[Any, set[bool]] = {}
-        # Why ops are run as they are: (text, place) -> how often.
-        self.reasons: dict[str, int] = {}
-        self.region: Region | None = None
-        # The region that calls and backward passes are, one at a time.
-        self.own: Region | None = None
-        self.busy = threading.Lock()
-        self.nodes = self.compiled = 0
-        # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
-        # compiled for all but the first kinds, and how long all others took.
-        self.kinds, self.learnt, self.worked = 0, 0.0, 0.0
-        # How many more decisions there have been for matching than against it.
-        self.faster = 0
-        # What makes a segment's program: of a path, its node, and the places that are wanted.
-        self.program: Any = None
-        # Where segments ended, and why, if somebody asks.
-        # (why, where, whether fullgraph=True refuses it).
-        self.ends: list[tuple[str, str, bool]] | None = None
-
-    def values(self, t: Tensor) -> Array:
-        """The values of a tensor for which they were put off."""
-        region = self.region
-        if region is not None:
-            region.settle()
-        try:
-            return _slot(t)
-        except AttributeError:
-            raise RuntimeError(
-                "the values of a tensor were lost, as the program that was to compute them failed"
-            ) from None
-
-    def share(self, t: Tensor, other: Tensor) -> bool:
-        """Let `other` have the same memory, if that is still to come."""
-        region = self.region
-        return region is not None and other.__class__ is Tensor and region.also(t, other)
 
 
 class Region(Learning, Writes, Updates):

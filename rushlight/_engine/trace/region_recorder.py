@@ -123,12 +123,11 @@ class RegionRecorder:
     def walk(self, function: Callable[..., None], roots: Any, keep: bool, *how: Any) -> None:
         """A whole backward pass: at once where it is known (walks.py)."""
         region, modes = self.region, STACK.modes
-        if how != _TO_LEAVES or len(roots) > 1 or LOCAL.enabled or not modes or modes[-1] is not region:
-            function(roots, keep, *how)
-        elif walks.heard():
-            function(roots, keep, *how)
-        else:
+        plain = how == _TO_LEAVES and len(roots) == 1 and not LOCAL.enabled and not walks.heard()
+        if plain and modes and modes[-1] is region:
             walks.walk(region, function, roots, keep, how)
+        else:
+            function(roots, keep, *how)
 
     def run_node(self, node: Any, grad: Any) -> Any:
         """What a node's rule gives: at once where it is known (matchers.py)."""

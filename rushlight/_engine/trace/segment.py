@@ -15,9 +15,9 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
-from typing import Any, ContextManager
+from typing import Any
 
 import numpy as np
 
@@ -270,11 +270,7 @@ class Compiled:
         # Wanted arrays; of those that were made, the number of the output and that among its arrays.
         number = {spec: (i, k) for i, o in enumerate(self.outputs) for k, spec in enumerate(o.specs)}
         self._found_at = [(spec, number.get(spec)) for spec in self._specs]
-        # Where each is a copy of one output.
-        wholes = [at and self.outputs[at[0]]._whole for _, at in self._found_at]
-        self._plain: list[Any] | None = None
-        if not any(o.kept for o in self.outputs) and all(w is not None for w in wholes):
-            self._plain = wholes if len({id(w) for w in wholes}) == len(wholes) else None
+        self._plain = self._wholes()
         used = {s.memory for t in recorded for s in (*specs(t.operands), *t.outs)}
         # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
         # runs some entries all the same, to see which kernel they call: integers may be places to read at.
@@ -300,6 +296,13 @@ class Compiled:
         # Bytes that are copied in at each run.
         self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
         self._compared(plain, entries, arrays)
+
+    def _wholes(self) -> list[Array] | None:
+        """Where each wanted array is a copy of one output: these outputs."""
+        found = [at and self.outputs[at[0]]._whole for _, at in self._found_at]
+        copies = not any(o.kept for o in self.outputs) and len({id(a) for a in found}) == len(found)
+        arrays = [a for a in found if a is not None]
+        return arrays if copies and len(arrays) == len(found) else None
 
     def _bind(self, p: int, a: Array, stable: bool, held: dict[int, Array]) -> None:
         low, high = np.lib.array_utils.byte_bounds(a)
@@ -412,7 +415,9 @@ class Compiled:
         self._store(arrays)
         return self.handed(arrays)
 
-    def at_once(self, arrays: dict[int, Array], aside: Callable[[], ContextManager[Any]]) -> list[Array]:
+    def at_once(
+        self, arrays: dict[int, Array], aside: Callable[[], AbstractContextManager[Any]]
+    ) -> list[Array]:
         """The same of a native program; what it needs Python for, if anything, is done in aside()."""
         self._load(arrays)
         run: Any = self.replay[0]
@@ -480,7 +485,7 @@ class Program:
         self.bound_at = 0
 
     def at_once(
-        self, arrays: dict[int, Array], aside: Callable[[], ContextManager[Any]]
+        self, arrays: dict[int, Array], aside: Callable[[], AbstractContextManager[Any]]
     ) -> list[Array] | None:
         """The arrays at the wanted places, if a native program is there that fits; aside(): see Compiled."""
         made = self.made

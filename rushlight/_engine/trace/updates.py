@@ -110,8 +110,8 @@ class Updates:
         return self.mine() and self.unit is None and self.program is None and self in STACK.modes
 
     def update(self: Any, plan: Any, numbers: Sequence[float]) -> bool:
-        """Put off the step of a bucket whose counts and numbers are these; False, with all else computed, where
-        it is to be done at once.
+        """Put off the step of a bucket with these numbers; False, with all else computed, where it is to be
+        done at once.
         """
         own = plan.put_off
         if own is None or own.kernel is not plan.kernel:

@@ -1,9 +1,9 @@
 """Backward passes that a region (matching.py) takes at once.
 
-A pass through a graph is one call whose operand is the graph: which nodes there are, in which order they were
-made, how they lead to each other, what they saved, and the leaves. If all of it is as it was when the pass was
-matched node by node, what the rules, the engine and the leaves did then is known: the matcher makes the leaves'
-gradients, and lets go of what the nodes saved.
+A pass through a graph is one call whose operand is the graph: which nodes there are, in which order they
+were made, how they lead to each other, what they saved, and the leaves. If all of it is as it was when the
+pass was matched node by node, what the rules, the engine and the leaves did then is known: the matcher makes
+the leaves' gradients, and lets go of what the nodes saved.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class Releasing(Writer):
         self.leaves = [event[2] for event in trail if event[1] == "leaf"]
         # What the graph's nodes are called.
         self.called: dict[Any, str] = {}
+        self.released: list[str] = []
 
     def _compare(self, value: Any, name: str) -> None:
         if value.__class__ is Graph:
@@ -107,12 +108,11 @@ class Releasing(Writer):
         if not self.keeps:
             self.released = [self.called[n] for n in graph.nodes]
 
-    released: list[str] = []
-
     def _trusted(self, node: Any, saved: Any, name: str, place: int) -> bool:
-        """A node that a step of this segment made at this place: what it is and what it saved is as that says,
-        unless somebody has hooked it, or has written to what came in from outside; False, with nothing said,
-        where that is not all.
+        """A node that a step of this segment made at this place: what it is and what it saved is as that
+        says, unless somebody has hooked it, or has written to what came in from outside.
+
+        False, with nothing said, where that is not all.
         """
         kept = _kept_by(node, saved, f"{name}.saved")
         known = [(t, self.region.place_of(t), code, version) for t, code, version in kept or ()]
@@ -187,7 +187,7 @@ class Releasing(Writer):
 
 
 def _kept_by(node: Any, saved: Any, code: str) -> list[tuple[Any, str, str]] | None:
-    """The tensors among what a node saved, with code for them and their versions; None if that is not known."""
+    """The tensors among what a node saved, with code for them and their versions; None if it is not known."""
     if saved.__class__ is Saved:
         kept = []
         items = [(v, f"{code}._values[{key!r}]") for key, v in saved._values.items()]
