@@ -38,7 +38,7 @@ from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import needed
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 from rushlight._engine.trace.trace import Node, Spec, TraceEntry, placed, specs
-from rushlight._engine.trace.updates import Update
+from rushlight._engine.trace.updates import is_update
 
 _LINE = 64
 # Matched this often, a segment is compiled.
@@ -66,9 +66,11 @@ class Path:
         self.entries: list[TraceEntry] = []
         self.sizes: dict[int, int] = {}
         self.specs: dict[int, Spec] = {}
-        # Places of operands that came in, each with memory of its own; those that are written to.
+        # Places of operands that came in, each with memory of its own; those that are written to, and those
+        # that an optimizer steps, which is the last that happens.
         self.inputs: list[int] = []
         self.written: set[int] = set()
+        self.stepped: set[int] = set()
         for n in node.path():
             self._enter(n)
             self._follow(n)
@@ -98,12 +100,11 @@ class Path:
             )
         for i, r in enumerate(step.results):
             self.specs[n.first + i] = self.specs[n.args[r.given]] if r.given >= 0 else found(r.spec)
-        self.written |= {self.specs[n.args[k]].memory for k in step.writes} - self.sizes.keys()
-
-    def beside(self) -> list[Array]:
-        """What optimizers' steps write to of their own."""
-        owners = [(getattr(t.function, "__self__", None), t.operands) for t in self.entries]
-        return [a for o, operands in owners if isinstance(o, Update) for a in o.written(operands[0])]
+        written = {self.specs[n.args[k]].memory for k in step.writes} - self.sizes.keys()
+        if any(map(is_update, step.entries)):
+            self.stepped |= written
+        else:
+            self.written |= written
 
     def cut(self, wanted: Sequence[int]) -> list[TraceEntry]:
         """The entries that wanted places and effects need."""
@@ -151,8 +152,10 @@ class SegmentInterpreter:
             if memory >= _MADE and memory not in kept:
                 self.dies[i].append(memory)
 
-    def run(self, arrays: dict[int, Array]) -> list[Array]:
-        """The arrays at the wanted places; `arrays`: what lies at the places that came in."""
+    def run(self, arrays: dict[int, Array], whole: bool = True) -> list[Array]:
+        """The arrays at the wanted places; `arrays`: what lies at the places that came in. whole: optimizers
+        step, too.
+        """
         held: dict[int, tuple[Array, Spec | None]] = {p: (arrays[p], None) for p in self.path.inputs}
 
         def at(spec: Spec) -> Array:
@@ -161,6 +164,8 @@ class SegmentInterpreter:
         token = hush()
         try:
             for t, dies in zip(self.entries, self.dies, strict=True):
+                if not whole and is_update(t):
+                    continue
                 found = t.function(*placed(t.operands, at))
                 if t.kind == "run":
                     self._keep(t.outs, found, held)
@@ -251,7 +256,7 @@ class Compiled:
             self._bind(p, arrays[p], p in stable, held)
         # What is copied in and out.
         self._loaded = [(own, p) for p, own, _, bound in self.inputs if not bound]
-        self._stored = [(own, p) for own, p in self._loaded if p in path.written]
+        self._stored = [(own, p) for own, p in self._loaded if p in path.written | path.stepped]
         # Places whose memory is bound, and where; the arrays that lay there at the last run.
         self._bound = [(p, at) for p, _, at, bound in self.inputs if bound]
         self._last: dict[int, Any] = {}
@@ -318,7 +323,7 @@ class Compiled:
 
     def _compared(self, plain: SegmentInterpreter, entries: list[Entry], arrays: dict[int, Array]) -> None:
         """Compile the entries, and see that the program leaves what the entries leave one by one."""
-        written = [arrays[p] for p in self.path.inputs if p in self.path.written] + self.path.beside()
+        written = [arrays[p] for p in self.path.inputs if p in self.path.written]
         before = [a.copy() for a in written]
         drawn = default_engine().get_state() if any(e.draws for e in entries) else None
 
@@ -329,14 +334,14 @@ class Compiled:
                 default_engine().set_state(drawn)
 
         # Of results only this is kept meanwhile: together they may be larger than all else.
-        expected = [*map(_digest, [*plain.run(arrays), *written]), _state(drawn)]
+        expected = [*map(_digest, [*plain.run(arrays, False), *written]), _state(drawn)]
         token = hush()
         try:
             self._load(arrays)
             self._compile(entries)
             again()
             self._load(arrays)
-            self._play()
+            self._play(self._compared_steps)
             self._store(arrays)
             self.results = self.handed(arrays)
             self.fits = expected == [*map(_digest, self.results + written), _state(drawn)]
@@ -349,6 +354,10 @@ class Compiled:
         if not self.fits:
             again()
             self.results = plain.run(arrays)
+            return
+        # These are eager's own kernels, on much memory, of which no copy is made.
+        self._play(self._updates)
+        self._store(arrays)
 
     def _compile(self, entries: list[Entry]) -> None:
         output = [o.flat for o in self.outputs]
@@ -384,7 +393,12 @@ class Compiled:
         if settings.verify:
             unmoved(before, self.entries, "memory plan")
         scratch = Scratch(ARENA.at(self.plan.size)[self.plan.size :])
-        self.replay = stage_planning.together(stage_planning.steps(self.entries, scratch))
+        steps = stage_planning.steps(self.entries, scratch)
+        self.replay = stage_planning.together(steps)
+        apart: dict[bool, list[Any]] = {False: [], True: []}
+        for e, step in zip(self.entries, steps, strict=True):
+            apart[is_update(e)].append(step)
+        self._compared_steps, self._updates = map(stage_planning.together, apart.values())
         # Whether it is one native call, which asks nothing of Python.
         self.native = len(self.replay) == 1 and isinstance(self.replay[0], Run)
         own = {m for m in self._held if m < _MADE}
@@ -409,7 +423,7 @@ class Compiled:
         self._load(arrays)
         token = hush()
         try:
-            self._play()
+            self._play(self.replay)
         finally:
             restore(token)
         self._store(arrays)
@@ -440,8 +454,8 @@ class Compiled:
         for own, p in self._stored:
             arrays[p][...] = own
 
-    def _play(self) -> None:
-        for step in self.replay:
+    def _play(self, steps: Sequence[Callable[[], Any]]) -> None:
+        for step in steps:
             step()
 
     def handed(self, arrays: dict[int, Array]) -> list[Array]:

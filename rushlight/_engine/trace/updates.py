@@ -54,13 +54,10 @@ class Update:
         ]
         return self.kernel.staged([*chain.from_iterable(rows)], self.numbers)
 
-    def written(self, params: Sequence[Any]) -> list[Array]:
-        """What it writes to that is not of the segment."""
-        return [
-            a
-            for p, (own, *rest) in zip(params, self.plan().fixed, strict=True)
-            for a in ([own, *rest] if p is None else rest)
-        ]
+
+def is_update(entry: Any) -> bool:
+    """Whether an entry is an optimizer's step."""
+    return isinstance(getattr(entry.function, "__self__", None), Update)
 
 
 def _same_place(a: Array) -> Array:
