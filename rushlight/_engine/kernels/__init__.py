@@ -29,6 +29,8 @@ register(
         "gather or scatter along a dim": "moves.along_dim:along",
         "gather rows": "moves.gather:rows",
         "add rows": "moves.scatter:add_rows",
+        "sums of rows along a dim": "moves.row_sums:along",
+        "sums of rows in bags": "moves.row_sums:bags",
         "blend of lines and columns": "moves.blends:blended",
         # random numbers
         "generator words": "moves.mersenne_twister:words",
