@@ -45,6 +45,7 @@ register(
         "convolution of pairs": "products.convolution:pairs",
         "attention": "products.attention:attend",
         "attention backward": "products.attention:unattend",
+        "mean pool": "products.max_pool:means",
         "max pool": "products.max_pool:maxima",
         "max pool backward": "products.max_pool:spread",
         # calls past NumPy

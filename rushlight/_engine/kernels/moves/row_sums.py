@@ -23,18 +23,18 @@ from rushlight._engine.kernels.runtime.shared_loops import close, slot
 _TOGETHER, _PARALLEL, _JOB = 4, 1 << 15, 1 << 13
 
 
-def along(a: Array, dim: int, starts: Array, places: Array, weights: Array) -> Array | None:
-    """(*, n, *) from a dense (*, size, *): sums along a dim. starts: (n + 1,), places and weights: of all sums
-    one after the other, the weights in a's dtype. None where there is no machine code.
-
-    The tables are kept by their identity: they must not change.
+def along(a: Array, dim: int, starts: Array, places: Array, weights: Array | None = None) -> Array | None:
+    """(*, n, *) from a dense (*, size, *): sums along a dim. starts: (n + 1,), places and weights (in a's dtype;
+    None: 1 each) of all sums one after the other. None where there is no machine code.
     """
     if not suits(a) or not a.flags.c_contiguous or not team.possible():
         return None
     out = np.empty((*a.shape[:dim], len(starts) - 1, *a.shape[dim + 1 :]), a.dtype)
     if out.size:
-        call = _along(a.dtype, prod(a.shape[:dim]), a.shape[dim], len(starts) - 1, prod(a.shape[dim + 1 :]))
-        call(parallel.get_num_threads() if out.size >= _PARALLEL else 1, a, starts, places, weights, out)
+        sizes = prod(a.shape[:dim]), a.shape[dim], len(starts) - 1, prod(a.shape[dim + 1 :])
+        threads = parallel.get_num_threads() if out.size >= _PARALLEL else 1
+        given = places if weights is None else weights
+        _along(a.dtype, *sizes, weights is None)(threads, a, starts, places, given, out)
     return out
 
 
@@ -48,12 +48,7 @@ def bags(table: Array, starts: Array, places: Array, weights: Array | None) -> A
     whole = all(t.flags.c_contiguous for t in (starts, places, *given))
     if not whole or starts.dtype != np.int64 or places.dtype != np.int64:
         return None
-    out = np.empty((len(starts) - 1, table.shape[1]), table.dtype)
-    if out.size:
-        call = _along(table.dtype, 1, len(table), len(out), out.shape[1], weights is None)
-        threads = parallel.get_num_threads() if len(places) * out.shape[1] >= _PARALLEL else 1
-        call(threads, table, starts, places, *(given or (places,)), out)
-    return out
+    return along(table, 0, starts, places, weights)
 
 
 @lru_cache(maxsize=256)

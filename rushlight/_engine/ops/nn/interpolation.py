@@ -122,6 +122,8 @@ def interpolate(
 
 def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
     """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
+    if x.is_floating_point() and x.dtype.itemsize < 4 and mode not in ("nearest", "nearest-exact"):
+        return resized(x.float(), out, scales, mode, align, smooth).to(x.dtype)  # rounded once
     whole = all([n * o <= _LARGE for n, o in zip(x.shape[2:], out, strict=True)])
     if whole and x.is_floating_point() and has_channels_last(x.shape, x.stride()):
         if mode in ("nearest", "nearest-exact"):

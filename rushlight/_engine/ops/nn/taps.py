@@ -172,7 +172,9 @@ def _weighted_sums_kernel(input: Array, dim: int, size: int, out: int, how: How,
     if not input.size or not (low := is_low_precision(input)) and input.dtype.kind != "f":
         return NotImplemented
     if low:  # the sums are rounded once
-        wide = _weighted_sums_kernel(converted(input, np.empty(input.shape, np.float32)), dim, size, out, how, back)
+        wide = _weighted_sums_kernel(
+            converted(input, np.empty(input.shape, np.float32)), dim, size, out, how, back
+        )
         return converted(wide, np.empty(wide.shape, input.dtype))
     length, behind = input.shape[dim], math.prod(input.shape[dim + 1 :])
     lines = np.ascontiguousarray(input).reshape(-1, length, behind)
