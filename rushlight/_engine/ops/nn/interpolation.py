@@ -16,7 +16,6 @@ from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.nn.taps import FILTERS, _weighted_sums, fixed, nearest, taps
 from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
 
-
 _MODES = {
     "nearest": (1, 2, 3),
     "nearest-exact": (1, 2, 3),

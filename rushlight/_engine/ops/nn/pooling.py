@@ -329,8 +329,7 @@ def _avg_pool(
                 found = np.divide(total, shared, total).astype(of, copy=False)
                 return np.moveaxis(found.reshape(len(a), *out, a.shape[1]), -1, 1)
         elif (done := service("mean pool")(a, share, kernel, stride, pad, out)) is not None:
-            found = done.astype(of, copy=False)
-            return found
+            return done.astype(of, copy=False)
         a = wide(a)
         total = a[first] + 0
         for cut in others:

@@ -169,7 +169,7 @@ def _weighted_sums(input, dim: int, size: int, out: int, how: How, back: bool = 
 
 @_weighted_sums.kernel
 def _weighted_sums_kernel(input: Array, dim: int, size: int, out: int, how: How, back: bool = False) -> Any:
-    if not input.size or not (low := is_low_precision(input)) and input.dtype.kind != "f":
+    if not input.size or (not (low := is_low_precision(input)) and input.dtype.kind != "f"):
         return NotImplemented
     if low:  # the sums are rounded once
         wide = _weighted_sums_kernel(
