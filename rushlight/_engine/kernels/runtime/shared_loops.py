@@ -52,9 +52,14 @@ def _copy(module: Module, size: int) -> None:
         module.declare(*MEMCPY)
         f.emit(f"call void {MEMCPY[0]}(ptr %to, ptr %from, i64 {f.i64('mul', '%n', size)}, i1 false)")
         begin.set("%n")
+    behind = f.op(
+        f"and i1 {f.i64('icmp eq', '%to_step', size)}, {f.i64('icmp eq', '%from_step', -size)}"
+    )
+    with f.when(behind):
+        begin.set(_reversed(f, kind, size))
     turns = f.i64("udiv", f.i64("sub", "%n", begin.get()), _UNROLLED)
     with f.counted(turns) as turn:
-        first = f.i64("mul", turn, _UNROLLED)
+        first = f.i64("add", begin.get(), f.i64("mul", turn, _UNROLLED))
         to, source = (f.at(p, f.i64("mul", first, step)) for p, step in _ENDS)
         for k in range(_UNROLLED):
             f.store(kind, f.load(kind, source), to)
@@ -66,6 +71,23 @@ def _copy(module: Module, size: int) -> None:
     close(f, "void")
 
 
+def _reversed(f: Function, kind: str, size: int) -> str:
+    """Copy elements that lie in reverse, vector by vector; gives how many."""
+    wide = _REVERSED // size
+    vector, last = f"<{wide} x {kind}>", (wide - 1) * size
+    mask = ", ".join(f"i32 {k}" for k in reversed(range(wide)))
+    blocks = f.i64("udiv", "%n", wide)
+    with f.counted(blocks) as k:
+        offset = f.i64("mul", k, wide * size)
+        source = f.at(f.at("%from", f.i64("sub", 0, offset)), -last)
+        line = f.op(f"load {vector}, ptr {source}, align 1")
+        line = f.op(f"shufflevector {vector} {line}, {vector} poison, <{wide} x i32> <{mask}>")
+        f.emit(f"store {vector} {line}, ptr {f.at('%to', offset)}, align 1")
+    return f.i64("mul", blocks, wide)
+
+
+# Bytes of a vector of them.
+_REVERSED = 32
 _ENDS = ("%to", "%to_step"), ("%from", "%from_step")
 MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
