@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Any
 
@@ -21,9 +21,7 @@ from rushlight._engine.dispatch import arguments, overrides
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.out_arguments import overwrite
-from rushlight._engine.dispatch.runners import array_bodies as by_arrays
-from rushlight._engine.dispatch.runners import general as by_prologue
-from rushlight._engine.dispatch.runners import pointwise
+from rushlight._engine.dispatch.runners import array_bodies as by_arrays, general as by_prologue, pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword, silent
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype
 from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
@@ -183,8 +181,8 @@ def _writing(row: Row) -> Callable[..., Tensor]:
     return made
 
 
-def _usual(target: Tensor, memory: Any, others: tuple[Any, ...]) -> bool:
-    """Whether anybody may write to a plain tensor, outside the graph, what plain operands apart from it hold."""
+def _usual(target: Tensor, memory: Any, others: Sequence[Any]) -> bool:
+    """Whether anybody may write to a plain tensor, outside the graph, what plain operands beside it hold."""
     if (
         target._kind.special
         or TAPE

@@ -26,8 +26,8 @@ _PARALLEL, _JOB, _STRIP = 1 << 15, 1 << 14, 512
 
 
 def running(how: str, a: Array, d: int) -> tuple[Array, Array] | None:
-    """(extremes up to each element along dim d, their positions) for how "max" or "min"; None where there is no
-    machine code.
+    """(extremes up to each element along dim d, their positions) for how "max" or "min"; None where there is
+    no machine code.
     """
     usual = a.ndim and 0 < a.size < 1 << 31 and a.flags.c_contiguous and a.dtype.name in _DTYPES
     if not usual or settings.kernels == "numpy" or not target.available() or not team.possible():
@@ -55,8 +55,8 @@ def running(how: str, a: Array, d: int) -> tuple[Array, Array] | None:
 
 
 def write(module: Module, name: str, how: str, along: str, kind: str, lanes: int) -> None:
-    """The IR of `rows` or `columns`. args: a, values, places. dims: how many of them, elements of each, elements
-    of a column from one to the next.
+    """The IR of `rows` or `columns`. args: a, values, places. dims: how many of them, elements of each,
+    elements of a column from one to the next.
     """
     getattr(_Extremes(module, name, how, kind, lanes), along)()
 
@@ -104,8 +104,8 @@ class _Extremes(Writer):
             updated += [best, place]
 
     def rows(self) -> None:
-        """A vector's worth of rows at a time: blocks are turned, so that a vector holds one element of each. Rows
-        beyond the last are the last one again, which gives the same twice.
+        """A vector's worth of rows at a time: blocks are turned, so that a vector holds one element of each.
+        Rows beyond the last are the last one again, which gives the same twice.
         """
         f, lanes = self.function, self.lanes
         last, whole = f.i64("sub", self.count, 1), f.i64("udiv", self.n, lanes)
@@ -139,7 +139,9 @@ class _Extremes(Writer):
         better = self.better(value, running[0])
         return [better.where(value, running[0]), better.where(self.function.splat("i32", number), running[1])]
 
-    def _rest(self, done: str, running: list[Lane], a: list[str], values: list[str], places: list[str]) -> None:
+    def _rest(
+        self, done: str, running: list[Lane], a: list[str], values: list[str], places: list[str]
+    ) -> None:
         """The elements of the rows from number `done` on, one by one."""
         f = self.function
         with f.vectors(f.i64("sub", self.n, done), running) as (k, running, updated):

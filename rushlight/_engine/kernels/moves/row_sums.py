@@ -1,6 +1,6 @@
-"""Weighted sums of a few rows each: resampling along a dim, means of uneven windows, bags of a table's rows.
+"""Weighted sums of a few rows each: resampling along a dim, windows in channels last, bags of a table's rows.
 
-Row i of a result is the sum of weights[k] * source[places[k]] for k from starts[i] to starts[i + 1], in order.
+Row i of a result is the sum of weights[k] * source[places[k]], k from starts[i] to starts[i + 1], in order.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.shared_loops import close, slot
 
-# Vectors of a row that are summed side by side; elements of the result from which on threads are worth waking;
-# about how many a job has.
+# Vectors of a row that are summed side by side; elements of the result from which on threads are worth
+# waking, and of a job about.
 _TOGETHER, _PARALLEL, _JOB = 4, 1 << 15, 1 << 13
 
 
 def along(a: Array, dim: int, starts: Array, places: Array, weights: Array | None = None) -> Array | None:
-    """(*, n, *) from a dense (*, size, *): sums along a dim. starts: (n + 1,), places and weights (in a's dtype;
-    None: 1 each) of all sums one after the other. None where there is no machine code.
+    """(*, n, *) from a dense (*, size, *): sums along a dim. starts: (n + 1,), places and weights (in a's
+    dtype; None: 1 each) of all sums one after the other. None where there is no machine code.
     """
     if not suits(a) or not a.flags.c_contiguous or not team.possible():
         return None
@@ -70,8 +70,8 @@ def _along(of: Any, outer: int, size: int, n: int, inner: int, plain: bool = Fal
 
 
 def _weighted(module: Module, name: str, kind: str, lanes: int) -> None:
-    """The IR. args: source, starts, places, weights, out. dims: blocks, rows, elements of a row, bytes from block
-    to block of the source and of the result.
+    """The IR. args: source, starts, places, weights, out. dims: blocks, rows, elements of a row, bytes from
+    block to block of the source and of the result.
     """
     _RowSums(module, name, kind, lanes, True).write_all()
 
@@ -92,7 +92,7 @@ class _RowSums(Writer):
         self.row_bytes = f.i64("mul", self.inner, self.size)
 
     def write_all(self) -> None:
-        """Block by block, row by row; of each some vectors at a time, then one by one, then its last elements."""
+        """Block by block, row by row; of each some vectors at a time, one by one, then its last elements."""
         f, one = self.function, self.lanes * self.size
         many = f.i64("udiv", self.inner, _TOGETHER * self.lanes)
         singles = f.i64("udiv", f.i64("urem", self.inner, _TOGETHER * self.lanes), self.lanes)

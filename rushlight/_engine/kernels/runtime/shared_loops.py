@@ -52,9 +52,7 @@ def _copy(module: Module, size: int) -> None:
         module.declare(*MEMCPY)
         f.emit(f"call void {MEMCPY[0]}(ptr %to, ptr %from, i64 {f.i64('mul', '%n', size)}, i1 false)")
         begin.set("%n")
-    behind = f.op(
-        f"and i1 {f.i64('icmp eq', '%to_step', size)}, {f.i64('icmp eq', '%from_step', -size)}"
-    )
+    behind = f.op(f"and i1 {f.i64('icmp eq', '%to_step', size)}, {f.i64('icmp eq', '%from_step', -size)}")
     with f.when(behind):
         begin.set(_reversed(f, kind, size))
     turns = f.i64("udiv", f.i64("sub", "%n", begin.get()), _UNROLLED)

@@ -66,7 +66,7 @@ def functional_embedding_bag(
             decides("embedding_bag")
             offsets = offsets[:-1] if include_last_offset else offsets
         how = length, padding, mode == "mean", scale_grad_by_freq, sparse
-        if length or offsets.numel():
+        if offsets is None or offsets.numel():
             return _summed(weight, flat, offsets, per_sample_weights, *how)
     return _bags(
         weight,
@@ -93,15 +93,15 @@ def _summed(
     scale_grad_by_freq: bool,
     sparse: bool,
 ) -> Array:
-    """The sums of bags of rows, or their means. offsets: where each bag of indices begins; None: all are of the
-    same length. padding_idx: the row left out, or -1.
+    """The sums of bags of rows, or their means. offsets: where each bag of indices begins; None: all have one
+    length. padding_idx: the row left out, or -1.
     """
     _check_range(weight, indices, "mean" if mean else "sum", padding_idx >= 0)
     bounds, places, factors = _bounds(indices, offsets, length), indices.astype(np.int64, copy=False), weights
     if padding_idx >= 0 and not (kept := places != padding_idx).all():
         bounds = np.append(0, kept.cumsum())[bounds]
         places, factors = places[kept], factors if factors is None else factors[kept]
-    total = service("sums of rows in bags")(weight, bounds, places, factors)
+    total: Array | None = service("sums of rows in bags")(weight, bounds, places, factors)
     if total is None:
         total = np.zeros((len(bounds) - 1, weight.shape[1]), weight.dtype)
         rows = weight[places] if factors is None else weight[places] * factors[:, None]

@@ -110,7 +110,7 @@ def _of_equation(equation: str, operands: list[Tensor]):
 
 
 def _beside(t: Any, labels: str, result: str) -> Any:
-    """A view with the dims in the result's order, 1 where it has none; None where labels are summed or equal."""
+    """A view with the dims in the result's order, 1 where it has none; None if labels are summed or alike."""
     if len(set(labels)) < len(labels) or not set(labels) <= set(result):
         return None
     turned = t.permute([labels.index(c) for c in result if c in labels])

@@ -328,13 +328,15 @@ def _avg_pool(
                 shared = share.reshape(-1, 1)
                 found = np.divide(total, shared, total).astype(of, copy=False)
                 return np.moveaxis(found.reshape(len(a), *out, a.shape[1]), -1, 1)
-        elif (done := service("mean pool")(a, share, kernel, stride, pad, out)) is not None:
+        done: Array | None = service("mean pool")(a, share, kernel, stride, pad, out)
+        if done is not None:
             return done.astype(of, copy=False)
         a = wide(a)
         total = a[first] + 0
         for cut in others:
             np.add(total, a[cut], total)
-        return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
+        mean: Array = np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
+        return mean
 
     return formatted(input, run, PLANES[len(kernel)])
 

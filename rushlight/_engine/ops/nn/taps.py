@@ -142,8 +142,8 @@ def _operand(size: int, out: int, how: How, back: bool, dtype: str, turned: bool
 
 @lru_cache(maxsize=64)
 def _listed(size: int, out: int, how: How, back: bool, dtype: str) -> tuple[Array, Array, Array]:
-    """(where each sum's terms start, what they read, their weights), one sum after the other; back: of the sums
-    that gradients are.
+    """(where each sum's terms start, what they read, their weights), one sum after the other; back: of the
+    sums that gradients are.
     """
     at, weights = taps(size, out, *how)
     sources, sums = at, np.broadcast_to(np.arange(out)[:, None], at.shape)

@@ -14,7 +14,14 @@ from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, tiled
 from rushlight._engine.core.recording import decides
 from rushlight._engine.ops import forms
-from rushlight._engine.ops.creation.copying import arranged, assign, duplicate, formatted, in_format, tensor_of
+from rushlight._engine.ops.creation.copying import (
+    arranged,
+    assign,
+    duplicate,
+    formatted,
+    in_format,
+    tensor_of,
+)
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
