@@ -107,7 +107,7 @@ from rushlight.distributed.communication.collectives import reduce_scatter as re
 from rushlight.distributed.communication.collectives import reduce_scatter_single as reduce_scatter_single
 from rushlight.distributed.communication.collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from rushlight.distributed.rendezvous import register_rendezvous_handler as register_rendezvous_handler
-from rushlight.distributed import rendezvous as rendezvous
+from rushlight.distributed.rendezvous import rendezvous as rendezvous
 from rushlight.distributed import rpc as rpc
 from rushlight.distributed import run as run
 from rushlight.distributed.communication.exchanges import scatter as scatter
@@ -137,6 +137,6 @@ __all__ = ['AllToAllOptions', 'AllreduceCoalescedOptions', 'AllreduceOptions', '
     'is_initialized', 'is_mpi_available', 'is_nccl_available', 'is_torchelastic_launched', 'is_ucc_available',
     'is_xccl_available', 'isend', 'monitored_barrier', 'new_group', 'new_subgroups',
     'new_subgroups_by_enumeration', 'recv', 'recv_object_list', 'reduce', 'reduce_op', 'reduce_scatter',
-    'reduce_scatter_single', 'reduce_scatter_tensor', 'register_rendezvous_handler', 'scatter',
+    'reduce_scatter_single', 'reduce_scatter_tensor', 'register_rendezvous_handler', 'rendezvous', 'scatter',
     'scatter_object_list', 'send', 'send_object_list', 'set_debug_level', 'set_debug_level_from_env',
     'set_timeout', 'split_group', 'supports_complex']
