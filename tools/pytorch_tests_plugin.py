@@ -5,7 +5,8 @@ long. What the environment says (the runner sets it):
 
     RUNNER_LOG       file of outcomes; tests that it tells already are not run again
     RUNNER_CHOSEN    file of test ids, one a line: only these run
-    RUNNER_DRAW      or JSON: where to begin, how many to draw, a text that ids contain, patterns of ids that are left out
+    RUNNER_DRAW      or JSON: where to begin, how many to draw, a text that ids contain, patterns of ids that
+                     are left out
     RUNNER_HELPERS   the installed PyTorch's folder torch/testing
     RUNNER_LIMIT     seconds for one test
 
@@ -376,8 +377,11 @@ def _fork_ranks() -> None:
     if helper is None:
         return
     multiprocessing = importlib.import_module("torch.multiprocessing")
+    distributed = importlib.import_module("torch.distributed")
 
     def _spawn_processes(self: Any) -> None:
+        if distributed.is_initialized():  # a test of one process left its group
+            distributed.destroy_process_group()
         self._start_processes(multiprocessing.get_context("fork").Process)
 
     setattr(vars(helper)["MultiProcessTestCase"], "_spawn_processes", _spawn_processes)

@@ -29,9 +29,9 @@ def _bytes(value: str | bytes) -> bytes:
 class Store:
     """What stores do.
 
-    A kind of store here says how a value is changed (`_change`), and what it has (`_all`). A program's own has
-    set, get, add, compare_set, check, wait, delete_key and num_keys, and what it can of append, multi_get and
-    multi_set; those three are made of the others, and `has_extended_api` says whether it has its own.
+    A kind of store here says how a value is changed (`_change`), and what it has (`_all`). A program's own
+    has set, get, add, compare_set, check, wait, delete_key and num_keys, and what it can of append, multi_get
+    and multi_set; those three are made of the others, and `has_extended_api` says whether it has its own.
     """
 
     _timeout = timedelta(seconds=300)
@@ -50,7 +50,7 @@ class Store:
 
     def _change(self, key: str, change: Change) -> bytes | None:
         """Replace the key's value, None where there is none, by what `change` makes of it; that."""
-        raise NotImplementedError(f"Not implemented. {type(self).__name__} does not say how values are changed")
+        raise NotImplementedError(f"Not implemented. {type(self).__name__} says not how values are changed")
 
     def _all(self) -> dict[str, bytes]:
         raise NotImplementedError(f"Not implemented. {type(self).__name__} does not say what it holds")
@@ -171,8 +171,8 @@ _OPEN, _CLOSED = "\0open", "\0closed"  # keys of a FileStore: how many stores of
 class FileStore(Store):
     """A store in a file that all ranks can reach. The file is a log of changes, locked while one is made.
 
-    It is removed when the last store of it has been closed or collected, and these were as many as `world_size`
-    says (if it does). How many are open is a key in it, which `num_keys` counts, as PyTorch's does.
+    It is removed when the last store of it has been closed or collected, and these were as many as
+    `world_size` says (if it does). How many are open is a key in it, which `num_keys` counts.
     """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
