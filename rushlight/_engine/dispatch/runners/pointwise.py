@@ -16,6 +16,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import asarray
+from rushlight._engine.derive import vjp
 from rushlight._engine.dispatch import arguments, interpreters, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
@@ -412,7 +413,7 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
         ]
         wide = row.options.get("wide", ())
         narrow = {p.name for p in row.params if p.takes_number}.intersection(promoting).difference(wide)
-        root = row.body(**call)
+        root, gradients = row.body(**call), row.options.get("gradients")
         found = _variants[tuple(key)] = Formula(
             row.options.get("node", row.name),
             root,
@@ -425,6 +426,7 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
             {n: v for n, v in call.items() if n not in operands},
             sorted(narrow.union(row.options.get("narrow", ()))),
             wide,
+            None if gradients is None else gradients(vjp.GRAD, vjp.RESULT, **call),
         )
     return found
 

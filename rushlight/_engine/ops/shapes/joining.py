@@ -203,6 +203,8 @@ def block_diag(tensors: "*Any" = ()):
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                 f"Input {place} has {t.ndim} dimensions"
             )
+    if not parts:
+        return ROWS["empty"]((1, 0))
     width = sum(t._geometry.shape[1] for t in parts)
     rows, start = [], 0
     for t in promoted(parts):
