@@ -17,6 +17,7 @@ It may be a `region`, in which Python runs each time. It then has update(plan, n
 bucket of parameters; whether that is put off until settle().
 It may have walk(function, ...): a whole backward pass, which function(...) does.
 It may have warned(): a warning is given, which leaving out what ran would leave out, too.
+It may have made_whole(t): a view of what a composite has made becomes a tensor of its own.
 It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
 """
 
@@ -28,6 +29,8 @@ from functools import partial, wraps
 from typing import Any
 
 TAPE: list[Any] = []
+# Classes of numbers that are handed on as they are, not made ints and floats (torch.SymInt).
+KEPT: set[type] = set()
 BY_VALUES = "decides by values what it computes"
 
 
