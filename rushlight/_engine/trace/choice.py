@@ -14,8 +14,8 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, STACK
 from rushlight._engine.tensors.tensor import Tensor, expect_filled
-from rushlight._engine.trace.matching import Region, Trace
-from rushlight._engine.trace.trace import Node
+from rushlight._engine.trace.matching import Region
+from rushlight._engine.trace.trace import Node, Trace
 
 
 class Sample:

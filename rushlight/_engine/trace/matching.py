@@ -285,7 +285,8 @@ class Region(Learning, Writes, Updates):
         if of.special or of.device.type != "cpu":
             raise _Untraceable("an argument is no plain tensor")
         a = t._array
-        place, self.count, self.newest = self.count, self.count + 1, self.number
+        place: int = self.count
+        self.count, self.newest = place + 1, self.number
         share = None
         if s is not None and (s.exposed or s.foreign):
             self.real[place] = a
@@ -497,6 +498,7 @@ class Region(Learning, Writes, Updates):
             self.settle()
             return out
         if not child.seen:
+            self.trace.new_at = self.trace.new_at or place_of()
             child.learn(step, numbers, self.count, self.entered)
             if self.program is not None:
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}

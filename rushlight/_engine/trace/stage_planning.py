@@ -173,7 +173,9 @@ def _written(function: Any, operands: Sequence[Any]) -> Stages | None:
     if isinstance(function, MethodType) and function.__func__ is Formula.write_arrays:
         return _in_place(*operands)
     if isinstance(function, MethodType) and function.__func__ is Update.apply:
-        return function.__self__.staged(*operands)
+        update: Any = function.__self__
+        found: Stages | None = update.staged(*operands)
+        return found
     if function is gathered:
         return (
             stages.copy(*operands)

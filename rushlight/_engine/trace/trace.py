@@ -252,6 +252,8 @@ class Trace:
         self.own: Any = None
         self.busy = threading.Lock()
         self.nodes = self.compiled = 0
+        # Where the call that runs did the first thing that no call before did, if it has.
+        self.new_at = ""
         # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
         # compiled for all but the first kinds, and how long all others took.
         self.kinds, self.learnt, self.worked = 0, 0.0, 0.0

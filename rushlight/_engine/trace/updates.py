@@ -39,7 +39,7 @@ class Update:
 
     def apply(self, params: Sequence[Array | None], grads: Sequence[Array]) -> None:
         """Step them; params: None for those that nothing else in the segment knows."""
-        plan = self.plan()
+        plan: Any = self.plan()
         rows = [
             (own if p is None else p, g, *rest)
             for p, g, (own, *rest) in zip(params, grads, plan.fixed, strict=True)
@@ -48,9 +48,10 @@ class Update:
 
     def staged(self, params: Sequence[Array | None], grads: Sequence[Array]) -> Any:
         """The same as stages; None where there are none."""
+        plan: Any = self.plan()
         rows = [
             (_same_place(own) if p is None else p, g, *map(_same_place, rest))
-            for p, g, (own, *rest) in zip(params, grads, self.plan().fixed, strict=True)
+            for p, g, (own, *rest) in zip(params, grads, plan.fixed, strict=True)
         ]
         return self.kernel.staged([*chain.from_iterable(rows)], self.numbers)
 
@@ -99,8 +100,9 @@ class _Known:
 class Updates:
     """What a region does with them."""
 
-    # Of the region: buckets whose step is put off.
+    # Of the region: buckets whose step is put off; what has come in by the op that is recorded.
     stepped: list[Any]
+    entered: list[Any]
 
     def takes(self: Any) -> bool:
         """Whether an optimizer's step may be taken in."""

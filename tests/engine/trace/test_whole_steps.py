@@ -271,7 +271,9 @@ def test_another_size_costs_one_call():
 def test_sizes_in_turn_are_as_eager():
     eager, other = Loop(OPTIMIZERS["AdamW"], plain), Loop(OPTIMIZERS["AdamW"], plain)
     step = matched(other.step)
-    inputs = [batch for batches in zip(*[data(rows, 8) for rows in (3, 5, 8)], strict=True) for batch in batches]
+    inputs = [
+        batch for batches in zip(*[data(rows, 8) for rows in (3, 5, 8)], strict=True) for batch in batches
+    ]
     for x, y in inputs:
         assert same(eager.step(x, y), step(x, y))
         assert all(map(same, eager.state(), other.state()))
@@ -309,3 +311,37 @@ def test_eight_threads_on_one_compiled_model():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_a_backward_pass_that_would_fail_is_no_error_of_the_call():
+    weight = torch.ones(8).requires_grad_()
+
+    def f(x):
+        y = (x * weight).exp()
+        with torch.no_grad():
+            weight.mul_(1.5)
+        return y
+
+    called, x = torch.compile(f, mode="reduce-overhead"), torch.linspace(0, 1, 8)
+    for number in range(5):
+        assert torch.equal(called(x).detach(), (x * 1.5**number).exp())
+
+
+def test_what_a_matched_call_does_anew_is_told(caplog):
+    class Steps:
+        calls = 0
+
+        def __call__(self, x):
+            self.calls += 1
+            y = (x * 2).tanh() @ x
+            return y + 1 if self.calls == 40 else y
+
+    steps = Steps()
+    called = torch.compile(steps)
+    called._runner.trace.faster = 1  # so that it is matched without a trial
+    with caplog.at_level("INFO", "rushlight.trace.recompiles"):
+        for _ in range(39):
+            called(torch.ones(4, 4))
+        assert not caplog.messages
+        called(torch.ones(4, 4))
+    assert any("does what no call before did, from " in message for message in caplog.messages)
