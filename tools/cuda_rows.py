@@ -161,7 +161,8 @@ def table() -> str:
         "of it alone), the host's LAPACK on a simulated one",
         LIBRARY: "only simulated, by the host's NumPy, BLAS and compiled loops over the device's memory; a "
         "real device refuses them by name, but for composites, which run by their rows there",
-        DRAWN: "PyTorch's CUDA numbers (Philox), drawn by the host into the device's memory",
+        DRAWN: "drawn by the host into the device's memory: PyTorch's CUDA numbers (Philox), but for "
+        "binomial, poisson and what begins with _, which have the distribution alone",
         VIEW: "a view: no memory is touched",
         ROWS_OF: "composites: by their rows",
     }
