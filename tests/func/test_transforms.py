@@ -442,3 +442,42 @@ def test_what_does_not_move_has_zeros_as_its_tangent(function):
     with forward_ad.dual_level():
         x = forward_ad.make_dual(torch.rand(3), torch.ones(3))
         assert forward_ad.unpack_dual(function(x)).tangent.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_draws_by_operands_of_several_ranks():
+    given = torch.tensor([[0.1, 0.9, 0.3], [0.5, 0.5, 0.2]])
+    draw = torch.func.vmap(lambda x: torch.normal(torch.zeros(3), torch.ones(())), randomness="different")
+    torch.manual_seed(0)
+    found = draw(given)
+    torch.manual_seed(0)
+    assert torch.equal(found, torch.normal(torch.zeros(2, 3), 1.0))
+
+
+def test_the_same_draws_by_values_that_are_batched_only_to_be_differentiated():
+    x, w, v = torch.arange(6.0).view(3, 2), torch.ones(2, 2), torch.arange(16.0).view(4, 2, 2)
+    inner = torch.func.vmap(
+        lambda p: p.softmax(0).multinomial(2, replacement=True).float(), randomness="different"
+    )
+
+    def loss(w):
+        out = x @ w
+        return (out * inner(out.detach())).sum()
+
+    def directional(tangent):
+        return torch.func.jvp(torch.func.grad(loss), (w,), (tangent,))[1]
+
+    assert torch.func.vmap(directional, randomness="same")(v).eq(0).all()
+    with pytest.raises(RuntimeError, match="does not currently support same randomness with a batched"):
+        torch.func.vmap(torch.bernoulli, randomness="same")(torch.tensor([[0.1], [0.9]]))
+
+
+def test_programs_put_their_own_way_of_entering_vmap_in_place(monkeypatch):
+    vmapping = torch.func.vmapping
+    entered, own = [], vmapping._add_batch_dim
+
+    def listening(tensor, in_dim, level):
+        entered.append(in_dim)
+        return own(tensor, in_dim, level)
+
+    monkeypatch.setattr(vmapping, "_add_batch_dim", listening)
+    assert torch.func.vmap(torch.sum, in_dims=1)(torch.ones(2, 3)).tolist() == [2.0] * 3 and entered == [1]

@@ -25,6 +25,8 @@ from functools import partial, wraps
 from typing import Any
 
 TAPE: list[Any] = []
+# Classes of numbers that are handed on as they are, not made ints and floats (torch.SymInt).
+KEPT: set[type] = set()
 BY_VALUES = "decides by values what it computes"
 
 
