@@ -26,6 +26,7 @@ from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
     lines,
     many,
     orders,
+    products as own_products,
     ptx,
     reducing,
     writing,
@@ -234,6 +235,13 @@ def _families() -> Iterator[tuple[str, str]]:
         ):
             text = attention.attention(kind, of, width, True, of != "float32", "nvptx")[0]
             yield f"attention {kind}, {of} of {width}", text
+    for of in ("float32", "float64", "bfloat16", "complex64"):
+        yield f"product, {of}", own_products.plain(of, of, "nvptx")[0]
+    for words in ((True, True), (False, False)):
+        yield (
+            f"product by cores{', words' * words[0]}",
+            own_products.cores("bfloat16", "bfloat16", words, "nvptx")[0],
+        )
     yield from _steps()
 
 

@@ -15,18 +15,10 @@ from rushlight.func import (
     linearize as linearize,
     vjp as vjp,
 )
-from rushlight.func.derivatives import chosen
+from rushlight.func.derivatives import _wrap_tensor_for_grad as _wrap_tensor_for_grad, chosen
 
 
 def _slice_argnums(args: Any, argnums: Any, as_tuple: bool = True) -> Any:
     """The arguments that a derivative is taken of."""
     found = chosen(argnums, args)
     return (found,) if as_tuple and isinstance(argnums, int) else found
-
-
-def _wrap_tensor_for_grad(tensor: Any, level: int) -> Any:
-    """What grad, vjp and jacrev hand to a function for one of its inputs: derivatives have no tensors of a
-    level
-    of their own here, so it is the tensor.
-    """
-    return tensor

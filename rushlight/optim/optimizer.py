@@ -80,7 +80,8 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before, LOCAL.enabled = LOCAL.enabled, bool(self.defaults.get("differentiable"))
+        tracked = bool(self.defaults.get("differentiable")) and not LOCAL.inference
+        before, LOCAL.enabled = LOCAL.enabled, tracked
         try:
             return step(self, *args, **kwargs)
         finally:

@@ -242,7 +242,8 @@ def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
 
 def _complete(mesh: Any, placements: Any, ndim: int) -> tuple[Placement, ...]:
     if placements is None:
-        return (Replicate(),) * mesh.ndim
+        everywhere: tuple[Placement, ...] = (Replicate(),) * mesh.ndim
+        return everywhere
     if len(placements) != mesh.ndim:
         raise ValueError(
             "`placements` must have the same length as `device_mesh.ndim`! Found placements "
