@@ -389,7 +389,7 @@ def _cast(
     groups: list[dict[str, Any]],
     key: str | None = None,
 ) -> Any:
-    """State of the parameter `p`, saved under `number`: its tensors, in what holds them, as `process` says."""
+    """State of the parameter `p`, saved under `number`: its tensors as `process` says, in what holds them."""
     if isinstance(value, Tensor):
         found = process(p, value, number, groups, key)
         return found.clone() if found is value else found
