@@ -18,9 +18,9 @@ def _device_constructors() -> set[Callable[..., Any]]:
     names = (
         "empty empty_permuted empty_strided empty_quantized ones zeros full eye arange range linspace "
         "logspace bartlett_window blackman_window hamming_window hann_window kaiser_window fft.fftfreq "
-        "fft.rfftfreq rand randn randint randperm tril_indices triu_indices nested.nested_tensor asarray as_tensor "
-        "tensor scalar_tensor sparse_coo_tensor sparse_compressed_tensor sparse_csr_tensor sparse_csc_tensor "
-        "sparse_bsr_tensor sparse_bsc_tensor"
+        "fft.rfftfreq rand randn randint randperm tril_indices triu_indices nested.nested_tensor asarray "
+        "as_tensor tensor scalar_tensor sparse_coo_tensor sparse_compressed_tensor sparse_csr_tensor "
+        "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor"
     )
     found = set()
     for name in names.split():
