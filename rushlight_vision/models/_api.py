@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
+from rushlight_vision._packages import NamesakePackage
 from rushlight_vision.models import weights as _weights
 from rushlight_vision.models.weights import Weights as Weights, WeightsEnum as WeightsEnum
 
@@ -20,7 +22,7 @@ _FAMILIES = {
     "detection.keypoint_rcnn": "KeypointRCNN keypointrcnn_resnet50_fpn",
     "detection.mask_rcnn": "MaskRCNN maskrcnn_resnet50_fpn maskrcnn_resnet50_fpn_v2",
     "detection.retinanet": "RetinaNet retinanet_resnet50_fpn retinanet_resnet50_fpn_v2",
-    "detection.ssd": "SSD ssd300_vgg16",
+    "detection.ssd": "ssd300_vgg16",
     "detection.ssdlite": "ssdlite320_mobilenet_v3_large",
     "densenet": "DenseNet densenet121 densenet161 densenet169 densenet201",
     "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 "
@@ -45,12 +47,14 @@ _FAMILIES = {
     "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
     "swin_transformer": "SwinTransformer swin_t swin_s swin_b swin_v2_t swin_v2_s swin_v2_b",
     "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
+    "video.resnet": "VideoResNet mc3_18 r2plus1d_18 r3d_18",
+    "video.s3d": "S3D s3d",
     "vision_transformer": "VisionTransformer vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14",
 }
 HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}
 HOMES |= {
     name: name
-    for name in (*_FAMILIES, "detection", "feature_extraction", "segmentation")
+    for name in (*_FAMILIES, "detection", "feature_extraction", "segmentation", "video")
     if name not in HOMES and "." not in name
 }
 _BUILDERS = sorted(name for name in HOMES if name in _weights.BUILDERS)
@@ -75,6 +79,7 @@ def package(name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     here = {k: home for k, home in HOMES.items() if home.startswith(f"{own}.")}
     kinds = sorted(kind for kind, builder in _weights.ENUMS.items() if builder in here)
     modules = {home.partition(".")[2] for home in here.values()}
+    sys.modules[name].__class__ = NamesakePackage  # `video.s3d` is the function
 
     def __getattr__(name: str) -> Any:
         if name in kinds:
