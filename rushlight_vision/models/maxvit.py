@@ -308,9 +308,21 @@ class MaxVitBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (B, in_channels, H, W); gives half the size."""
+        found = x
         for layer in self.layers:
-            x = layer(x)
-        return x
+            found = layer(found)
+        return found
+
+
+def _classifier(channels: int, num_classes: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.LayerNorm(channels),
+        nn.Linear(channels, channels),
+        nn.Tanh(),
+        nn.Linear(channels, num_classes, bias=False),
+    )
 
 
 class MaxVit(nn.Module):
@@ -372,15 +384,7 @@ class MaxVit(nn.Module):
             )
             self.blocks.append(block)
             size, done = block.grid_size, done + depth
-        last = block_channels[-1]
-        self.classifier = nn.Sequential(
-            nn.AdaptiveAvgPool2d(1),
-            nn.Flatten(),
-            nn.LayerNorm(last),
-            nn.Linear(last, last),
-            nn.Tanh(),
-            nn.Linear(last, num_classes, bias=False),
-        )
+        self.classifier = _classifier(block_channels[-1], num_classes)
         self._init_weights()
 
     def _init_weights(self) -> None:

@@ -177,8 +177,8 @@ def _moved(boxes: Tensor, sign: int) -> Tensor:
 def _to_corners(boxes: Tensor) -> Tensor:
     x, y, width, height, cos, sin = _turn(boxes)
     along, down = (width * cos, -width * sin), (height * sin, height * cos)
-    corners = (x, y, x + along[0], y + along[1])
-    corners += (x + along[0] + down[0], y + along[1] + down[1], x + down[0], y + down[1])
+    corners = [x, y, x + along[0], y + along[1]]
+    corners += [x + along[0] + down[0], y + along[1] + down[1], x + down[0], y + down[1]]
     return _like(torch.stack(corners, -1), boxes)
 
 

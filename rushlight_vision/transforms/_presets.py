@@ -116,14 +116,15 @@ class VideoClassification(nn.Module):
     def forward(self, vid: Tensor) -> Tensor:
         """vid: (N, T, C, H, W), or (T, C, H, W); gives (N, C, T, H, W), or (C, T, H, W)."""
         if vid.ndim == 4:
-            return self(vid[None])[0]
+            return self.forward(vid[None])[0]
         n, t, c, h, w = vid.shape
         frames = F.resize(
             vid.view(-1, c, h, w), self.resize_size, interpolation=self.interpolation, antialias=False
         )
         frames = F.convert_image_dtype(F.center_crop(frames, self.crop_size), torch.float)
         frames = F.normalize(frames, mean=self.mean, std=self.std)
-        return frames.view(n, t, c, *self.crop_size).permute(0, 2, 1, 3, 4)
+        found: Tensor = frames.view(n, t, c, *self.crop_size).permute(0, 2, 1, 3, 4)
+        return found
 
     def __repr__(self) -> str:
         return (

@@ -87,21 +87,15 @@ class FasterRCNN(GeneralizedRCNN):
         channels, generator = backbone.out_channels, rpn_anchor_generator or _default_anchorgen()
         rpn = RegionProposalNetwork(
             generator,
-            rpn_head or RPNHead(channels, generator.num_anchors_per_location()[0]),
-            rpn_fg_iou_thresh,
-            rpn_bg_iou_thresh,
-            rpn_batch_size_per_image,
-            rpn_positive_fraction,
+            rpn_head or _rpn_head(channels, generator),
+            *(rpn_fg_iou_thresh, rpn_bg_iou_thresh, rpn_batch_size_per_image, rpn_positive_fraction),
             {"training": rpn_pre_nms_top_n_train, "testing": rpn_pre_nms_top_n_test},
             {"training": rpn_post_nms_top_n_train, "testing": rpn_post_nms_top_n_test},
             rpn_nms_thresh,
             score_thresh=rpn_score_thresh,
         )
-        pool = box_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], output_size=7, sampling_ratio=2)
         heads = RoIHeads(
-            pool,
-            box_head or TwoMLPHead(channels * pool.output_size[0] ** 2, 1024),
-            box_predictor or FastRCNNPredictor(1024, num_classes or 0),
+            *_box_parts(channels, num_classes, box_roi_pool, box_head, box_predictor),
             box_fg_iou_thresh,
             box_bg_iou_thresh,
             box_batch_size_per_image,
@@ -112,8 +106,20 @@ class FasterRCNN(GeneralizedRCNN):
             box_detections_per_img,
         )
         mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
-        transform = GeneralizedRCNNTransform(min_size, max_size, mean, std, **kwargs)
-        super().__init__(backbone, rpn, heads, transform)
+        super().__init__(
+            backbone, rpn, heads, GeneralizedRCNNTransform(min_size, max_size, mean, std, **kwargs)
+        )
+
+
+def _rpn_head(channels: int, generator: Any) -> RPNHead:
+    return RPNHead(channels, generator.num_anchors_per_location()[0])
+
+
+def _box_parts(channels: int, num_classes: int | None, pool: Any, head: Any, predictor: Any) -> Any:
+    """What pools regions, what makes features of them, and what says their class and box."""
+    pool = pool or MultiScaleRoIAlign(["0", "1", "2", "3"], output_size=7, sampling_ratio=2)
+    head = head or TwoMLPHead(channels * pool.output_size[0] ** 2, 1024)
+    return pool, head, predictor or FastRCNNPredictor(1024, num_classes or 0)
 
 
 class TwoMLPHead(nn.Module):

@@ -67,9 +67,7 @@ class GeneralizedRCNNTransform(nn.Module):
                     f"images is expected to be a list of 3d tensors of shape [C, H, W], got {image.shape}"
                 )
             images[i], known[i] = self.resize(self.normalize(image), known[i])
-        sizes = [tuple(image.shape[-2:]) for image in images]
-        for size in sizes:
-            torch._assert(len(size) == 2, f"Input tensors expected to have H and W, instead got {size}")
+        sizes = [(image.shape[-2], image.shape[-1]) for image in images]
         return ImageList(
             self.batch_images(images, self.size_divisible), sizes
         ), None if targets is None else known

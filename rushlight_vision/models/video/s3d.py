@@ -104,7 +104,8 @@ class S3D(nn.Module):
                 size = (layer, layer, layer)
                 layers.append(nn.MaxPool3d(kernel_size=size, stride=(2, 2, 2), padding=(layer // 3,) * 3))
             else:
-                layers.append(SepInceptionBlock3D(*layer, norm_layer=norm))
+                make: Any = SepInceptionBlock3D
+                layers.append(make(*layer, norm_layer=norm))
         self.features = nn.Sequential(*layers)
         self.avgpool = nn.AvgPool3d(kernel_size=(2, 7, 7), stride=1)
         self.classifier = nn.Sequential(
