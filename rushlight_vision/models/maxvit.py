@@ -257,7 +257,8 @@ class MaxVitLayer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (B, in_channels, H, W)."""
-        return self.layers(x)
+        result: Tensor = self.layers(x)
+        return result
 
 
 class MaxVitBlock(nn.Module):
@@ -402,7 +403,8 @@ class MaxVit(nn.Module):
         x = self.stem(x)
         for block in self.blocks:
             x = block(x)
-        return self.classifier(x)
+        result: Tensor = self.classifier(x)
+        return result
 
 
 def _check_sizes(sizes: Sequence[tuple[int, int]], partition_size: int) -> None:

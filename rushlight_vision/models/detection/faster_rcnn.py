@@ -96,14 +96,14 @@ class FasterRCNN(GeneralizedRCNN):
         )
         heads = RoIHeads(
             *_box_parts(channels, num_classes, box_roi_pool, box_head, box_predictor),
-            box_fg_iou_thresh,
-            box_bg_iou_thresh,
-            box_batch_size_per_image,
-            box_positive_fraction,
-            bbox_reg_weights,
-            box_score_thresh,
-            box_nms_thresh,
-            box_detections_per_img,
+            fg_iou_thresh=box_fg_iou_thresh,
+            bg_iou_thresh=box_bg_iou_thresh,
+            batch_size_per_image=box_batch_size_per_image,
+            positive_fraction=box_positive_fraction,
+            bbox_reg_weights=bbox_reg_weights,
+            score_thresh=box_score_thresh,
+            nms_thresh=box_nms_thresh,
+            detections_per_img=box_detections_per_img,
         )
         mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
         super().__init__(
@@ -115,7 +115,9 @@ def _rpn_head(channels: int, generator: Any) -> RPNHead:
     return RPNHead(channels, generator.num_anchors_per_location()[0])
 
 
-def _box_parts(channels: int, num_classes: int | None, pool: Any, head: Any, predictor: Any) -> Any:
+def _box_parts(
+    channels: int, num_classes: int | None, pool: Any, head: Any, predictor: Any
+) -> tuple[Any, Any, Any]:
     """What pools regions, what makes features of them, and what says their class and box."""
     pool = pool or MultiScaleRoIAlign(["0", "1", "2", "3"], output_size=7, sampling_ratio=2)
     head = head or TwoMLPHead(channels * pool.output_size[0] ** 2, 1024)
