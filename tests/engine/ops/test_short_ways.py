@@ -1,4 +1,4 @@
-"""Bags of embeddings by one kernel; distances between vectors without what is between them."""
+"""Ops that go a shorter way than by their parts: bags, distances, triangles, orders, products of bytes."""
 
 from __future__ import annotations
 
@@ -102,3 +102,21 @@ def test_products_of_bytes_are_exact(k: int) -> None:
     a, b = torch.full((32, k), -128, dtype=torch.int8), torch.full((k, 8), -128, dtype=torch.int8)
     b[0] = 127
     assert torch.equal(torch._int_mm(a, b), (a.long() @ b.long()).int())
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("span", [40, 1 << 20])
+def test_integers_near_each_other_are_ordered_as_others(descending: bool, span: int) -> None:
+    a = torch.randint(-span, span, (3000, 2))
+    values, places = a.sort(0, descending=descending, stable=True)
+    assert torch.equal(values, a.gather(0, places))
+    steps = values.diff(dim=0) * (-1 if descending else 1)
+    assert (steps >= 0).all() and (places.diff(dim=0)[steps == 0] > 0).all()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (5, 2), (0, 3), (3, 0)])
+def test_places_of_triangles(rows: int, columns: int) -> None:
+    for k in (-6, -1, 0, 2, 6):
+        for name in ("tril", "triu"):
+            found = getattr(torch, f"{name}_indices")(rows, columns, k)
+            assert torch.equal(found, getattr(torch.ones(rows, columns), name)(k).nonzero().T)
