@@ -157,7 +157,7 @@ def _strips(rows: int, columns: int, k: int, upper: bool) -> ArrayFunction:
     clear: list[tuple[slice, slice, Any]] = []
     for low in range(0, rows, _STRIP):
         high = min(low + _STRIP, rows)
-        # From column `first` on some rows of the strip are cleared, or no longer; from `last` on all, or none.
+        # From column `first` on some rows of the strip are cleared, or no longer; from `last` on all or none.
         first, last = (min(max(n + k, 0), columns) for n in ((low, high - 1) if upper else (low + 1, high)))
         apart = np.arange(first, last) - np.arange(low, high)[:, None]
         here = slice(low, high)
