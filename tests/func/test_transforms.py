@@ -444,6 +444,29 @@ def test_what_does_not_move_has_zeros_as_its_tangent(function):
         assert forward_ad.unpack_dual(function(x)).tangent.tolist() == [0.0, 0.0, 0.0]
 
 
+def test_cat_with_an_empty_vector_keeps_its_gradient():
+    def joined(*tensors):
+        return torch.cat(tensors)
+
+    empty = torch.rand(0, requires_grad=True)
+    found = func.vmap(joined, in_dims=(None, 0, 0))(empty, torch.rand(3, 2), torch.rand(3, 0))
+    assert found.requires_grad and found.shape == (3, 2)
+    found.sum().backward()
+    assert empty.grad.shape == (0,)
+    assert func.vmap(joined, in_dims=(None, 0))(empty, torch.rand(3, 0)).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "each"), [([2, 3, 5], [0, 5, 1], 15), ([2, 3, 4], [2, 4, 6], 29), ([0, 2], [4, 1], 0)]
+)
+def test_new_empty_strided_keeps_the_strides_of_an_example(size, stride, each):
+    def made(x):
+        return x.new_empty_strided(size, stride)
+
+    assert func.vmap(made)(torch.ones(7)).stride() == (each, *stride)
+    assert func.vmap(func.vmap(made), in_dims=1)(torch.ones(11, 7)).stride() == (11 * each, each, *stride)
+
+
 def test_draws_by_operands_of_several_ranks():
     given = torch.tensor([[0.1, 0.9, 0.3], [0.5, 0.5, 0.2]])
     draw = torch.func.vmap(lambda x: torch.normal(torch.zeros(3), torch.ones(())), randomness="different")

@@ -263,4 +263,6 @@ def stacked(results: list[Any]) -> Any:
     if isinstance(first, (tuple, list)):
         items = [stacked(list(column)) for column in zip(*results, strict=True)]
         return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
-    raise RuntimeError(f"vmap: an op that answers with a Python value ({first!r}) cannot be batched")
+    raise RuntimeError(
+        f"vmap: Batching rule not implemented for ops that answer with a Python value, as here {first!r}"
+    )

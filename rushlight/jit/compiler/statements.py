@@ -14,6 +14,9 @@ from rushlight.jit.program.ir import Value
 from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import TENSOR, ClassType, Type, unify
 
+# How a tensor is made that is like another one.
+_ALIKE = {"dtype": "prim::dtype", "device": "prim::device"}
+
 
 class Compiler(Contexts):
     """Compiles one function: `function` gets its block, and its result type where it has none."""
@@ -137,6 +140,8 @@ class Compiler(Contexts):
         new = self.binary(node.op, old, self.expr(node.value), node, inplace=True)
         if not (isinstance(node.target, ast.Subscript) and old.type == TENSOR):
             self.assign(node.target, new, node)
+        elif old.node is not None and old.node.kind == "aten::index":  # a copy of the elements, not a view
+            self.call_builtin("aten::index_put_", [*old.node.inputs, new], {}, node)
 
     def assign(self, target: Any, found: Any, node: Any) -> None:
         """target = found."""
@@ -144,22 +149,7 @@ class Compiler(Contexts):
             # In its own block a variable may become something else; what it was around that stays.
             old = self.around.get(target.id)
             if isinstance(found, Value):
-                if isinstance(old, Value) and old.type != found.type and _is_module(found.type):
-                    raise self.error(
-                        target,
-                        f"Cannot re-assign '{target.id}' to a value of type module because {target.id} is "
-                        "not a first-class value.  Only reassignments to first-class values are allowed",
-                    )
-                if (
-                    isinstance(old, Value)
-                    and old.type.kind not in ("open", "Class")
-                    and (unify(old.type, found.type) is None and not target.id.startswith(("$", "_")))
-                ):
-                    raise self.error(
-                        node,
-                        f"Variable '{target.id}' previously had type {old.type} but is now being assigned to "
-                        f"a value of type {found.type}",
-                    )
+                found = self._held(target, old, found, node) if isinstance(old, Value) else found
                 if found.node and found.node.kind not in ("prim::Constant", "prim::Param") and not found.hint:
                     found.hint = "" if target.id.startswith(("$", "_")) else target.id
             self.env[target.id] = found
@@ -171,6 +161,26 @@ class Compiler(Contexts):
             self.set_item(self.expr(target.value), target, self.value(found, node), node)
         else:
             raise UnsupportedNodeError(self.source, target)
+
+    def _held(self, target: Any, old: Value, found: Value, node: Any) -> Value:
+        """What a variable of a block around this one may hold instead of `old`; a tuple becomes a list
+        there.
+        """
+        if old.type != found.type and _is_module(found.type):
+            raise self.error(
+                target,
+                f"Cannot re-assign '{target.id}' to a value of type module because {target.id} is "
+                "not a first-class value.  Only reassignments to first-class values are allowed",
+            )
+        if old.type.kind in ("open", "Class") or unify(old.type, found.type) is not None:
+            return found
+        if target.id.startswith(("$", "_")):
+            return found
+        told = f"Variable '{target.id}' previously had type {{wanted}} but is now being assigned to "
+        told += "a value of type {actual}"
+        if found.type.kind != "Tuple":
+            raise self.error(node, told.format(wanted=old.type, actual=found.type))
+        return self.convert(found, old.type, node, told)
 
     def unpack(self, target: Any, found: Any, node: Any) -> None:
         """a, b = found."""
@@ -259,12 +269,20 @@ class Compiler(Contexts):
             self.block.nodes.remove(made)
             for source in made.inputs:
                 source.uses = [use for use in source.uses if use[0] is not made]
-            stored = value if value.type == TENSOR else self.call_builtin("aten::tensor", [value], {}, node)
-            self.call_builtin("aten::index_put_", [*made.inputs, stored], {}, node)
+            self.call_builtin(
+                "aten::index_put_", [*made.inputs, self.number_like(base, value, node)], {}, node
+            )
         else:
             self.call_builtin(
                 "aten::copy_" if value.type == TENSOR else "aten::fill_", [place, value], {}, node
             )
+
+    def number_like(self, base: Value, value: Value, node: Any) -> Value:
+        """A tensor as it is, a number as a tensor of another tensor's dtype and device."""
+        if value.type == TENSOR:
+            return value
+        alike = {name: self.call_builtin(kind, [base], {}, node) for name, kind in _ALIKE.items()}
+        return self.call_builtin("aten::tensor", [value], alike, node)
 
     def do_Delete(self, node: ast.Delete) -> None:
         """`del x[i]`, of lists and dicts; errors for slices and names."""
