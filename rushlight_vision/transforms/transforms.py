@@ -18,6 +18,11 @@ from rushlight_vision.transforms import draws, functional as F
 from rushlight_vision.transforms.base import Plain, Transform, interpolation_for
 from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
 from rushlight_vision.transforms.geometry import pair
+from rushlight_vision.transforms.options import (
+    _check_sequence_input as _check_sequence_input,
+    _setup_angle as _setup_angle,
+    _setup_size as _setup_size,
+)
 
 
 class _Image(Transform):
