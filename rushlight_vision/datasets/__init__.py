@@ -94,6 +94,7 @@ _HOMES = {
     "SEMEION": "semeion",
     "StanfordCars": "stanford_cars",
     "STL10": "stl10",
+    "wrap_dataset_for_transforms_v2": "wrapping",
     "SUN397": "sun397",
     "SVHN": "svhn",
     "USPS": "usps",

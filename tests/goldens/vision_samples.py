@@ -68,14 +68,8 @@ def known(torch: Any) -> dict[str, Any]:
 def whole(value: Any) -> Any:
     """Boxes with what they note, others as `told`."""
     if hasattr(value, "canvas_size"):
-        numbers = value.detach().to(dtype=value.dtype).tolist()
-        return [
-            type(value).__name__,
-            str(value.dtype),
-            str(getattr(value, "format", "")),
-            *value.canvas_size,
-            numbers,
-        ]
+        plain = value.detach().as_subclass(type(value).__mro__[2])
+        return [type(value).__name__, str(getattr(value, "format", "")), *value.canvas_size, plain]
     if isinstance(value, (list, tuple)):
         return [whole(v) for v in value]
     return {k: whole(v) for k, v in value.items()} if isinstance(value, dict) else told(value)

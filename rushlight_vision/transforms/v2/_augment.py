@@ -57,14 +57,14 @@ class RandomErasing(_RandomApplyTransform):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The window and what comes there; v None where no window was found."""
-        size = query_chw(flat_inputs)
-        if self.value is not None and len(self.value) not in (1, size[0]):
+        channels, height, width = query_chw(flat_inputs)
+        if self.value is not None and len(self.value) not in (1, channels):
             raise ValueError(
                 "If value is a sequence, it should have either a single value or "
-                f"{size[0]} (number of inpt channels)"
+                f"{channels} (number of inpt channels)"
             )
-        found = draws.erasure_of(*size, self.scale, self.ratio, self.value)
-        return dict(zip("ijhwv", found or (0, 0, *size[1:], None)))
+        found = draws.erasure_of(channels, height, width, self.scale, self.ratio, self.value)
+        return dict(zip("ijhwv", found or (0, 0, height, width, None)))
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """With the window replaced."""
@@ -157,7 +157,7 @@ class _Mixing(Transform):
             )
 
     def _mixup_label(self, label: Any, *, lam: float) -> Any:
-        shares = one_hot(label, num_classes=self.num_classes) if label.ndim == 1 else label
+        shares = one_hot(label, num_classes=self.num_classes or -1) if label.ndim == 1 else label
         shares = shares if shares.is_floating_point() else shares.float()
         return shares.roll(1, 0).mul_(1.0 - lam).add_(shares.mul(lam))
 

@@ -20,7 +20,7 @@ class _Several(Transform):
         self.transforms: Any = transforms
 
     def _chosen(self) -> Iterable[Any]:
-        return self.transforms
+        return iter(self.transforms)
 
     def forward(self, *inputs: Any) -> Any:
         """The sample through those chosen."""

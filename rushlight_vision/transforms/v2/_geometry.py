@@ -210,7 +210,8 @@ class RandomResizedCrop(Transform):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The window."""
-        found = draws.window_of(*query_size(flat_inputs), self.scale, self.ratio)
+        height, width = query_size(flat_inputs)
+        found = draws.window_of(height, width, self.scale, self.ratio)
         return dict(zip(("top", "left", "height", "width"), found))
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
