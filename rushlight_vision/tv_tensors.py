@@ -152,7 +152,7 @@ class Mask(TVTensor):
         return cls._to_tensor(_pixels(data), dtype, device, requires_grad).as_subclass(cls)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return torch.Tensor.__repr__(self)
+        return torch.Tensor.__repr__(self, tensor_contents=tensor_contents)
 
 
 class BoundingBoxFormat(Enum):

@@ -17,7 +17,7 @@ _ENDINGS = {
     "polygon": "polygons.json",
 }
 
-_CityscapesClass = namedtuple(
+CityscapesClass = namedtuple(
     "CityscapesClass",
     ["name", "id", "train_id", "category", "category_id", "has_instances", "ignore_in_eval", "color"],
 )
@@ -25,16 +25,16 @@ _CityscapesClass = namedtuple(
 
 def _class(
     name: str, number: str, train: str, category: str, group: str, several: str, ignored: str, colour: str
-) -> _CityscapesClass:
+) -> CityscapesClass:
     rgb = tuple(int(v) for v in colour.split())
     flags = several == "1", ignored == "1"
-    return _CityscapesClass(name, int(number), int(train), category, int(group), *flags, rgb)
+    return CityscapesClass(name, int(number), int(train), category, int(group), *flags, rgb)
 
 
 class Cityscapes(VisionDataset):
     """Streets; `target_type`: "instance", "semantic", "color" (images), "polygon" (a dict), or a list."""
 
-    CityscapesClass = _CityscapesClass
+    CityscapesClass = CityscapesClass
     classes = [_class(*row) for row in known_classes("Cityscapes")]
 
     def __init__(

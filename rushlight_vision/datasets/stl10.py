@@ -18,8 +18,8 @@ class STL10(VisionDataset):
     base_folder = "stl10_binary"
     url, filename, tgz_md5 = dict(sources("STL10"))["archive"]
     class_names_file, folds_list_file = "class_names.txt", "fold_indices.txt"
-    train_list = [[s.filename, s.md5] for part, s in sources("STL10") if part == "train"]
-    test_list = [[s.filename, s.md5] for part, s in sources("STL10") if part == "test"]
+    train_list: Any = [[s.filename, s.md5] for part, s in sources("STL10") if part == "train"]
+    test_list: Any = [[s.filename, s.md5] for part, s in sources("STL10") if part == "test"]
     splits = ("train", "train+unlabeled", "unlabeled", "test")
 
     def __init__(

@@ -164,12 +164,14 @@ def blur_options(kernel_size: Any, sigma: Any) -> tuple[list[int], list[float]]:
     return sizes, [float(s) for s in sigmas]
 
 
-def _blurred(img: Any, sizes: list[int], sigmas: list[float]) -> Any:
-    def weights(n: int, sigma: float, dtype: Any) -> Any:
-        half = (n - 1) * 0.5
-        density = torch.exp(-0.5 * (torch.linspace(-half, half, n, dtype=dtype) / sigma).pow(2))
-        return density / density.sum()
+def weights(n: int, sigma: float, dtype: Any) -> Any:
+    """(n,): a Gaussian's weights, which add up to 1."""
+    half = (n - 1) * 0.5
+    density = torch.exp(-0.5 * (torch.linspace(-half, half, n, dtype=dtype) / sigma).pow(2))
+    return density / density.sum()
 
+
+def _blurred(img: Any, sizes: list[int], sigmas: list[float]) -> Any:
     def smoothed(x: Any) -> Any:
         across, down = (weights(n, s, x.dtype) for n, s in zip(sizes, sigmas))
         kernel = torch.mm(down[:, None], across[None, :]).expand(x.shape[1], 1, sizes[1], sizes[0])

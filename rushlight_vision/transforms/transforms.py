@@ -65,6 +65,15 @@ class Compose(Plain):
         return "\n".join([f"{type(self).__name__}(", *(f"    {t}" for t in self.transforms), ")"])
 
 
+class RandomTransforms(Compose):
+    """The base of transforms that draw among several."""
+
+    def __init__(self, transforms: Any) -> None:
+        if not isinstance(transforms, Sequence):
+            raise TypeError("Argument transforms should be a sequence")
+        super().__init__(transforms)
+
+
 class RandomApply(Compose, Transform):
     """All of them with probability p, else none."""
 
@@ -82,7 +91,7 @@ class RandomApply(Compose, Transform):
         return "\n".join([f"{type(self).__name__}(", *inner, ")"])
 
 
-class RandomChoice(Compose):
+class RandomChoice(RandomTransforms):
     """One of them, by Python's random module as in torchvision."""
 
     def __init__(self, transforms: Any, p: Sequence[float] | None = None) -> None:
@@ -93,7 +102,7 @@ class RandomChoice(Compose):
         return random.choices(self.transforms, weights=self.p)
 
 
-class RandomOrder(Compose):
+class RandomOrder(RandomTransforms):
     """All of them, in an order by Python's random module as in torchvision."""
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:

@@ -42,6 +42,19 @@ def forward_matrix(
     return m
 
 
+def any_matrix(
+    center: Sequence[float],
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    inverted: bool = True,
+) -> list[float]:
+    """`inverse_matrix`, or `forward_matrix` for inverted=False."""
+    make = inverse_matrix if inverted else forward_matrix
+    return make(center, angle, translate, scale, shear)
+
+
 def from_middle(img: Any, center: Any) -> list[float]:
     """The centre as tensors are sampled: (0, 0) is the middle of the image."""
     return [0.0, 0.0] if center is None else [c - n * 0.5 for c, n in zip(center, img.shape[:-3:-1])]

@@ -66,29 +66,6 @@ def drawing(torch: Any) -> Any:
 
 
 @FILES
-def reading(torch: Any) -> Any:
-    return asked(
-        torch,
-        """
-        IO.decode_png(IO.encode_png(t)), IO.decode_image(IO.encode_png(t[:1]), IO.ImageReadMode.RGB)
-        IO.decode_png(IO.encode_png(t, 0), "GRAY_ALPHA").shape, IO.decode_png(IO.encode_png(t), "rgb_alpha").shape
-        IO.decode_jpeg(IO.encode_jpeg(t)), IO.decode_jpeg(IO.encode_jpeg(t[:1], 30))
-        [x.shape for x in IO.decode_jpeg(IO.encode_jpeg([t, t[:1]], 90))]
-        IO.encode_jpeg(t, 0)
-        IO.encode_jpeg(f)
-        IO.encode_jpeg(t[:2])
-        IO.encode_png(t[0])
-        IO.encode_png(t, 11)
-        IO.decode_jpeg([])
-        IO.decode_jpeg([3])
-        IO.ImageReadMode.RGB_ALPHA.value, IO.ImageReadMode["RGBA"].name, len(IO.ImageReadMode)
-        F.jpeg(image, 10), F.jpeg(video, 50), F.jpeg(rgb, 20)
-        v2.JPEG((5, 90))(sample)["image"]
-        """,
-    )
-
-
-@FILES
 def wrapping(torch: Any) -> Any:
     def build(root: Path) -> None:
         for k in range(2):

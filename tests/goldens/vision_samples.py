@@ -69,7 +69,8 @@ def whole(value: Any) -> Any:
     """Boxes with what they note, others as `told`."""
     if hasattr(value, "canvas_size"):
         plain = value.detach().as_subclass(type(value).__mro__[2])
-        return [type(value).__name__, str(getattr(value, "format", "")), *value.canvas_size, plain]
+        kind = [type(value).__name__, str(value.dtype), str(getattr(value, "format", ""))]
+        return [*kind, *value.canvas_size, plain.tolist()]
     if isinstance(value, (list, tuple)):
         return [whole(v) for v in value]
     return {k: whole(v) for k, v in value.items()} if isinstance(value, dict) else told(value)

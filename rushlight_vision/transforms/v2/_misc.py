@@ -160,7 +160,8 @@ class ToDtype(Transform):
                 "transformation) in case a `tv_tensors.Image` or `tv_tensors.Video` is present in the input.",
                 stacklevel=2,
             )
-        self.dtype, self.scale = dtype, scale
+        self.dtype: Any = dtype
+        self.scale = scale
 
     def _wanted(self, inpt: Any) -> Any:
         pictured = is_pure_tensor(inpt) or isinstance(inpt, (tv_tensors.Image, tv_tensors.Video))

@@ -152,7 +152,7 @@ def _jpeg_pil(image: Any, quality: int) -> Any:
 @_images(jpeg, _jpeg_pil)
 def jpeg_image(image: Any, quality: int) -> Any:
     """A tensor (..., C, H, W) of bytes as JPEG of a quality shows it."""
-    from rushlight_vision.io import decode_jpeg, encode_jpeg
+    from rushlight_vision.io.image import decode_jpeg, encode_jpeg
 
     if image.numel() == 0:
         return image.clone()

@@ -12,7 +12,11 @@ from rushlight_vision.transforms import tones, warping as v1
 from rushlight_vision.transforms.conversion import InterpolationMode
 from rushlight_vision.transforms.v2.functional import _boxes
 from rushlight_vision.transforms.v2.functional._geometry import _check_interpolation, _following, _masked
-from rushlight_vision.transforms.v2.functional._meta import clamp_bounding_boxes, format_of
+from rushlight_vision.transforms.v2.functional._meta import (
+    _convert_bounding_box_format,
+    clamp_bounding_boxes,
+    format_of,
+)
 from rushlight_vision.transforms.v2.functional._utils import _dispatched, _images, _on_mask
 
 _NEAREST = InterpolationMode.NEAREST
@@ -440,10 +444,10 @@ def elastic_bounding_boxes(
     if not tv_tensors.is_rotated_bounding_format(known):
         return _boxes.by_corners(bounding_boxes, known, canvas_size, clamping_mode, by_pixels)
     between = tv_tensors.BoundingBoxFormat.CXCYWHR
-    middles = _boxes._convert_bounding_box_format(bounding_boxes, known, between).reshape(-1, 5)
+    middles = _convert_bounding_box_format(bounding_boxes, known, between).reshape(-1, 5)
     found = torch.cat([by_pixels(middles[:, :2]), middles[:, 2:]], 1)
     found = clamp_bounding_boxes(found, between, canvas_size, clamping_mode)
-    return _boxes._convert_bounding_box_format(found, between, known).reshape(bounding_boxes.shape)
+    return _convert_bounding_box_format(found, between, known).reshape(bounding_boxes.shape)
 
 
 elastic_video, elastic_transform = elastic_image, elastic
