@@ -38,6 +38,7 @@ class TVTensor(torch.Tensor):
     """A tensor with a meaning. Results of ops are plain tensors; `wrap` gives them the meaning back."""
 
     _said: tuple[str, ...] = ()  # what is noted beside the numbers
+    _shown = True  # whether that is in the repr
 
     def __new__(
         cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
@@ -74,6 +75,8 @@ class TVTensor(torch.Tensor):
         return f"{super().__repr__()[:-1]}, {said})"
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
+        if not self._shown:
+            return super().__repr__()
         return self._make_repr(**{name: getattr(self, name) for name in self._said})
 
     def __deepcopy__(self, memo: Any) -> Any:
@@ -145,14 +148,13 @@ class Video(TVTensor):
 class Mask(TVTensor):
     """(..., H, W): follows the image's geometry by its nearest pixels, and keeps its values."""
 
+    _shown = False
+
     def __new__(
         cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
     ) -> Any:
         """Also from an image of Pillow."""
         return cls._to_tensor(_pixels(data), dtype, device, requires_grad).as_subclass(cls)
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return torch.Tensor.__repr__(self, tensor_contents=tensor_contents)
 
 
 class BoundingBoxFormat(Enum):

@@ -15,7 +15,7 @@ import rushlight as torch
 import rushlight.nn as nn
 from rushlight import Tensor
 from rushlight_vision.transforms import draws, functional as F
-from rushlight_vision.transforms.base import Plain, Transform, interpolation_for
+from rushlight_vision.transforms.base import Plain, Transform, _Image, _Sometimes, interpolation_for
 from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
 from rushlight_vision.transforms.geometry import pair
 from rushlight_vision.transforms.options import (
@@ -23,23 +23,6 @@ from rushlight_vision.transforms.options import (
     _setup_angle as _setup_angle,
     _setup_size as _setup_size,
 )
-
-
-class _Image(Transform):
-    """A transform of one image, of which transforms.v2 makes one of samples."""
-
-    of_images = True
-
-
-class _Sometimes(_Image):
-    """Transforms an image with probability p."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return () if torch.rand(1) < self.p else None
 
 
 # --- several transforms -------------------------------------------------------------------------

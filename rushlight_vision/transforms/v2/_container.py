@@ -20,7 +20,8 @@ class _Several(Transform):
         self.transforms: Any = transforms
 
     def _chosen(self) -> Iterable[Any]:
-        return iter(self.transforms)
+        every: Iterable[Any] = self.transforms
+        return every
 
     def forward(self, *inputs: Any) -> Any:
         """The sample through those chosen."""

@@ -152,8 +152,8 @@ class ToDtype(Transform):
         super().__init__()
         if not isinstance(dtype, (dict, torch.dtype)):
             raise ValueError(f"dtype must be a dict or a torch.dtype, got {type(dtype)} instead")
-        pictured = isinstance(dtype, dict) and (tv_tensors.Image in dtype or tv_tensors.Video in dtype)
-        if pictured and torch.Tensor in dtype:
+        named: tuple[Any, ...] = tuple(dtype) if isinstance(dtype, dict) else ()
+        if torch.Tensor in named and (tv_tensors.Image in named or tv_tensors.Video in named):
             warnings.warn(
                 "Got `dtype` values for `torch.Tensor` and either `tv_tensors.Image` or `tv_tensors.Video`. "
                 "Note that a plain `torch.Tensor` will *not* be transformed by this (or any other "
