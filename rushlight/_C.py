@@ -11,7 +11,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.engine import current_node
+from rushlight._engine.autograd.grad_mode import LOCAL, set_enabled
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters, methods
@@ -59,7 +60,7 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 def _set_grad_enabled(enabled: bool) -> None:
     """Record what is computed from now on, or not."""
-    import_module("rushlight._engine.autograd.grad_mode").LOCAL.enabled = enabled
+    set_enabled(enabled)
 
 
 def is_grad_enabled() -> bool:
@@ -79,6 +80,11 @@ def _current_graph_task_execution_order() -> list[Any]:
     from rushlight._engine.autograd import tasks  # what few programs need
 
     return tasks.current_graph_task_execution_order()
+
+
+def _current_autograd_node() -> Any:
+    """The node that runs in this thread's backward pass, or whose hooks do; None outside one."""
+    return current_node()
 
 
 def _will_engine_execute_node(node: Any) -> bool:

@@ -32,6 +32,9 @@ from rushlight.jit import ScriptModule as ScriptModule
 from rushlight._engine.core.size import Size as Size
 from rushlight._engine.tensors.storages.typed import Storage as Storage
 from rushlight.cpu.queue import Stream as Stream
+from rushlight.export.symbolic import SymBool as SymBool
+from rushlight.export.symbolic import SymFloat as SymFloat
+from rushlight.export.symbolic import SymInt as SymInt
 from rushlight.library import Tag as Tag
 from rushlight._engine.tensors.storages.typed import TypedStorage as TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage as UntypedStorage
@@ -1352,7 +1355,7 @@ class Tensor(metaclass=_TensorMeta):
 
         Any shape.
         """
-    def hash_tensor(input, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def hash_tensor(input, dim: _int | Sequence[_int] | None = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The bits of all elements, as float64 or int64, combined by xor: uint64."""
     def heaviside(input, values: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """0 below 0, `values` at 0, 1 above.
@@ -2341,7 +2344,7 @@ pi: _float
 def _add_relu(input: Tensor, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """relu of the sum."""
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, use_gelu: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """relu, or gelu in tanh's form, of addmm."""
+    """relu or gelu of addmm; on CUDA gelu in tanh's form, as PyTorch's kernel there has it."""
 def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...] | Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
 def _conj(input: Tensor) -> Tensor:
@@ -3177,7 +3180,7 @@ def hardshrink(input: Tensor, lambd: _int | _float | _complex = 0.5) -> Tensor:
 
     Any shape.
     """
-def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The bits of all elements, as float64 or int64, combined by xor: uint64."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """0 below 0, `values` at 0, 1 above.

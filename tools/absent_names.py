@@ -1,15 +1,18 @@
 """Writes rushlight/_engine/names/placeholders.tsv: PyTorch's names that are only there to be imported.
 
-    python tools/absent_names.py FOLDER_OF_TORCH FOLDER_OF_TORCHVISION MENTIONED
+    python tools/absent_names.py write FOLDER_OF_TORCH FOLDER_OF_TORCHVISION MENTIONED
+    python tools/absent_names.py prune
 
-MENTIONED has a dotted name a line: PyTorch's public ones and those that projects use. The table holds all
-public modules and, of the private ones (an underscore somewhere), those that are mentioned, each with all its
-public names; private names, where they are mentioned.
+`prune` drops the names that Rushlight has got itself since: after building some, and after a merge (where git
+joins both sides' lines).
+
+The table holds all modules with all their names, private ones too. MENTIONED has a dotted name a line: those
+that projects use, some of which no file shows. What the table has said of a name stays.
 
 Names are read off the files of an installed PyTorch (nothing is imported or copied but names and plain
-numbers); those that Rushlight has itself are left out. A line is a module and its names, with marks: `!` an
-exception, `@` a decorator, `=literal` a constant, `:MEMBER,...` an enumeration, `>path` another name of what
-Rushlight has, `?` something else that is neither class nor function.
+numbers); those that Rushlight has itself are left out. A line is a module, or a tab and a name of the module
+above, with a mark: `!` an exception, `@` a decorator, `=literal` a constant, `:MEMBER,...` an enumeration,
+`>path` another name of what Rushlight has, `?` something else that is neither class nor function.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rushlight._engine.names.placeholders import prefixes
+from rushlight._engine.names import placeholders
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "rushlight" / "_engine" / "names" / "placeholders.tsv"
@@ -135,17 +138,8 @@ def origin(mark: str, modules: dict[str, dict[str, str]]) -> str:
 
 
 def chosen(modules: dict[str, dict[str, str]], mentioned: set[str]) -> dict[str, dict[str, str]]:
-    """Those of public modules and of mentioned ones, and mentioned names that no file shows."""
-    wanted = {prefix for name in mentioned for prefix in prefixes(name)}
-    kept = {
-        module: {
-            name: mark
-            for name, mark in names.items()
-            if not name.startswith("_") or f"{module}.{name}" in wanted
-        }
-        for module, names in modules.items()
-        if "._" not in module or module in wanted
-    }
+    """All of these modules' names, and mentioned names that no file shows."""
+    kept = {module: dict(names) for module, names in modules.items()}
     for full in sorted(mentioned):
         module, _, name = full.rpartition(".")
         if module.startswith("torch.ops.") and module.count(".") == 2:
@@ -160,8 +154,6 @@ def there(name: str) -> bool:
     """Whether Rushlight itself has a name of torch or torchvision."""
     if not name.startswith(("torch.", "torchvision.")):
         return False
-    from rushlight._engine.names import placeholders as nowhere
-
     parts = name.split(".")
     parts[0] = {"torch": "rushlight", "torchvision": "rushlight_vision"}[parts[0]]
     found: Any = import_module(parts[0])
@@ -173,7 +165,22 @@ def there(name: str) -> bool:
                 found = import_module(".".join(parts[:i]))
             except ImportError:
                 return False
-    return not nowhere.is_absent(found)
+    return not placeholders.is_absent(found)
+
+
+def write(modules: dict[str, dict[str, str]]) -> None:
+    """Writes the table: what of these modules' names is not there."""
+    blocks = []
+    for module, names in sorted(modules.items()):
+        absent = not there(module)
+        kept = [
+            name + mark for name, mark in sorted(names.items()) if absent or not there(f"{module}.{name}")
+        ]
+        if absent or kept:
+            blocks.append("\n\t".join([module, *kept]) + "\n")
+    TABLE.write_text("".join(blocks), encoding="utf-8")
+    count = sum(block.count("\t") for block in blocks)
+    print(f"{len(blocks)} modules, {count} names, {TABLE.stat().st_size} bytes")
 
 
 def main() -> None:
@@ -181,26 +188,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folders", type=Path, nargs=2)
-    parser.add_argument("mentioned", type=Path)
+    commands = parser.add_subparsers(dest="command", required=True)
+    anew = commands.add_parser("write", help="read PyTorch's files")
+    anew.add_argument("folders", type=Path, nargs=2)
+    anew.add_argument("mentioned", type=Path)
+    commands.add_parser("prune", help="drop the names that are there by now")
     given = parser.parse_args()
     sys.path.insert(0, str(ROOT))
-    TABLE.write_text("", encoding="utf-8")  # what only the table has is not there
-    mentioned = set(given.mentioned.read_text(encoding="utf-8").split())
-    modules = chosen({**read(given.folders[0]), **read(given.folders[1])}, mentioned)
-    lines = []
-    for module, names in sorted(modules.items()):
-        absent = not there(module)
-        kept = [
-            name + mark for name, mark in sorted(names.items()) if absent or not there(f"{module}.{name}")
-        ]
-        if absent or kept:
-            lines.append(
-                "\t".join([module.removeprefix("torch.") if module != "torch" else "", " ".join(kept)]) + "\n"
-            )
-    TABLE.write_text("".join(lines), encoding="utf-8")
-    count = sum(len(line.split()) - 1 for line in lines)
-    print(f"{len(lines)} modules, {count} names, {TABLE.stat().st_size} bytes")
+    before = {module: placeholders.names(module) for module in placeholders._LINES}
+    for table in (placeholders._LINES, placeholders._PACKAGES, placeholders._NAMES):
+        table.clear()  # what only the table has is not there
+    if given.command == "prune":
+        write({placeholders.shown(module): names for module, names in before.items()})
+    else:
+        mentioned = set(given.mentioned.read_text(encoding="utf-8").split())
+        modules = chosen({**read(given.folders[0]), **read(given.folders[1])}, mentioned)
+        for module, names in before.items():
+            modules.setdefault(placeholders.shown(module), {}).update(names)
+        write(modules)
 
 
 if __name__ == "__main__":

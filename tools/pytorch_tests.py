@@ -7,6 +7,7 @@ PYTHON is an interpreter with PyTorch 2.13, pytest, expecttest and hypothesis; D
 interpreter that runs this command, from the tree that this file lies in. Without names all files of DIR run.
 
     --max N           of each file N of the tests, drawn by their ids: the same ones each time (300; 0: all)
+    --start N         of these leave the first N out: other tests than those of a draw of N (0)
     --match TEXT      only tests whose id contains TEXT
     --failed          only tests that did not pass last time
     --jobs N          files at the same time (1)
@@ -182,7 +183,7 @@ def reference(path: Path, args: argparse.Namespace) -> tuple[list[str], dict[str
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     log = args.work / "pytorch" / f"{path.stem}-{args.version}-{digest}.jsonl"
     left_out = list(json.loads(EXCEPTIONS.read_text()).get("*", ()))
-    drawing = (args.max or 10**9, args.match, left_out)
+    drawing = (args.start, args.max or 10**9, args.match, left_out)
     drawn = draw(collected(log), *drawing)
     if not drawn or set(drawn) - set(read_outcomes(log)):
         side = Side(args.torch_python, [], log.parent)
@@ -308,6 +309,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--torch-python", required=True)
     parser.add_argument("--tests", action="append", required=True, type=Path)
     parser.add_argument("--max", type=int, default=300)
+    parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--match", default="")
     parser.add_argument("--failed", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)

@@ -6,11 +6,14 @@ import fnmatch
 import hashlib
 
 
-def draw(tests: list[str], most: int, match: str, left_out: list[str]) -> list[str]:
-    """The first `most` of the tests in an order that their ids decide: drawing more adds to the same ones."""
+def draw(tests: list[str], start: int, most: int, match: str, left_out: list[str]) -> list[str]:
+    """`most` of the tests, from number `start` on in an order that their ids decide.
+
+    Drawing more adds to the same ones; another start draws others.
+    """
     wanted = [
         test
         for test in tests
         if match in test and not any(fnmatch.fnmatchcase(test, pattern) for pattern in left_out)
     ]
-    return sorted(wanted, key=lambda test: hashlib.sha1(test.encode()).digest())[:most]
+    return sorted(wanted, key=lambda test: hashlib.sha1(test.encode()).digest())[start : start + most]

@@ -5,7 +5,8 @@ long. What the environment says (the runner sets it):
 
     RUNNER_LOG       file of outcomes; tests that it tells already are not run again
     RUNNER_CHOSEN    file of test ids, one a line: only these run
-    RUNNER_DRAW      or JSON: how many to draw, a text that ids contain, patterns of ids that are left out
+    RUNNER_DRAW      or JSON: where to begin, how many to draw, a text that ids contain, patterns of ids that
+                     are left out
     RUNNER_HELPERS   the installed PyTorch's folder torch/testing
     RUNNER_LIMIT     seconds for one test
 
@@ -367,8 +368,28 @@ def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> None:
     supply_older(module_path.read_text())
 
 
+def _fork_ranks() -> None:
+    """Let tests of several processes fork them: spawned, each rank imports PyTorch and the helpers anew.
+
+    That alone takes longer than the limit of a test, where four ranks share two cores.
+    """
+    helper = sys.modules.get("torch.testing._internal.common_distributed")
+    if helper is None:
+        return
+    multiprocessing = importlib.import_module("torch.multiprocessing")
+    distributed = importlib.import_module("torch.distributed")
+
+    def _spawn_processes(self: Any) -> None:
+        if distributed.is_initialized():  # a test of one process left its group
+            distributed.destroy_process_group()
+        self._start_processes(multiprocessing.get_context("fork").Process)
+
+    setattr(vars(helper)["MultiProcessTestCase"], "_spawn_processes", _spawn_processes)
+
+
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     """Keep the chosen tests whose outcome is not known yet."""
+    _fork_ranks()
     collected = [_id(item.nodeid) for item in items]
     if "RUNNER_DRAW" in os.environ:
         chosen = set(draw(collected, *json.loads(os.environ["RUNNER_DRAW"])))

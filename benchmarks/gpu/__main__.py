@@ -1,10 +1,12 @@
 """python -m benchmarks.gpu: everything that a real GPU must show, in under nine minutes.
 
-Sections come by what they are worth: what is wrong first, then what is compared with PyTorch, for which an
-interpreter with PyTorch on CUDA must be there; each library has its turn in each section, so that what time
-cuts off is whole comparisons. Each turn is a process of its own (operator cases: several, side by side). What
-fails, or outlives its time, is noted and printed, and the next one follows. After each turn gpu.json and
-gpu.md are written anew.
+Sections come by what they are worth: the driver call by call, what is wrong, then what is compared with
+PyTorch, for which an interpreter with PyTorch on CUDA must be there; each library has its turn in each
+section, so that what time cuts off is whole comparisons. Each turn is a process of its own (operator cases:
+several, side by side). What fails is noted and printed; what loses the device's context, or is silent for
+too long, ends its process, is tried once more with CUDA_LAUNCH_BLOCKING=1 so that the kernel is named, and
+another process goes on behind it. PyTorch has no turn where Rushlight showed nothing. After each turn
+gpu.json and gpu.md are written anew.
 
 python -m benchmarks.gpu --out DIRECTORY [--torch-python PYTHON] [--seconds 520] [--only NAME,NAME]
 python -m benchmarks.gpu --fake       tiny sizes over the tests' imitation of the driver: a rehearsal
@@ -37,6 +39,7 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
+    Section("contact", 40, 0),
     Section("machine", 40, 0),
     Section("rules", 40, 0),
     Section("cases", 110, 0),
@@ -53,10 +56,15 @@ SECTIONS = (
 )
 # How many processes the operator cases are shared out over, at most.
 PARTS = 8
-# How many failures of a section are printed.
-SHOWN = 12
-# Of a section's run: how many times it is begun again after the device's context was lost.
-AGAIN = 12
+# How many failures of a section are printed, and the characters of all that are.
+SHOWN, PRINTED = 12, 8000
+# Of a section's run: how many times it is begun again after the device's context was lost, and how many of
+# the attempts that lost it are made once more to learn which kernel it was.
+AGAIN, LOOKED_AT = 12, 3
+# Seconds after which a process that prints nothing is ended: in sections of many small attempts, in others.
+SILENT = {"cases": 40, "rules": 30, "contact": 30}
+SILENT_ELSEWHERE = 60
+OUT_OF_TIME = "out of time"
 
 
 def options() -> argparse.Namespace:
@@ -90,38 +98,47 @@ def turn(section: Section, library: str, given: argparse.Namespace, left: float,
     python = sys.executable if library == "rushlight" else given.torch_python
     most = section.seconds if library == "rushlight" else section.compared
     found: dict[str, Any] = {"lines": [], "ended": "", "seconds": 0.0}
-    began, first = time.perf_counter(), 0
+    began, first, looked = time.perf_counter(), 0, 0
+    fake = ["--fake"] if given.fake else []
     for _ in range(AGAIN):
         limit = min(most, left) - (time.perf_counter() - began)
         if limit < 3:
             found["ended"] = found["ended"] or "out of time"
             break
-        worker = [python, "-m", "benchmarks.gpu.worker"]
-        command = [*worker, section.name, library, str(limit), str(first), part]
-        lines, ended = _lines([*command, *(["--fake"] if given.fake else [])], limit)
+        worker = [python, "-m", "benchmarks.gpu.worker", section.name, library]
+        silence = SILENT.get(section.name, SILENT_ELSEWHERE) if library == "rushlight" else limit + 5
+        lines, ended = _lines([*worker, str(limit), str(first), part, *fake], limit, silence)
         found["lines"] += [line for line in lines if "next" not in line]
         found["ended"] = ended
-        begun = [line["next"] for line in lines if "next" in line]
-        if not ended or not begun:
+        begun = [line for line in lines if "next" in line]
+        if not ended or ended == OUT_OF_TIME or not begun:
             break
-        first = begun[-1]  # what comes behind what has ended it
+        first, name = begun[-1]["next"], begun[-1].get("name", "")
+        if ended.startswith("silent"):
+            found["lines"].append({"name": name, "value": None, "error": ended, "told": ended})
+        elif library == "rushlight" and looked < LOOKED_AT and limit > 30:
+            looked += 1
+            again = [*worker, "20", str(first - 1), part, *fake, "--one"]
+            lines, _ = _lines(again, 20, 20, {"CUDA_LAUNCH_BLOCKING": "1"})
+            more = [line for line in lines if "next" not in line]
+            found["lines"] += [{**line, "name": f"{line['name']}, waited for"} for line in more]
     found["seconds"] = round(time.perf_counter() - began, 1)
     return found
 
 
-def _lines(command: list[str], limit: float) -> tuple[list[dict[str, Any]], str]:
-    """What a worker prints, a JSON object a line, and how it ended: "" is well."""
+def _lines(
+    command: list[str], limit: float, silence: float, more: dict[str, str] | None = None
+) -> tuple[list[dict[str, Any]], str]:
+    """What a worker prints, a JSON object a line, and how it ended: "" is well. silence: the seconds without
+    a line after which it is ended; more: variables of its environment.
+    """
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": paths, "RUSHLIGHT_CUDA": "driver", "PYTHONUNBUFFERED": "1"}
+    environment |= more or {}
     # Into files: what hangs in the driver may not even die when it is killed.
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         worker = subprocess.Popen(command, stdout=out, stderr=errors, text=True, env=environment, cwd=ROOT)
-        ended = ""
-        try:
-            worker.wait(limit + 5)
-        except subprocess.TimeoutExpired:
-            worker.kill()
-            ended = "out of time"
+        ended = _watched(worker, out.fileno(), limit + 5, silence)
         out.seek(0)
         errors.seek(0)
         lines = [found for line in out for found in _parsed(line)]
@@ -130,13 +147,40 @@ def _lines(command: list[str], limit: float) -> tuple[list[dict[str, Any]], str]
     return lines, ended
 
 
+def _watched(worker: subprocess.Popen[str], out: int, limit: float, silence: float) -> str:
+    """Wait for a worker that prints to a file; end it after its time, or when it was silent for so long.
+    How it was ended: "" is by itself.
+    """
+    began = said = time.perf_counter()
+    size, ended = 0, ""
+    while not ended:
+        try:
+            worker.wait(0.2)
+            return ""
+        except subprocess.TimeoutExpired:
+            now, printed = time.perf_counter(), os.fstat(out).st_size
+            size, said = (printed, now) if printed > size else (size, said)
+            if now - began > limit:
+                ended = OUT_OF_TIME
+            elif now - said > silence:
+                ended = f"silent for {silence:.0f} s"
+    worker.kill()
+    return ended
+
+
 def failures(lines: list[dict[str, Any]]) -> list[str]:
-    """What failed, a line each."""
-    return [
-        f"{line['name']}: {line.get('value') or ''} {line['error'].strip().splitlines()[-1][:200]}"
-        for line in lines
-        if line.get("error") and line.get("value") != "refused"
-    ]
+    """What failed, a line for each error."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        if line.get("error") and line.get("value") != "refused":
+            told = line.get("told") or line["error"].strip().splitlines()[-1]
+            found.setdefault(f"{line.get('value') or ''} {told[:600]}", []).append(line["name"])
+    return [f"{', '.join(names[:6])}{', ...' * (len(names) > 6)}: {told}" for told, names in found.items()]
+
+
+def showed(result: dict[str, Any] | None) -> bool:
+    """Whether a section gave anything."""
+    return result is not None and any(line.get("value") is not None for line in result["lines"])
 
 
 def _parsed(line: str) -> list[dict[str, Any]]:
@@ -158,16 +202,23 @@ def main() -> int:
     runs = [("rushlight", s) for s in SECTIONS]
     if not given.fake:
         runs = [(lib, s) for s in SECTIONS for lib in ("rushlight", "pytorch")[: 1 + bool(s.compared)]]
+    printed = 0
     for library, section in runs:
         if section.name not in wanted:
+            continue
+        if library == "pytorch" and not showed(found[section.name].get("rushlight")):
+            print(f"{section.name:10s} {library:10s}    0.0 s  left out: there is nothing to compare")
             continue
         left = given.seconds - (time.perf_counter() - began)
         result = run(section, library, given, left)
         found.setdefault(section.name, {})[library] = result
-        told = result["ended"].splitlines()[-1][:300] if result["ended"] else "done"
-        print(f"{section.name:10s} {library:10s} {result['seconds']:6.1f} s  {told}", flush=True)
-        for line in failures(result["lines"])[:SHOWN]:
-            print(f"    {line}", flush=True)
+        ended = result["ended"].splitlines()[-1][:300] if result["ended"] else "done"
+        print(f"{section.name:10s} {library:10s} {result['seconds']:6.1f} s  {ended}", flush=True)
+        wrong = failures(result["lines"])
+        shown = [line for line in wrong[:SHOWN] if (printed := printed + len(line)) < PRINTED]
+        print("".join([f"    {line}\n" for line in shown]), end="")
+        if len(wrong) > len(shown):
+            print(f"    and {len(wrong) - len(shown)} more, in gpu.md", flush=True)
         (out / "gpu.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
         (out / "gpu.md").write_text(page(found), encoding="utf-8")
     print(f"wrote {out / 'gpu.json'} and {out / 'gpu.md'} in {time.perf_counter() - began:.0f} s")

@@ -6,6 +6,8 @@ import json
 import traceback
 from typing import Any
 
+from benchmarks.gpu.worker import told as in_short
+
 # How often a case is called: as it is learnt, as it is prepared, by the function that was written of it.
 CALLS = 3
 
@@ -26,7 +28,7 @@ def run(bench: Any, first: int, part: int, parts: int) -> int:
         if number < first or bench.late or number % parts != part:
             continue
         name, torch = f"{row.name}-{sample.name}", bench.torch
-        print(json.dumps({"next": number + 1}), flush=True)
+        print(json.dumps({"next": number + 1, "name": name}), flush=True)
         try:
             for _ in range(CALLS):
                 kind, told = one(rows, row, sample), ""
@@ -35,13 +37,15 @@ def run(bench: Any, first: int, part: int, parts: int) -> int:
             kind, told = ("ok", "") if row.name in rows.REFUSED else ("refused", str(error)[:200])
         except AssertionError as error:
             kind, told = "wrong", str(error)[-400:]
-        except torch.AcceleratorError:
-            bench.line(name, "error", error=traceback.format_exc(limit=-3))
-            return 1  # nothing works in this process from now on
         except Exception as error:
+            if bench.lost():
+                bench.line(name, "error", error=traceback.format_exc(limit=-3), told=in_short(error))
+                return 1  # nothing works in this process from now on
             missing = "is not installed" in str(error)
             kind, told = ("refused" if missing else "error"), traceback.format_exc(limit=-3)
         bench.line(name, kind, **({"error": told} if told else {}))
+        if bench.one:
+            break
     return 0
 
 

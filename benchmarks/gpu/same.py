@@ -17,11 +17,12 @@ def rules(b: Any) -> None:
     """Each a small program whose result is known: "good", or what came."""
     b.torch.backends.cudnn.allow_tf32 = False
     for name, program in _programs(b).items():
-        b.attempt(name, "", lambda program=program: _told(program()))
-        b.torch.cuda.synchronize()
+        b.attempt(name, "", lambda program=program: _told(b.torch, program))
 
 
-def _told(found: Any) -> str:
+def _told(torch: Any, program: Callable[[], Any]) -> str:
+    found = program()
+    torch.cuda.synchronize()  # where what failed on the device is told
     if found is not True:
         raise AssertionError(f"{found}")
     return "good"

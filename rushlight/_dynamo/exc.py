@@ -1,7 +1,7 @@
 """torch._dynamo.exc: what compile() raises, and export for arguments and dimensions that cannot be."""
 
 from rushlight._engine.core.errors import TorchDynamoException, Unsupported
-from rushlight.export.errors import UserError
+from rushlight.export.errors import UserError, UserErrorType
 
 
 class BackendCompilerFailed(TorchDynamoException):
@@ -14,4 +14,4 @@ class BackendCompilerFailed(TorchDynamoException):
         self.inner_exception = inner_exception
 
 
-__all__ = ["BackendCompilerFailed", "TorchDynamoException", "Unsupported", "UserError"]
+__all__ = ["BackendCompilerFailed", "TorchDynamoException", "Unsupported", "UserError", "UserErrorType"]

@@ -15,7 +15,7 @@ from rushlight.func import (
     linearize as linearize,
     vjp as vjp,
 )
-from rushlight.func.derivatives import chosen
+from rushlight.func.derivatives import _wrap_tensor_for_grad as _wrap_tensor_for_grad, chosen
 
 
 def _slice_argnums(args: Any, argnums: Any, as_tuple: bool = True) -> Any:

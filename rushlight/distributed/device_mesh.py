@@ -40,6 +40,14 @@ class DeviceMesh:
         self._coordinate = place[0] if place else None
         self._groups = self._make_groups() if _groups is None else _groups
 
+    def __enter__(self) -> DeviceMesh:
+        """Within it, the mesh of those who name none."""
+        _ENTERED.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _ENTERED.pop()
+
     def _make_groups(self) -> list[Any]:
         ranks, groups = self.mesh.numpy(), []
         if ranks.ndim == 1 and ranks.size == dist.get_world_size():
@@ -141,6 +149,16 @@ class DeviceMesh:
         if self.mesh_dim_names is not None:
             shape = f"({', '.join(f'{name}={size}' for name, size in zip(self.mesh_dim_names, self.shape))})"
         return f"DeviceMesh({shape}, '{self.device_type}', stride={tuple(self.mesh.stride())})"
+
+
+_ENTERED: list[DeviceMesh] = []
+
+
+def current_mesh() -> DeviceMesh:
+    """The mesh whose context was entered last; RuntimeError if there is none."""
+    if not _ENTERED:
+        raise RuntimeError("No device mesh is currently active!")
+    return _ENTERED[-1]
 
 
 def init_device_mesh(

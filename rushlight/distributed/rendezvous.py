@@ -7,8 +7,9 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from numbers import Integral
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from rushlight.distributed.communication.wire import adopt_mpi
 from rushlight.distributed.errors import DistBackendError
@@ -20,32 +21,43 @@ _hubs: dict[int, None] = {}  # ports at which helpers of this process listen
 
 
 def rendezvous(
-    url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = default_pg_timeout, **kwargs: Any
+    url: str, rank: int = -1, world_size: int = -1, **kwargs: Any
 ) -> Iterator[tuple[Store, int, int]]:
-    """Yields (store, rank, world_size). ValueError for what is missing, RuntimeError for unknown schemes."""
+    """An iterator of (store, rank, world_size), of which PyTorch's schemes give one.
+
+    url: a scheme's (env, tcp, file, or one that was registered); rank, world_size: what the URL does not say,
+    written into its query; kwargs: the handler's, such as timeout.
+    Raises RuntimeError for unknown schemes, AssertionError where rank and world_size are said twice,
+    ValueError for what is missing.
+    """
+    if not isinstance(url, str):
+        raise RuntimeError(f"`url` must be a string, got {url!r} of type {type(url).__name__}")
+    for name, number in (("rank", rank), ("world_size", world_size)):
+        if not isinstance(number, Integral):
+            raise RuntimeError(f"`{name}` must be an integer, got {number!r} of type {type(number).__name__}")
     parts = urlsplit(url)
-    handler = _HANDLERS.get(parts.scheme)
-    if handler is None:
+    told = {"rank": str(rank), "world_size": str(world_size)}
+    told = {name: number for name, number in told.items() if number != "-1"}
+    if told:
+        given = dict(parse_qsl(parts.query))
+        if given.keys() & {"rank", "world_size"}:
+            raise AssertionError(f"The url: {url} has node-specific arguments(rank, world_size) already.")
+        parts = parts._replace(query=urlencode(given | told))
+    if parts.scheme not in _HANDLERS:
         raise RuntimeError(f"No rendezvous handler for {parts.scheme}://")
-    given = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    if rank != -1:
-        given["rank"] = str(rank)
-    if world_size != -1:
-        given["world_size"] = str(world_size)
-    yield handler(parts, given, timeout)
+    return _HANDLERS[parts.scheme](urlunsplit(parts), **kwargs)
 
 
 def register_rendezvous_handler(
     scheme: str, handler: Callable[..., Iterator[tuple[Store, int, int]]]
 ) -> None:
-    """Let `handler(url, timeout=)`, a generator as `rendezvous` is, answer for a scheme."""
+    """Let `handler(url, timeout=)`, a generator as `rendezvous` is, answer for a scheme.
 
-    def answer(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
-        return next(handler(parts.geturl(), timeout=timeout))
-
+    The URL's query says rank and world_size, where these are known.
+    """
     if scheme in _HANDLERS:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
-    _HANDLERS[scheme] = answer
+    _HANDLERS[scheme] = handler
 
 
 def _number(given: dict[str, str], name: str, scheme: str) -> int:
@@ -57,7 +69,7 @@ def _number(given: dict[str, str], name: str, scheme: str) -> int:
     return int(given[name])
 
 
-def _env(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
+def _env(parts: SplitResult, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
     def need(name: str) -> str:
         if not (value := given.get(name.lower()) or os.environ.get(name)):
             raise ValueError(
@@ -86,14 +98,14 @@ def _started_by_mpi(timeout: timedelta) -> tuple[Store, int, int]:
     return store, wire.rank, wire.size
 
 
-def _tcp(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
+def _tcp(parts: SplitResult, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
     if parts.port is None:
         raise ValueError("Error initializing torch.distributed using tcp:// rendezvous: port number missing")
     rank, size = _number(given, "rank", "tcp"), _number(given, "world_size", "tcp")
-    return _tcp_store(parts.hostname, parts.port, rank, size, timeout), rank, size
+    return _tcp_store(parts.hostname or "", parts.port, rank, size, timeout), rank, size
 
 
-def _file(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
+def _file(parts: SplitResult, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
     if not parts.path:
         raise ValueError("Error initializing torch.distributed using file:// rendezvous: path missing")
     rank, size = _number(given, "rank", "file"), _number(given, "world_size", "file")
@@ -102,10 +114,25 @@ def _file(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store,
     return store, rank, size
 
 
-_HANDLERS: dict[str, Callable[[Any, dict[str, str], timedelta], tuple[Store, int, int]]] = {
-    "env": _env,
-    "tcp": _tcp,
-    "file": _file,
+def _once(
+    scheme: str, meeting: Callable[[SplitResult, dict[str, str], timedelta], tuple[Store, int, int]]
+) -> Callable[..., Iterator[tuple[Store, int, int]]]:
+    """A handler of one answer."""
+
+    def handler(
+        url: str, timeout: timedelta = default_pg_timeout, **kwargs: Any
+    ) -> Iterator[tuple[Store, int, int]]:
+        parts = urlsplit(url)
+        yield meeting(parts, dict(parse_qsl(parts.query)), timeout)
+        raise RuntimeError(f"Unable to perform re-rendezvous using {scheme}:// method")
+
+    return handler
+
+
+_HANDLERS: dict[str, Callable[..., Iterator[tuple[Store, int, int]]]] = {
+    "env": _once("env", _env),
+    "tcp": _once("tcp", _tcp),
+    "file": _once("file", _file),
 }
 
 
@@ -115,7 +142,7 @@ def _tcp_store(host: str, port: int, rank: int, size: int, timeout: timedelta) -
         store = TCPStore(host, port, None, False, timeout)
         return PrefixStore(f"attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
     if size == 1:
-        return TCPStore(host, port, 1, True, timeout)
+        return TCPStore(host, port, 1, True, timeout, multi_tenant=True)
     if rank == 0 and port not in _hubs:
         _start_helper(port, timeout)
     return TCPStore(host, port, None, False, timeout)

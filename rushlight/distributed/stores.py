@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
+from weakref import WeakValueDictionary
 
 from rushlight.distributed.errors import DistNetworkError, DistStoreError
 from rushlight.distributed.hub.messages import Connection, ConnectionLost, pack, unpack
@@ -26,10 +27,17 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 class Store:
-    """What stores do. A kind of store says how a value is changed (`_change`), and what it has (`_all`)."""
+    """What stores do.
+
+    A kind of store here says how a value is changed (`_change`), and what it has (`_all`). A program's own
+    has set, get, add, compare_set, check, wait, delete_key and num_keys, and what it can of append, multi_get
+    and multi_set; those three are made of the others, and `has_extended_api` says whether it has its own.
+    """
+
+    _timeout = timedelta(seconds=300)
 
     def __init__(self) -> None:
-        self._timeout = timedelta(seconds=300)
+        pass
 
     @property
     def timeout(self) -> timedelta:
@@ -42,10 +50,10 @@ class Store:
 
     def _change(self, key: str, change: Change) -> bytes | None:
         """Replace the key's value, None where there is none, by what `change` makes of it; that."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how values are changed")
+        raise NotImplementedError(f"Not implemented. {type(self).__name__} says not how values are changed")
 
     def _all(self) -> dict[str, bytes]:
-        raise NotImplementedError(f"{type(self).__name__} does not say what it holds")
+        raise NotImplementedError(f"Not implemented. {type(self).__name__} does not say what it holds")
 
     def set(self, key: str, value: str | bytes) -> None:
         """Set the key's value."""
@@ -63,10 +71,11 @@ class Store:
 
     def append(self, key: str, value: str | bytes) -> None:
         """Put the value behind what is there."""
-        data = _bytes(value)
-        self._change(key, lambda old: (old or b"") + data)
+        data, held = _bytes(value), b""
+        while (found := self.compare_set(key, held, held + data)) != held + data:
+            held = found
 
-    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
+    def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
         """Set the value if it is the expected one (or there is none and "" is expected); the value then."""
         expected, desired = _bytes(expected_value), _bytes(desired_value)
         found = self._change(key, lambda old: desired if (old or b"") == expected else old)
@@ -114,8 +123,8 @@ class Store:
             self.set(key, value)
 
     def has_extended_api(self) -> bool:
-        """Whether append, multi_get and multi_set are there: True."""
-        return True
+        """Whether append, multi_get and multi_set are steps of their own."""
+        return False
 
     def clone(self) -> Store:
         """A store of the same values, for another thread."""
@@ -146,11 +155,24 @@ class HashStore(Store):
     def _all(self) -> dict[str, bytes]:
         return dict(self._values)
 
+    def append(self, key: str, value: str | bytes) -> None:
+        """Put the value behind what is there."""
+        data = _bytes(value)
+        self._change(key, lambda old: (old or b"") + data)
+
+    def has_extended_api(self) -> bool:
+        """Whether append, multi_get and multi_set are steps of their own: True."""
+        return True
+
+
+_OPEN, _CLOSED = "\0open", "\0closed"  # keys of a FileStore: how many stores of it are, and are no more
+
 
 class FileStore(Store):
     """A store in a file that all ranks can reach. The file is a log of changes, locked while one is made.
 
-    It is removed when as many stores as `world_size` says (if it does) have been closed or collected.
+    It is removed when the last store of it has been closed or collected, and these were as many as
+    `world_size` says (if it does). How many are open is a key in it, which `num_keys` counts.
     """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
@@ -158,8 +180,10 @@ class FileStore(Store):
         self._path, self._world_size = str(file_name), world_size
         self._at, self._held = 0, dict[str, bytes]()
         self._pid = os.getpid()
-        with open(self._path, "ab"):
-            pass
+        self._count(_OPEN, 1)
+
+    def _count(self, key: str, amount: int) -> int:
+        return int(self._change(key, lambda old: b"%d" % (int(old or b"0") + amount)) or 0)
 
     @property
     def path(self) -> str:
@@ -197,16 +221,38 @@ class FileStore(Store):
 
     def __del__(self) -> None:
         try:
-            if self._world_size > 0 and self._pid == os.getpid():
-                closed = self._change("\0closed", lambda old: b"%d" % (int(old or b"0") + 1))
-                if int(closed or 0) >= self._world_size:
+            if self._pid == os.getpid():
+                closed = self._count(_CLOSED, 1)
+                if self._count(_OPEN, -1) == 0 and 0 <= self._world_size <= closed:
                     os.unlink(self._path)
         except Exception:
             pass  # the interpreter may be ending
 
     def list_keys(self) -> list[str]:
         """The keys."""
-        return [key for key in self._all() if key != "\0closed"]
+        return [key for key in self._all() if key not in (_OPEN, _CLOSED)]
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Put the value behind what is there."""
+        data = _bytes(value)
+        self._change(key, lambda old: (old or b"") + data)
+
+
+class _Server:
+    """What keeps a TCPStore's values, in a thread of this process, until no store holds it any more."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        from rushlight.distributed.hub.server import in_thread  # which has a store of its own
+
+        self._hub = in_thread(listener)
+        self.port = self._hub.port
+
+    def __del__(self) -> None:
+        if hasattr(self, "_hub"):
+            self._hub.stop()
+
+
+_shared: WeakValueDictionary[int, _Server] = WeakValueDictionary()  # servers of several masters, by port
 
 
 class TCPStore(Store):
@@ -214,6 +260,8 @@ class TCPStore(Store):
 
     host_name, port: where. world_size: how many will use it (with wait_for_workers the constructor waits for
     them). is_master: keep it, in a thread of this process; port 0 is any free one then. timeout: 300 s.
+    multi_tenant: masters of one process and port, all made with it, share what is kept.
+    master_listen_fd: the descriptor of a bound socket to listen on.
     Raises DistNetworkError where the port is taken or nobody listens.
     """
 
@@ -232,12 +280,14 @@ class TCPStore(Store):
         use_libuv: bool = True,
     ) -> None:
         super().__init__()
-        from rushlight.distributed.hub.server import in_thread  # which has a store of its own
-
         self._timeout, self.host, self.port = timeout, host_name, port
-        self._hub = in_thread(_listener(port, master_listen_fd)) if is_master else None
+        self._hub = _shared.get(port) if is_master and multi_tenant else None
+        if is_master and self._hub is None:
+            self._hub = _Server(_listener(port, master_listen_fd))
         if self._hub is not None:
             self.port = self._hub.port
+            if multi_tenant:
+                _shared[self.port] = self._hub
         self._line = self._connected()
         if world_size is not None and world_size > 0 and wait_for_workers:
             self._wait_for(world_size)
@@ -265,9 +315,6 @@ class TCPStore(Store):
     def __del__(self) -> None:
         if hasattr(self, "_line"):
             self._line.close()
-        hub = getattr(self, "_hub", None)
-        if hub is not None:
-            hub.stop()
 
     def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
         try:
@@ -298,6 +345,10 @@ class TCPStore(Store):
         """All keys that have values."""
         return [key.decode() for key in self._ask("list_keys")]
 
+    def has_extended_api(self) -> bool:
+        """Whether append, multi_get and multi_set are steps of their own: True."""
+        return True
+
     def clone(self) -> TCPStore:
         """Another connection to the same server."""
         return TCPStore(self.host, self.port, None, False, self._timeout)
@@ -325,14 +376,17 @@ def _asking(name: str) -> Callable[..., Any]:
 
 def _prefixed(name: str) -> Callable[..., Any]:
     def method(self: PrefixStore, key: str, *values: Any) -> Any:
-        return getattr(self.underlying_store, name)(self._key(key), *values)
+        given = values if name == "add" else map(_bytes, values)
+        return getattr(self.underlying_store, name)(self._key(key), *given)
 
     return method
 
 
 def _listener(port: int, descriptor: int | None) -> Any:
     if descriptor is not None:
-        return socket.socket(fileno=descriptor)
+        bound = socket.socket(fileno=descriptor)
+        bound.listen(512)
+        return bound
     try:
         return socket.create_server(("", port), backlog=512)
     except OSError as error:
@@ -376,6 +430,18 @@ class PrefixStore(Store):
         """The keys of this prefix, without it."""
         start = self._key("")
         return [key[len(start) :] for key in self.underlying_store.list_keys() if key.startswith(start)]
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        """The values of several keys of this prefix."""
+        return self.underlying_store.multi_get([self._key(key) for key in keys])
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        """Set several keys of this prefix."""
+        self.underlying_store.multi_set([self._key(key) for key in keys], [_bytes(value) for value in values])
+
+    def has_extended_api(self) -> bool:
+        """What the store below says."""
+        return self.underlying_store.has_extended_api()
 
     def clone(self) -> PrefixStore:
         """The same prefix on another connection."""

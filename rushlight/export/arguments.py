@@ -14,6 +14,7 @@ import rushlight as torch
 from rushlight._engine.core.dtype import NAMED
 from rushlight._engine.core.pytree import LEAF, Tree
 from rushlight.export.listener import Value
+from rushlight.export.symbolic import SIZES
 from rushlight.export.symbols import Sym
 from rushlight.fx.node import Node
 
@@ -65,7 +66,7 @@ def dtype_of(code: int) -> Any:
 
 def size(value: Any) -> dict[str, Any]:
     """A number of a shape."""
-    if isinstance(value, Sym):
+    if isinstance(value, SIZES):
         return {"as_expr": {"expr_str": _sympy(value.tree().body), "hint": {"as_int": value.hint}}}
     return {"as_int": int(value)}
 
@@ -136,7 +137,7 @@ def argument(value: Any, kind: str = "") -> dict[str, Any]:
     if isinstance(value, Node):
         return (
             {"as_sym_int": {"as_name": value.name}}
-            if isinstance(value.meta.get("val"), Sym)
+            if isinstance(value.meta.get("val"), SIZES)
             else {"as_tensor": {"name": value.name}}
         )
     if isinstance(value, (list, tuple)):
@@ -163,7 +164,7 @@ def argument(value: Any, kind: str = "") -> dict[str, Any]:
 
 def _listed(items: list[Any], kind: str) -> dict[str, Any]:
     nodes = [item for item in items if isinstance(item, Node)]
-    if "Tensor" in kind or (nodes and not isinstance(nodes[0].meta.get("val"), Sym)):
+    if "Tensor" in kind or (nodes and not isinstance(nodes[0].meta.get("val"), SIZES)):
         if None in items or "Tensor?" in kind:
             return {"as_optional_tensors": [argument(item) for item in items]}
         return {"as_tensors": [{"name": item.name} for item in items]}

@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
+
+class UserErrorType(Enum):
+    """What a caller did wrong."""
+
+    DYNAMIC_CONTROL_FLOW = auto()
+    ANTI_PATTERN = auto()
+    STANDARD_LIBRARY = auto()
+    CONSTRAINT_VIOLATION = auto()
+    DYNAMIC_DIM = auto()
+    INVALID_INPUT = auto()
+    INVALID_OUTPUT = auto()
+    UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = auto()
+
 
 class UserError(RuntimeError):
-    """The caller's description of the inputs does not fit the program."""
+    """The caller's description of the inputs does not fit the program.
+
+    error_type, a UserErrorType; msg, what is said. UserError(msg) is of an invalid input.
+    """
+
+    def __init__(
+        self, error_type: UserErrorType | str, msg: str | None = None, case_name: str | None = None
+    ) -> None:
+        kind = UserErrorType.INVALID_INPUT if isinstance(error_type, str) else error_type
+        said = error_type if isinstance(error_type, str) else msg
+        super().__init__(said)
+        self.error_type, self.msg, self.message = kind, said, said
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
     """The program looks at a tensor's numbers, which an exported program does not know."""
+
+
+class ConstraintViolationError(RuntimeError):
+    """An input's size is none of those that were said of it."""

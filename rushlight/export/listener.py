@@ -10,11 +10,13 @@ by TAPE, as to compile().
 from __future__ import annotations
 
 import linecache
+import math
 import operator
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -30,6 +32,19 @@ from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.errors import GuardOnDataDependentSymNode
+from rushlight.export.expressions import Known, Relation, number, parsed
+from rushlight.export.subgraphs import Frame, Subgraphs
+from rushlight.export.symbolic import (
+    SYMBOLIC,
+    Numbers,
+    SymBool,
+    SymFloat,
+    SymInt,
+    any_symbolic,
+    from_package,
+    plain,
+    python_functions,
+)
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import typename
@@ -70,25 +85,49 @@ class Value:
         return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
 
 
-class Listener:
+class Listener(Subgraphs):
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
     opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
     functions in the place of overloads. failures: gets what else would be an error (of a draft).
+    symbolic: whether the program gets sizes and numbers of tensors as symbolic numbers; else as those that
+    `values` assigns to their symbols. ranges: bounds of the symbols of inputs' sizes. shapes: the shape of
+    each recorded tensor, in expressions, where an earlier record has told. conditions: of each branch,
+    whether its condition was a number that is the same in all calls.
     """
 
     hears_rows = True  # what a level of vmap or forward mode computes by formulas is to come as ops
 
-    def __init__(self, module: Any, opened: Any = None, instead: Any = None, failures: Any = None) -> None:
-        self.graph = Graph()
+    def __init__(
+        self,
+        module: Any,
+        opened: Any = None,
+        instead: Any = None,
+        failures: Any = None,
+        symbolic: bool = False,
+        values: dict[str, int] | None = None,
+        ranges: dict[str, Any] | None = None,
+        shapes: list[Any] | None = None,
+        conditions: list[bool] | None = None,
+    ) -> None:
+        self.top = self.frame = Frame(Graph())
+        # The functions that are being recorded, which the program hands to branches and loops.
+        self.frames: list[Frame] = []
+        self.symbolic, self.shapes = symbolic, shapes
+        self.conditions: list[bool] = list(conditions or ())
+        self.numbers = Numbers(self.graph, Known(ranges), values or {}, set(ranges or ()), self.place)
+        if failures is not None:
+            self.numbers.excused = self._excused
+        self.numbers.argument = self.argument
         self.instead: dict[Any, Any] = instead or {}
         self.failures: list[FailureReport] | None = failures
-        self.known: dict[int, Node] = {}
+        # Sizes in expressions, by tensor and dim.
+        self.exprs: dict[int, dict[int, Any]] = {}
         self.kept: list[Any] = []
-        self.memory: dict[int, list[Any]] = {}
         self.constants: dict[str, Any] = {}
         self.depth = 0
         # The ops that are being told in the rows that they consist of, outermost first.
         self.within: list[str] = []
+        self.decomposes = opened is not None
         self.opened = opened or (lambda row, found: found is None)
         self.paths = {id(m): name for name, m in module.named_modules()}
         self.attributes = {
@@ -97,6 +136,28 @@ class Listener:
             for n, t in m.__dict__.items()
             if isinstance(t, torch.Tensor)
         }
+
+    described = Value
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is being written."""
+        return self.frame.graph
+
+    @property
+    def known(self) -> dict[int, Node]:
+        """The nodes of its tensors."""
+        return self.frame.known
+
+    @property
+    def memory(self) -> dict[int, list[Any]]:
+        """Its tensors, by the memory that they lie in."""
+        return self.frame.memory
+
+    @property
+    def order(self) -> list[Node]:
+        """What is recorded in it of tensors, in order."""
+        return self.frame.order
 
     # --- the dispatcher --------------------------------------------------------------------------------
 
@@ -120,30 +181,171 @@ class Listener:
         else:
             self.depth += 1
             try:
-                result = call(*args, **kwargs)
+                if any_symbolic(args) or any_symbolic(kwargs.values()):
+                    result = call(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+                else:
+                    result = call(*args, **kwargs)
             finally:
                 self.depth -= 1
+            if out is None and row.name in _COUNTED:
+                result = self._counted(row.name, tuple(bound.values()), result)
         if found is None:
             defaults = {p.name: p.default for p in row.params}
             found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
         if found[0] == overloads.named("torch.ops.aten.to.dtype"):
-            self.record(
-                overloads.named("torch.ops.aten._assert_tensor_metadata.default"),
-                found[1][:1],
-                {"dtype": found[1][0].dtype, "device": torch.device("cpu"), "layout": torch.strided},
-                None,
-            )
-        self.record(found[0], found[1], found[2], result)
+            if not self.decomposes:
+                self._assert_metadata(found[1][0])
+            else:
+                made = overloads.anyone("_to_copy.default")
+                found = made, found[1][:1], {"dtype": found[1][1]}
+        node = self.record(found[0], found[1], found[2], result)
+        if out is None and row.name in _COUNTED:
+            self._counts(row.name, bound, node, result)
         return result
+
+    def _assert_metadata(self, t: Any) -> None:
+        """What a conversion relies upon."""
+        target = overloads.named("torch.ops.aten._assert_tensor_metadata.default")
+        facts = {"dtype": t.dtype, "device": torch.device("cpu"), "layout": torch.strided}
+        self.record(target, (t,), facts, None)
+
+    def converted(self, t: Any, whole: bool) -> Any:
+        """A tensor converted to what it is; whole: with its device."""
+        if self.depth or self not in interpreters.STACK.modes:
+            return t
+        if not self.decomposes:
+            self._assert_metadata(t)
+            facts = {"dtype": t.dtype, "layout": torch.strided, "device": t.device}
+            if whole:
+                self.record(overloads.anyone("to.dtype_layout"), (t,), facts, t)
+            else:
+                self.record(overloads.named("torch.ops.aten.to.dtype"), (t, t.dtype), {}, t)
+        return t
+
+    # --- numbers that data decide ---------------------------------------------------------------
+
+    def _counted(self, name: str, args: Any, result: Any) -> Any:
+        """A result whose size hangs on data, at the size that is assigned to its symbol."""
+        if not _hangs_on_data(name, args):
+            return result
+        assigned = self.numbers.values.get(f"u{self.numbers.count('u')}")
+        several = result if isinstance(result, (tuple, list)) else (result,)
+        dim = _place_of_count(name, args)
+        if assigned is None or assigned == several[0].shape[dim]:
+            return result
+        changed = [resized(t, dim, assigned) for t in several]
+        return type(result)(changed) if several is result else changed[0]
+
+    def _counts(self, name: str, bound: Any, node: Node, result: Any) -> None:
+        """A symbol for a size that hangs on data."""
+        args = tuple(bound.values())
+        if not _hangs_on_data(name, args):
+            return
+        several = isinstance(result, (tuple, list))
+        first = result[0] if several else result
+        holder = self.known[id(first)]
+        dim = _place_of_count(name, args)
+        expr = self.numbers.fresh("u", int(first.shape[dim]), holder, dim)
+        (own,) = expr.free()
+        source = next(a for a in args if isinstance(a, torch.Tensor))
+        still = not any(isinstance(n, Sym) for n in getattr(self.node(source).meta["val"], "shape", ()))
+        most = source.numel() if still and not self.numbers.backed else math.inf
+        self.numbers.known.ranges.setdefault(own, (0, most))
+        self.numbers.backed.discard(own)
+        for t in result if several else (result,):
+            self.exprs[id(t)] = {dim: expr}
+
+    def _excused(self, what: str, where: str) -> None:
+        told = FailureReport(FailureType.DATA_DEPENDENT_ERROR, {"expr": what, "user_stack": where})
+        if self.failures is not None and told not in self.failures:
+            self.failures.append(told)
+
+    def number(self, t: Any) -> Any:
+        """The one element of a tensor, for Python."""
+        if self.depth or self._is_constant(t):
+            return t._array.item()
+        value = t._array.item()
+        kind = "zuf" if isinstance(value, float) else "u"
+        node = self.record(overloads.named("torch.ops.aten.item.default"), (t,), {}, None)
+        name = f"{kind}{self.numbers.count(kind)}"
+        given = self.numbers.values.get(name, int(value) if kind == "u" else value)
+        expr = self.numbers.fresh(kind, given, node)
+        node.meta["numbers"] = name
+        if not self.symbolic:
+            return type(value)(given)
+        if isinstance(value, bool):
+            self.numbers.natural[name] = self.numbers.known.ranges[name] = 0, 1
+            made: Any = SymBool(bool(given), self.numbers, Relation("==", expr, number(1)), node)
+        else:
+            made = (SymInt if kind == "u" else SymFloat).of(given, self.numbers, expr, node)
+        node.meta["val"] = made
+        return made
+
+    def branch(self, t: Any) -> bool:
+        """Whether the one element of a tensor is not zero, for a program that goes on by it."""
+        if self.depth or self._is_constant(t) or from_package(4):
+            return bool(t._array.item())
+        found = self.number(t if t.dtype == torch.bool else torch.ne(t, 0))
+        return self.numbers.decide(found.relation, found.value) if isinstance(found, SymBool) else found
+
+    def _is_constant(self, t: Any) -> bool:
+        """Whether a tensor is one that the program makes of Python's numbers."""
+        node = self.known.get(id(t))
+        return node is not None and "fixed" in node.meta and node.meta["fixed"] == t._version
+
+    def is_constant(self, condition: Any) -> bool:
+        """Whether a branch's condition is the same in all calls."""
+        constant = isinstance(condition, bool)
+        if self.symbolic:
+            self.conditions.append(constant)
+            return constant
+        return self.conditions.pop(0) if self.conditions else constant
+
+    def sizes(self, t: Any) -> Any:
+        """The sizes of a tensor, symbolic where they may change."""
+        found = tuple(t._geometry.shape)
+        known = dict(self.exprs.get(id(t), {}))
+        node = self.known.get(id(t))
+        if self.frames:
+            pass  # how sizes inside of functions change is not told
+        elif self.shapes is not None and node is not None and node.meta.get("nr", -1) < len(self.shapes):
+            for d, n in enumerate(self.shapes[node.meta["nr"]] or ()):
+                if isinstance(n, Sym):
+                    known.setdefault(d, parsed(n.expression))
+        elif id(t) not in self.exprs and (self.numbers.backed or self.numbers.unbacked):
+            self.numbers.unknown = True
+        if not known:
+            return torch.Size(found)
+        made = [self._sized(known[d], n) if d in known else n for d, n in enumerate(found)]
+        return tuple.__new__(torch.Size, made)
+
+    def input(self, value: Any, expr: Any, leaf: int) -> Any:
+        """An input that is a number, symbolic for a program that gets it so."""
+        node = next(n for n in self.order if n.meta.get("leaf") == leaf)
+        made = SymInt.of(value, self.numbers, expr, node)
+        node.meta["val"] = made
+        return made if self.symbolic else value
+
+    def _sized(self, expr: Any, size: int) -> Any:
+        if expr.constant is not None:
+            return size
+        return SymInt.of(size, self.numbers, expr, self.numbers.nodes(expr))
+
+    # --- rows that are no ops of PyTorch's ----------------------------------------------------------
 
     def indexing(self, run: Any, t: Any, index: Any, *value: Any) -> Any:
         """Brackets: numbers and slices in rows, as they were written: what they are cut to depends on
         sizes.
         """
-        items = index if isinstance(index, tuple) else (index,)
+        items = tuple(map(self._bounded, index if isinstance(index, tuple) else (index,)))
+        if value and any_symbolic(items):
+            part = self.indexing(run, t, items)
+            return part.copy_(value[0]) if isinstance(value[0], torch.Tensor) else part.fill_(value[0])
         if (
             value
-            or not all(i is None or i is ... or type(i) in (int, slice) or _is_number(i) for i in items)
+            or not all(
+                i is None or i is ... or type(i) in (int, slice, SymInt) or _is_number(i) for i in items
+            )
             or sum(i is ... for i in items) > 1
         ):
             return run(t, index, *value)
@@ -153,7 +355,7 @@ class Listener:
         for item in (*items[:at], *[slice(None)] * missing, *items[at + 1 :]):
             if item is None:
                 found = ROWS["unsqueeze"](found, dim)
-            elif type(item) is int:
+            elif type(item) in (int, SymInt):
                 found, dim = ROWS["select"](found, dim, item), dim - 1
             elif isinstance(item, torch.Tensor):  # its number is not known: an index tensor without dims
                 found, dim = ROWS["index"](found, (None,) * dim + (item,)), dim - 1
@@ -163,11 +365,23 @@ class Listener:
             dim += 1
         return found
 
+    def _bounded(self, item: Any) -> Any:
+        """A slice whose bounds are numbers, where they are tensors of one."""
+        if not isinstance(item, slice) or not any(
+            isinstance(n, torch.Tensor) for n in (item.start, item.stop, item.step)
+        ):
+            return item
+        bounds = (item.start, item.stop, item.step)
+        return slice(*[self.number(n) if isinstance(n, torch.Tensor) else n for n in bounds])
+
     def record(self, target: Any, args: Any, kwargs: Any, result: Any) -> Node:
         """A node for target(*args, **kwargs)."""
+        if self.numbers.unbacked and self.symbolic and target in _sized():
+            self._not_negative(args)
         args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
         node = self.graph.call_function(target, args, kwargs, name=overloads.plain(target))
-        node.meta.update(self.place(), op=(*self.within, overloads.plain(target))[0])
+        node.meta.update(self.place(), op=(*self.within, overloads.plain(target))[0], nr=len(self.order))
+        self.order.append(node)
         if isinstance(result, torch.Tensor) and len(target._schema.returns) > 1:
             result = (result,)  # the first of the op's results is all that was asked for
         if isinstance(result, torch.Tensor):
@@ -177,14 +391,26 @@ class Listener:
             for i, item in enumerate(result):
                 if isinstance(item, torch.Tensor):
                     part = self.graph.call_function(operator.getitem, (node, i))
-                    part.meta.update(node.meta)
+                    part.meta.update(node.meta, nr=len(self.order))
+                    self.order.append(part)
                     self.knows(item, part)
         return node
+
+    def _not_negative(self, args: Any) -> None:
+        """Numbers of tensors that become sizes are no negative ones."""
+        for value in args:
+            for n in value if isinstance(value, (list, tuple)) else ():
+                if isinstance(n, SymInt) and not n.expr.free() <= self.numbers.backed:
+                    relation = Relation(">=", n.expr, number(0))
+                    if self.numbers.known.holds(relation) is None:
+                        self.numbers.check(relation, True, None)
 
     def placeholder(self, name: str) -> Node:
         """An input, called so even where Python has something of that name."""
         node = self.graph.placeholder(name)
         node.name = name
+        node.meta["nr"] = len(self.order)
+        self.order.append(node)
         return node
 
     def knows(self, t: Any, node: Node) -> None:
@@ -195,7 +421,9 @@ class Listener:
         node.meta.setdefault("val", Value(t))
 
     def argument(self, value: Any) -> Any:
-        """A tensor as its node; everything else as it is."""
+        """A tensor or a symbolic number as its node; everything else as it is."""
+        if isinstance(value, SYMBOLIC):
+            return self.capture(value) if self.frames and value.node.graph is not self.graph else value.node
         return self.node(value) if isinstance(value, torch.Tensor) else value
 
     def node(self, t: Any) -> Node:
@@ -212,13 +440,14 @@ class Listener:
                 self.kept.append(t)
                 self.known[id(t)] = self.known[id(other)]
                 return self.known[id(other)]
-        return self._constant(t)
+        return self.capture(t) if self.frames else self._constant(t)
 
     def _constant(self, t: Any) -> Node:
         own = self.attributes.get(id(t))
         taken = {n.target for n in self.graph.nodes if n.op == "placeholder"}
         name = own or next(n for n in (f"lifted_tensor_{i}" for i in count()) if f"c_{n}" not in taken)
-        self.constants[name] = t.detach().clone()
+        with self.paused():
+            self.constants[name] = t.detach().clone()
         held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
         with self.graph.inserting_before(held) if held is not None else nullcontext():
             node = self.placeholder(f"c_{name.replace('.', '_')}")
@@ -229,7 +458,8 @@ class Listener:
             self.known[id(t)] = self.graph.call_function(
                 overloads.named("torch.ops.aten.detach_.default"), (copied,), name="detach_"
             )
-            self.known[id(t)].meta.update(copied.meta)
+            self.known[id(t)].meta.update(copied.meta, fixed=t._version, nr=len(self.order))
+            self.order.append(self.known[id(t)])
         return self.known[id(t)]
 
     # --- places ----------------------------------------------------------------------------------
@@ -255,6 +485,50 @@ class Listener:
             frame = frame.f_back
         found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
         return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
+
+
+_COUNTED = frozenset(
+    ("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
+)
+
+
+@lru_cache(None)
+def _sized() -> frozenset[Any]:
+    """The ops that take sizes of their results."""
+    names = "zeros ones full empty rand randn view reshape expand new_zeros new_ones new_full new_empty"
+    return frozenset(found for name in names.split() for found in overloads.overloads(name).values())
+
+
+def _hangs_on_data(name: str, args: Any) -> bool:
+    """Whether an op's result has as many elements as data says."""
+    if name == "index":
+        return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in _indices(args))
+    if name == "repeat_interleave":
+        return any(isinstance(a, torch.Tensor) for a in args[1:2])
+    return True
+
+
+def _indices(args: Any) -> list[Any]:
+    index = args[1] if isinstance(args[1], (tuple, list)) else (args[1],)
+    return [i if isinstance(i, torch.Tensor) else None for i in index]
+
+
+def _place_of_count(name: str, args: Any) -> int:
+    """Which dim that is."""
+    if name == "index":
+        return next(d for d, i in enumerate(_indices(args)) if i is not None)
+    if name == "repeat_interleave" and len(args) > 2 and isinstance(args[2], int):
+        return args[2]
+    return 0
+
+
+def resized(t: Any, dim: int, size: int) -> Any:
+    """The tensor with another size in one dimension: its own elements, again or fewer."""
+    if dim >= t.dim() or t.shape[dim] == size:
+        return t
+    if t.shape[dim] == 0:
+        return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1 :]])
+    return t.index_select(dim, torch.arange(size) % t.shape[dim])
 
 
 class _Tape:
@@ -291,15 +565,25 @@ class _Tape:
             return
         trace = self.to.place().get("stack_trace", "").strip()
         if self.to.failures is not None:
-            told = FailureReport(FailureType.DATA_DEPENDENT_ERROR, {"expr": what, "user_stack": trace})
-            if told not in self.to.failures:
-                self.to.failures.append(told)
+            self.to._excused(what, trace)
             return
         raise GuardOnDataDependentSymNode(
             f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
             "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
             f"instead.\n\nThe following call raised this error:\n  {trace}\n"
         )
+
+    def number(self, t: Any) -> Any:
+        """A tensor's one element, for Python."""
+        return self.to.number(t)
+
+    def converted(self, t: Any, whole: bool) -> Any:
+        """A tensor converted to what it is."""
+        return self.to.converted(t, whole)
+
+    def branch(self, t: Any) -> bool:
+        """The same, as True or False."""
+        return self.to.branch(t)
 
     def call(self, function: Any, *args: Any) -> Any:
         """Python that compile() would call again at each replay."""
@@ -317,18 +601,86 @@ def listening(listener: Listener) -> Iterator[None]:
     tape = _Tape(listener)
     interpreters.push(listener)
     TAPE.append(tape)
+    before = [(name, torch.Tensor.__dict__.get(name)) for name in _SIZED]
+    if listener.symbolic:
+        for name, made in _SIZED.items():
+            setattr(torch.Tensor, name, made(listener))
     try:
-        yield
+        with python_functions() if listener.symbolic else nullcontext():
+            yield
     finally:
+        for name, own in before if listener.symbolic else ():
+            if own is None:
+                delattr(torch.Tensor, name)
+            else:
+                setattr(torch.Tensor, name, own)
         TAPE.remove(tape)
         interpreters.pop(listener)
 
 
+def listens(listener: Listener) -> bool:
+    """Whether it is this thread's, and no op is running."""
+    return not listener.depth and listener in interpreters.STACK.modes
+
+
+def _shape(listener: Listener) -> Any:
+    own: Any = torch.Tensor.shape
+
+    def shape(self: Any) -> Any:
+        if not listens(listener) or from_package():
+            return own.__get__(self)
+        return listener.sizes(self)
+
+    return property(shape, doc=own.__doc__)
+
+
+def _size(listener: Listener) -> Any:
+    own: Any = torch.Tensor.size
+
+    def size(self: Any, dim: Any = None) -> Any:
+        """All sizes, or the size of one dim."""
+        found = own(self, dim)
+        if not listens(listener) or from_package():
+            return found
+        whole = listener.sizes(self)
+        return whole if dim is None else whole[dim]
+
+    return size
+
+
+def _numel(listener: Listener) -> Any:
+    own: Any = torch.Tensor.numel
+
+    def numel(self: Any) -> Any:
+        """The number of elements."""
+        if not listens(listener) or from_package():
+            return own(self)
+        found: Any = 1
+        for n in listener.sizes(self):
+            found = found * n
+        return found
+
+    return numel
+
+
+_SIZED = {"shape": _shape, "size": _size, "numel": _numel}
+
+
 def numbers(node: Node) -> list[Any]:
-    """What a node is called with, flat, but for other nodes: their names stand for them."""
+    """What a node is called with, flat, but for other nodes: their places stand for them, and SYMBOLIC for
+    those that are numbers.
+    """
     found: list[Any] = [node.op, node.target]
-    map_aggregate((node.args, node.kwargs), lambda a: found.append(a.name if isinstance(a, Node) else a))
+    map_aggregate((node.args, node.kwargs), lambda a: found.append(_place_in(a)))
     return found
+
+
+def _place_in(value: Any) -> Any:
+    if not isinstance(value, Node):
+        return value
+    if value.meta.get("sym") or "numbers" in value.meta or isinstance(value.meta.get("val"), SYMBOLIC):
+        return SYMBOLIC
+    return f"%{value.meta['nr']}"
 
 
 def rewritten(node: Node, values: list[Any]) -> None:

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import rushlight as torch
@@ -336,7 +336,7 @@ class Overload:
             rest = [p.name for p in self._schema.arguments[1:] if p.name != "generator"]
             return lambda self, **given: method(self, *[given[n] for n in rest])
         call: Any = (
-            (lookup("Tensor", name) or lookup("nn.functional", name))
+            (lookup("Tensor", name) or lookup("nn.functional", name) or partial(function(row), inplace=True))
             if self._schema.writes
             else function(row)
         )
@@ -424,7 +424,7 @@ def special(schema: Schema) -> Callable[..., Any] | None:
         "alias": lambda self: self.alias(),
         "sym_size": lambda self, dim: self.shape[dim],
         "item": lambda self: self.item(),
-        "_assert_tensor_metadata": lambda **_: None,
+        "_assert_tensor_metadata": torch._assert_tensor_metadata,
         "contiguous": lambda self, memory_format: self.contiguous(
             memory_format=memory_format or torch.contiguous_format
         ),
@@ -526,6 +526,7 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     if row.name == "arange" and bound["end"] is None:
         bound = {**bound, "start": None, "end": bound["start"]}
     changed = {p.name for p in row.params if not _same(bound[p.name], p.default)}
+    fitting = []
     for overload in overloads(name).values():
         matched = pairs(row, overload._schema)
         if (
@@ -539,8 +540,8 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
         given = {theirs: bound[ours] for ours, theirs in matched.items()}
         found = _arguments(overload._schema, given, name.rstrip("_"))
         if found is not None:
-            return overload, *found
-    return None
+            fitting.append((overload, *found))
+    return min(fitting, key=lambda f: len(f[1]), default=None)
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import rushlight as torch
-from rushlight._engine.core.pytree import Tree
+from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export._draft_export import DraftExportReport
 from rushlight.export.decomp_utils import CustomDecompTable
+from rushlight.export.expressions import Atom, Expr, Relation, parsed, symbol
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
-from rushlight.export.symbols import Sym, Symbol, ValueRanges
+from rushlight.export.symbolic import SIZES
+from rushlight.export.symbols import Symbol, ValueRanges
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
@@ -81,6 +83,8 @@ class ExportedProgram:
         self._in_spec, self._out_spec = in_spec, out_spec
         self._forward_names, self._example_inputs = forward_names, example_inputs
         self._report: DraftExportReport | None = None
+        # Relations of sizes that decided what the program did, and are no bounds.
+        self._guards: list[Relation] = []
 
     @property
     def graph_module(self) -> Any:
@@ -111,8 +115,46 @@ class ExportedProgram:
 
     @property
     def example_inputs(self) -> Any:
-        """The inputs that it was exported with."""
+        """The inputs that it was exported with; others may be set, a pair of a tuple and a dict of keywords
+        that have the program's structure, or None. ValueError for another.
+        """
         return self._example_inputs
+
+    @example_inputs.setter
+    def example_inputs(self, value: Any) -> None:
+        if value is not None:
+            if not (
+                isinstance(value, tuple)
+                and len(value) == 2
+                and isinstance(value[0], tuple)
+                and isinstance(value[1], dict)
+            ):
+                raise ValueError(
+                    "Example inputs should be a tuple containing example arguments (as a tuple), and example "
+                    "kwargs (as a dictionary)."
+                )
+            if flatten(value)[1] != self._in_spec:
+                raise ValueError(
+                    "Example inputs should have the same structure as the inputs of the program: "
+                    f"{self._in_spec}, got {flatten(value)[1]}"
+                )
+        self._example_inputs = value
+
+    def _update(
+        self,
+        graph_module: Any,
+        graph_signature: Any,
+        *,
+        state_dict: Any = None,
+        constants: Any = None,
+        verifiers: Any = None,
+    ) -> ExportedProgram:
+        """The program with another graph and signature, and with another state where that is given."""
+        made = copy.copy(self)
+        made._graph_module, made._graph_signature = graph_module, graph_signature
+        made._state_dict = self._state_dict if state_dict is None else state_dict
+        made._constants = self._constants if constants is None else constants
+        return made
 
     @property
     def range_constraints(self) -> dict[str, ValueRanges]:
@@ -169,6 +211,8 @@ class ExportedProgram:
         root = torch.nn.Module()
         specs = self.graph_signature.input_specs
         holders = [n for n in self.graph.nodes if n.op == "placeholder"]
+        for name, held in self.graph_module.named_children():
+            put(root, name, held)
         inputs = [(n, s) for n, s in zip(holders, specs, strict=True) if s.kind not in STATE]
         for node, spec in zip(holders, specs, strict=True):
             if spec.kind in STATE:
@@ -226,6 +270,17 @@ class _Shown(dict[str, ValueRanges]):
 class _ExportedModule(GraphModule):
     """The module of an exported program: it was recorded in one mode, and stays in it."""
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The program's result; ValueError for arguments of another structure."""
+        wanted: Any = self.__dict__["_in_spec"]
+        if not kwargs and not wanted.child(1).num_leaves and len(args) != len(wanted.child(0).children()):
+            raise ValueError(
+                f"Trying to flatten user inputs with exported input tree spec: \n{wanted}\nbut actually got "
+                f"inputs with tree spec of: \n{flatten((args, kwargs))[1]}.\nPlease check that the inputs "
+                "have the same number and type of args and kwargs as the ones you used when tracing."
+            )
+        return super().__call__(*args, **kwargs)
+
     def train(self, mode: bool = True) -> Any:
         """Refused, as by PyTorch."""
         raise NotImplementedError("Calling train() is not supported yet.")
@@ -244,42 +299,103 @@ class Guards(torch.nn.Module):
         self.inputs = tuple(
             _expected(s.arg, n) for s, n in zip(specs, nodes, strict=False) if s.kind not in STATE
         )
-        self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())
+        self.ranges = tuple((s.name, s.low, s.high) for s in program._symbols if s.places)
+        self.relations = tuple(program._guards)
 
     def forward(self, *args: Any) -> None:
-        """AssertionError for an input of another size, dtype or value."""
+        """AssertionError for an input of another size or value."""
         sizes: dict[str, int] = {}
-        for (name, dtype, expected), given in zip(self.inputs, args, strict=True):
-            if dtype is None:
-                _hold(given == expected, f"{name} == {expected!r}")
-                continue
-            _hold(isinstance(given, torch.Tensor), f"isinstance({name}, torch.Tensor)")
-            _hold(given.dtype == dtype, f"{name}.dtype == {dtype}")
-            _hold(given.dim() == len(expected), f"{name}.dim() == {len(expected)}")
-            for d, wanted in enumerate(expected):
-                self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes)
+        sources: dict[str, str] = {}
+        later: list[tuple[str, int, Expr]] = []
+        for (name, kind, expected), given in zip(self.inputs, args, strict=True):
+            if kind is None:
+                _hold(given is expected or given == expected, f"{name} == {expected!r}")
+            elif kind is int:
+                later += self.one(name, given, expected, sizes, sources)
+            else:
+                _hold(isinstance(given, torch.Tensor), f"isinstance({name}, torch.Tensor)")
+                _hold(given.dim() == len(expected), f"{name}.dim() == {len(expected)}")
+                for d, wanted in enumerate(expected):
+                    later += self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes, sources)
+        for name, size, wanted in later:
+            if not wanted.free() <= sizes.keys():
+                _solve(name, size, wanted, sizes, sources)
+        self.bounds(later, sizes, sources)
+        told: dict[Any, str] = {}
+        for name, size, wanted in later:
+            right = told.setdefault(wanted, name)
+            right = guard_text(wanted, sources) if right == name else right
+            _hold(size == wanted.at(sizes), f"{right} == {name}" if " " in right else f"{name} == {right}")
+        for relation in self.relations:
+            if relation.free() <= sizes.keys() and not relation.parts:
+                left, right = guard_text(relation.left, sources), guard_text(relation.right, sources)
+                _hold(relation.at(sizes), f"{left} {relation.sign} {right}")
 
-    def one(self, name: str, size: int, wanted: Any, sizes: dict[str, int]) -> None:
-        """Compare a size with a number, or with an expression of sizes."""
-        bounds = next((bounds for bounds in self.ranges if bounds[0] == wanted), None)
-        if bounds is None or wanted in sizes:
-            # An expression of sizes that come later cannot be compared yet.
-            known = not isinstance(wanted, str) or bool(sizes)
-            _hold(
-                not known or size == (Sym(wanted, 0).at(sizes) if isinstance(wanted, str) else wanted),
-                f"{name} == {wanted}",
-            )
-            return
-        _hold(size >= bounds[1], f"{name} >= {bounds[1]}")
-        _hold(size <= bounds[2], f"{name} <= {bounds[2]}")
-        sizes[wanted] = size
+    def bounds(
+        self, later: list[tuple[str, int, Expr]], sizes: dict[str, int], sources: dict[str, str]
+    ) -> None:
+        """Compare sizes with their bounds: those that follow others, too."""
+        lowest = {name: low for name, low, _ in self.ranges}
+        highest = {name: high for name, _, high in self.ranges}
+        told = [(sources[name], size, symbol(name)) for name, size in sizes.items()]
+        for name, size, wanted in [*later, *told]:
+            if wanted.free() <= lowest.keys():
+                ends = wanted.at(lowest), wanted.at(highest)
+                _hold(size >= min(ends), f"{name} >= {min(ends)}")
+                _hold(size <= max(ends), f"{name} <= {max(ends)}")
+
+    def one(
+        self, name: str, size: int, wanted: Any, sizes: dict[str, int], sources: dict[str, str]
+    ) -> list[tuple[str, int, Expr]]:
+        """Compare a size with a number; note it as a symbol's where it is one; else it is compared later."""
+        if not isinstance(wanted, str):
+            _hold(size == wanted, f"{name} == {wanted}")
+            return []
+        if wanted.isidentifier() and wanted not in sizes:
+            sizes[wanted], sources[wanted] = size, name
+            return []
+        return [(name, size, parsed(wanted))]
+
+
+def _solve(name: str, size: int, wanted: Expr, sizes: dict[str, int], sources: dict[str, str]) -> None:
+    """The one symbol of an input's size that no input has itself."""
+    (own,) = wanted.free()
+    plus = wanted.at({own: 0})
+    by = wanted.at({own: 1}) - plus
+    told = f"{-plus} + {name}" if plus else name
+    _hold((size - plus) % by == 0, f"{f'({told})' if plus else told} % {by} == 0")
+    sizes[own], sources[own] = (size - plus) // by, f"({told}) // {by}" if by != 1 else told
+
+
+def guard_text(expr: Expr, sources: dict[str, str]) -> str:
+    """An expression in the words of a guard: the number first, inputs for symbols."""
+    parts = []
+    for product, count in sorted(expr.terms.items(), key=lambda item: (item[0] != (), str(item[0]))):
+        factors = [_atom_text(a, sources) for a in product]
+        if count != 1 or not product:
+            factors.insert(0, str(count))
+        parts.append(" * ".join(factors))
+    return " + ".join(parts) or "0"
+
+
+def _atom_text(atom: Atom, sources: dict[str, str]) -> str:
+    if not atom.args:
+        return sources.get(atom.op, atom.op)
+    shown = [guard_text(a, sources) for a in atom.args]
+    sign = {"Mod": "%", "PythonMod": "%", "FloorDiv": "//"}.get(atom.op)
+    if sign is None:
+        return f"{atom.op}({', '.join(shown)})"
+    return f"{shown[0]} {sign} {f'({shown[1]})' if ' ' in shown[1] else shown[1]}"
 
 
 def _expected(arg: Any, node: Any) -> tuple[Any, ...]:
+    name = node.meta.get("source", arg.name)
     if isinstance(arg, ConstantArgument):
-        return arg.name, None, arg.value
+        return name, None, arg.value
     value = node.meta["val"]
-    return arg.name, value.dtype, tuple(str(n) if isinstance(n, Sym) else n for n in value.shape)
+    if isinstance(value, SIZES):
+        return name, int, value.expression
+    return name, value.dtype, tuple(n.expression if isinstance(n, SIZES) else n for n in value.shape)
 
 
 def _hold(true: bool, what: str) -> None:

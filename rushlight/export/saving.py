@@ -29,7 +29,8 @@ from rushlight.export.signature import (
     TensorArgument,
     user_output,
 )
-from rushlight.export.symbols import UNBOUNDED, Dim, Place, Sym, Symbol
+from rushlight.export.symbolic import SIZES
+from rushlight.export.symbols import UNBOUNDED, Dim, Place, Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
@@ -115,8 +116,8 @@ def _model(ep: ExportedProgram) -> dict[str, Any]:
         "inputs": inputs,
         "outputs": outputs,
         "nodes": [_node(n) for n in graph.nodes if _is_written(n)],
-        "tensor_values": {k: arguments.tensor(v) for k, v in values.items() if not isinstance(v, Sym)},
-        "sym_int_values": {k: arguments.size(v) for k, v in values.items() if isinstance(v, Sym)},
+        "tensor_values": {k: arguments.tensor(v) for k, v in values.items() if not isinstance(v, SIZES)},
+        "sym_int_values": {k: arguments.size(v) for k, v in values.items() if isinstance(v, SIZES)},
         "sym_bool_values": {},
         "is_single_tensor_return": False,
         "custom_obj_values": {},
@@ -387,6 +388,6 @@ def _place(known: list[Symbol], specs: list[InputSpec], graph: Graph) -> None:
     for leaf, node in enumerate(nodes):
         for d, value in enumerate(getattr(node.meta.get("val"), "shape", ())):
             for symbol in known:
-                if isinstance(value, Sym) and value.expression == symbol.name:
+                if isinstance(value, SIZES) and value.expression == symbol.name:
                     symbol.places[Place(leaf, d)] = lambda x: x
                     symbol.hint = max(value.hint, symbol.hint)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from rushlight.export.symbols import Sym
+from rushlight.export.symbolic import SIZES
 from rushlight.fx.node import Node
 
 
@@ -78,7 +78,7 @@ def user_output(value: Any) -> OutputSpec:
     """A result for the caller: a node, or what is the same in every call."""
     if not isinstance(value, Node):
         return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", value), None)
-    of = SymIntArgument if isinstance(value.meta.get("val"), Sym) else TensorArgument
+    of = SymIntArgument if isinstance(value.meta.get("val"), SIZES) else TensorArgument
     return OutputSpec(OutputKind.USER_OUTPUT, of(value.name), None)
 
 

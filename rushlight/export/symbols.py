@@ -12,6 +12,7 @@ import copy
 import hashlib
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,8 @@ import numpy as np
 
 import rushlight as torch
 from rushlight._engine.core.pytree import NODES, flatten, kind_of
-from rushlight.export.errors import UserError
+from rushlight.export.errors import ConstraintViolationError, UserError
+from rushlight.export.expressions import Relation
 
 _Leaf = Callable[[Any], Any]
 UNBOUNDED = float("inf")
@@ -105,10 +107,10 @@ class ValueRanges(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a size is found: which input's dimension."""
+    """Where a size is found: which input's dimension; None where the input is the number itself."""
 
     leaf: int
-    dim: int
+    dim: int | None
 
 
 class Symbol:
@@ -123,6 +125,24 @@ class Symbol:
         # Sizes 0 and 1 broadcast, so that a record at them says little about others.
         self.hint = max(hint, min(2, self.high), self.low)
         self.places: dict[Place, Callable[[int], int]] = {}
+        self.source = ""
+
+    @property
+    def shown(self) -> str:
+        """What its user calls it."""
+        return self.given.root.__name__ if isinstance(self.given, Dim) else self.source
+
+    def told(self, relation: Relation) -> str:
+        """A relation in the user's words."""
+        return re.sub(rf"\b{self.name}\b", self.source, str(relation))
+
+    def refuses(self, low: Any, high: Any) -> bool:
+        """Whether it may not have these bounds alone: a Dim has the bounds that it says, and what is
+        DYNAMIC is not one number.
+        """
+        if isinstance(self.given, Dim):
+            return True
+        return self.given.kind == "DYNAMIC" and low == high
 
     @property
     def range(self) -> ValueRanges:
@@ -132,7 +152,23 @@ class Symbol:
     def others(self) -> list[int]:
         """Sizes to record at, beside the hint: a neighbour and one further away."""
         wanted: tuple[int, ...] = (self.hint + 1, 2 * self.hint + 3, self.hint - 1, self.hint - 2)
-        return [v for v in wanted if max(self.low, 2) <= v <= self.high][:2]
+        found = [v for v in wanted if max(self.low, 2) <= v <= self.high][:2]
+        # Size 1 says something where there is no other.
+        return found or [v for v in (1,) if self.low <= v and self.hint != v]
+
+
+class Read(Symbol):
+    """A number that a program reads of a tensor, or a size that hangs on data."""
+
+    def __init__(self, name: str, hint: int, low: Any, high: Any) -> None:
+        super().__init__(name, hint, Dim.AUTO)
+        self.hint, self.low, self.high = hint, low, high
+
+    def others(self) -> list[int]:
+        """Numbers to record with."""
+        wanted: tuple[int, ...] = (self.hint + 1, 2 * self.hint + 3, self.hint - 1, self.hint - 2)
+        wanted += (self.hint + 2, self.hint + 4, *range(self.hint + 5, self.hint + 70))
+        return [v for v in wanted if self.low <= v <= self.high and (v > 1 or self.hint < 2)]
 
 
 def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) -> list[Symbol]:
@@ -143,8 +179,12 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
     found: dict[Any, Symbol] = {}
     taken: set[str] = set()
     for leaf, (given, value) in enumerate(zip(spec, leaves, strict=True)):
-        items: Any = given.items() if isinstance(given, dict) else enumerate(given or ())
         shape: Any = getattr(value, "shape", None)
+        if type(value) is int and isinstance(given, (Dim, _Hint)):
+            if not (isinstance(given, _Hint) and given.kind == "STATIC"):
+                _placed(found, taken, given, Place(leaf, None), value, sources[leaf])
+            continue
+        items: Any = given.items() if isinstance(given, dict) else enumerate(given or ())
         if given and shape is None:
             raise UserError(
                 f"Cannot associate shape {given} to non-tensor type {type(value)} (expected None)"
@@ -170,6 +210,8 @@ def _placed(
     found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int, source: str
 ) -> None:
     named = isinstance(dim, Dim)
+    if not dim.min <= size <= dim.max and (named or size > 1):
+        raise ConstraintViolationError(f"{size} not in range [{dim.min}, {dim.max}]")
     key = dim.root.__name__ if named else place
     number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
     while f"s{number}" in taken:
@@ -181,7 +223,7 @@ def _placed(
             f"{dim.__name__}, where {key} is {found[key].size} elsewhere"
         )
     if key not in found:
-        hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
+        hint = _root_of(dim, size) if named else size
         if hint is None:
             raise UserError(
                 f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
@@ -195,7 +237,14 @@ def _placed(
         raise UserError(
             f"Found different definitions {symbol.given} and {dim} for the same symbolic dimension!"
         )
+    symbol.source = symbol.source or (source if place.dim is None else f"{source}.size()[{place.dim}]")
     symbol.places[place] = dim.of if named else lambda x: x
+
+
+def _root_of(dim: Dim, size: int) -> int | None:
+    """The root's size where a Dim has a size; None if there is none."""
+    plus, by = dim.of(0), dim.of(1) - dim.of(0)
+    return (size - plus) // by if (size - plus) % by == 0 else None
 
 
 def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
@@ -206,7 +255,7 @@ def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
     for by_dim in (True, False):
         found: dict[Any, Symbol] = {}
         for symbol in known:
-            place = min(symbol.places)
+            place = min(symbol.places, key=lambda p: (p.leaf, p.dim or 0))
             key: Any = symbol.name
             if not isinstance(symbol.given, Dim):
                 key = (symbol.size, symbol.given, place.dim if by_dim else None)
@@ -220,13 +269,138 @@ def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
             yield list(found.values())
 
 
-def points(known: Sequence[Symbol]) -> list[dict[str, int]]:
-    """The sizes to record at: the hints, each symbol changed alone, all of them together."""
+def points(known: Sequence[Symbol], asserted: Sequence[Relation] = ()) -> list[dict[str, int]]:
+    """The sizes to record at: the hints, each symbol changed alone, all of them together; only such as
+    fulfil all that is asserted.
+    """
     base = {s.name: s.hint for s in known}
-    found: list[dict[str, int]] = [base, *({**base, s.name: v} for s in known for v in s.others())]
-    if len(known) > 1:
-        found.append({s.name: ([*s.others(), s.hint])[i % 2] for i, s in enumerate(known)})
-    return found
+    found: list[dict[str, int]] = [base]
+    for s in known:
+        found += [p for v in s.others() if _fulfils(p := {**base, s.name: v}, asserted)][:2]
+    others = [(s.name, o) for s in known if len(o := [*s.others(), s.hint]) > 1]
+    if len(others) > 1:
+        found.append(base | {name: o[i % 2] for i, (name, o) in enumerate(others)})
+        if asserted:
+            found += [base | {n: base[n] + by for n, _ in others} for by in (1, 2)]
+            (a, _), (b, _) = others[:2]
+            found += [base | {a: base[a] + by, b: base[b] - by} for by in (1, -1, 2, -2)]
+    return [base, *(p for p in found[1:] if _fulfils(p, asserted))]
+
+
+def _fulfils(point: dict[str, int], asserted: Sequence[Relation]) -> bool:
+    return all(r.at(point) for r in asserted if r.free() <= point.keys())
+
+
+def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) -> list[Symbol]:
+    """The symbols after what sizes decided in a record: those that were compared with numbers have other
+    bounds, or are no symbols any more; those that are equal are one. The same list where nothing has changed.
+
+    refused(what PyTorch says) where that is not what a Dim says.
+    """
+    guards = [(r, where) for r, where in numbers.guards if r.free() <= {s.name for s in known}]
+    changed = {}
+    for s in known:
+        low, high = numbers.known.ranges.get(s.name, (s.low, s.high))
+        if (low > max(s.low, 2) or high < s.high) and low <= high:
+            changed[s.name] = (low, high)
+    equal = [pair for r, _ in guards if r.sign == "==" and (pair := _equal(r, known)) is not None]
+    if not changed and not equal:
+        return known
+    violated = [s for s in known if s.name in changed and s.refuses(*changed[s.name])]
+    related = [pair for pair in equal if any(isinstance(s.given, Dim) for s in pair[:2])]
+    if violated or related:
+        refused(constraints_violated(known, violated, changed, related, guards))
+    found = []
+    replaced = {a.name: (b, of) for a, b, of in equal if a is not b}
+    for s in known:
+        if s.name in replaced:
+            continue
+        made = copy.copy(s)
+        made.places = dict(s.places)
+        made.low, made.high = changed.get(s.name, (s.low, s.high))
+        found.append(made)
+    by_name = {s.name: s for s in found}
+    for a in known:
+        if a.name in replaced and replaced[a.name][0].name in by_name:
+            other, of = replaced[a.name]
+            for place, own in a.places.items():
+                by_name[other.name].places[place] = _after(own, of)
+    return [s for s in found if s.low < s.high]
+
+
+def _after(own: Callable[[int], int], of: Callable[[int], int]) -> Callable[[int], int]:
+    return lambda x: own(of(x))
+
+
+def _equal(relation: Relation, known: Sequence[Symbol]) -> tuple[Symbol, Symbol, Callable[[int], int]] | None:
+    """(a, b, of) where a relation says that a symbol a is of(another one b)."""
+    names = relation.free()
+    difference = relation.left - relation.right
+    pair = [s for s in known if s.name in names]
+    if len(pair) != 2 or any(len(p) > 1 for p in difference.terms):
+        return None
+    for a, b in (pair[::-1], pair):
+        by = difference.at({a.name: 1, b.name: 0}) - difference.at({a.name: 0, b.name: 0})
+        if abs(by) == 1:
+            return a, b, lambda x: -difference.at({a.name: 0, b.name: x}) // by
+    return None
+
+
+def constraints_violated(
+    known: Sequence[Symbol], violated: Sequence[Symbol], bounds: dict[str, Any], related: Any, guards: Any
+) -> str:
+    """What PyTorch says where a program asks more of sizes than their Dims."""
+    lines, fixes, names = [], [], []
+    for s in violated:
+        low, high = bounds[s.name]
+        names.append(s.shown)
+        if low == high:
+            marked = (
+                f"You marked {s.shown} as dynamic but your code specialized it to be a constant ({low}). "
+                "If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using "
+                "Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO."
+            )
+            lines.append(marked)
+            if isinstance(s.given, Dim):
+                fixes.append(f"{s.given.root.__name__} = {low}")
+            continue
+        for r, where in guards:
+            if r.free() == {s.name}:
+                lines.append(
+                    f"Not all values of {s.shown} = {s.source} in the specified range "
+                    f"{s.given.root.__name__ if isinstance(s.given, Dim) else ''}{_ranged(s)} satisfy the "
+                    f"generated guard {s.told(r)} (from {where})"
+                )
+        if isinstance(s.given, Dim):
+            ends = [f"min={low}"] * (low > 2) + [f"max={high}"] * (high < UNBOUNDED)
+            fixes.append(f"{s.shown} = Dim('{s.shown}', {', '.join(ends)})")
+    for a, b, of in related:
+        names += [a.shown]
+        plus, by = of(0), of(1) - of(0)
+        told = f"{by}*{b.shown}" if by != 1 else b.shown
+        told += f" {'+-'[plus < 0]} {abs(plus)}" if plus else ""
+        if told == b.shown:
+            lines.append(
+                f"The values of {a.shown} = {a.source} and {b.shown} = {b.source} must always be equal."
+            )
+        else:
+            lines.append(
+                f"The values of {a.shown} = {a.source} must always be related to the values of {b.shown} = "
+                f"{b.source} by {a.shown} = {told}."
+            )
+        fixes.append(f"{a.shown} = {told}")
+    shown = "\n".join(f"  - {line}" for line in lines)
+    text = (
+        f"Constraints violated ({', '.join(dict.fromkeys(names))})! For more information, run with "
+        f'TORCH_LOGS="+dynamic".\n{shown}'
+    )
+    return text + ("\nSuggested fixes:\n  " + "\n  ".join(fixes) if fixes else "")
+
+
+def _ranged(s: Symbol) -> str:
+    low = f"{s.low} <= " if s.low > 0 else ""
+    high = f" <= {s.high}" if s.high < UNBOUNDED else ""
+    return f" = {low}{s.shown}{high}" if low or high else ""
 
 
 class Sym(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, broadcast, flatten
-from rushlight.export import overloads
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
-from rushlight.export.listener import Listener, Value, is_size, listening, numbers, rewritten
+from rushlight.export.expressions import Relation, number, parsed, symbol
+from rushlight.export.listener import Listener, Value, is_size, listening, numbers, resized, rewritten
+from rushlight.export.nodes import SizeNodes
 from rushlight.export.overloads import Overload
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (
@@ -22,23 +24,27 @@ from rushlight.export.signature import (
     ExportGraphSignature,
     InputKind,
     InputSpec,
+    SymIntArgument,
     TensorArgument,
     user_output,
 )
+from rushlight.export.symbolic import SYMBOLIC, Numbers
 from rushlight.export.symbols import (
+    UNBOUNDED,
     AdditionalInputs,
     Dim,
+    Read,
     ShapesCollection,
     Sym,
     Symbol,
     children,
     fitted,
     joined,
+    narrowed,
     points,
     symbols,
     times,
 )
-from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 from rushlight.utils import _pytree
@@ -172,39 +178,101 @@ class _Call:
                 self.symbols = given = [s for s in self.symbols if s not in free]
 
     def program(self) -> ExportedProgram:
-        """The graph of all records."""
-        at = points(self.symbols)
-        records = [self.record(sizes) for sizes in at]
-        _merged(records, at, self.symbols)
-        return _assembled(self, records[0])
+        """The graph of all records: the first tells what sizes and numbers of tensors decide, further ones
+        at other sizes what hangs on them, and where the program asks for sizes that only those tell, one more
+        with these.
+        """
+        while True:
+            at = points(self.symbols)[0]
+            first = self.record(at, symbolic=True)
+            fewer = narrowed(self.symbols, first.listener.numbers, self.refused)
+            if fewer is self.symbols:
+                break
+            self.symbols = fewer
+        read = _read(first.listener.numbers)
+        records, at_all = [first], [at | {s.name: s.hint for s in read}]
+        asserted = [r for r, _ in first.listener.numbers.asserted] + first.listener.numbers.kept
+        for sizes in points([*self.symbols, *read], asserted)[1:]:
+            soft = all(sizes[s.name] == s.hint for s in self.symbols)
+            try:
+                record = self.record(sizes, conditions=first.listener.conditions)
+                _comparable(first, record)
+            except (_Mismatch, GuardOnDataDependentSymNode):
+                if not soft:
+                    raise
+                continue
+            records.append(record)
+            at_all.append(sizes)
+        _merged(records, at_all)
+        if first.listener.numbers.unknown and len(records) > 1:
+            shapes = [getattr(n.meta.get("val"), "shape", None) for n in first.listener.order]
+            again = self.record(at, symbolic=True, shapes=shapes)
+            fewer = narrowed(self.symbols, again.listener.numbers, self.refused)
+            if fewer is not self.symbols:
+                self.symbols = fewer
+                return self.program()
+            _comparable(again, records[-1])
+            first = records[0] = again
+            _merged(records, at_all)
+        first.sizes.once()
+        first.sizes.assertions()
+        return _assembled(self, first)
+
+    def refused(self, why: str) -> None:
+        """UserError where sizes cannot be what their Dims say; a draft tells it, and goes on."""
+        if self.failures is None:
+            raise UserError(why)
+        names = [s.name for s in self.symbols]
+        self.failures.append(FailureReport(FailureType.GUARD_ADDED, {"expr": why, "dims": names}))
 
     def violated(self, error: Exception) -> str:
         """What PyTorch says where a Dim's values do not all do the same."""
         names = [s.given.__name__ if isinstance(s.given, Dim) else s.name for s in self.symbols]
         return (
             f"Constraints violated ({', '.join(names)})! The program does something else at other sizes "
-            f"in the specified range: {error}. Give a range in which it does not, as {names[0]} = "
-            f"Dim({names[0]!r}, max=...), or leave the dimension static."
+            f"in the specified range: {error}. Give a range in which it does not, as {names[:1]} = "
+            "Dim(..., max=...), or leave the dimension static."
         )
 
-    def record(self, sizes: dict[str, int]) -> _Record:
-        """The call at some sizes."""
+    def record(
+        self, sizes: dict[str, int], symbolic: bool = False, shapes: Any = None, conditions: Any = None
+    ) -> _Record:
+        """The call at some sizes, and with some numbers for those that are read of tensors. symbolic: tell
+        these symbolically. shapes: of the tensors, where an earlier record has told; conditions: of branches.
+        """
         values = [v.detach().clone() if isinstance(v, torch.Tensor) else v for v in self.leaves]
-        for symbol in self.symbols:
-            for place, of in symbol.places.items():
-                values[place.leaf] = _resized(values[place.leaf], place.dim, of(sizes[symbol.name]))
-        first = sizes == points(self.symbols)[0]
-        failures = None if self.failures is None else self.failures if first else []
-        listener = Listener(self.mod, self.opened, self.instead, failures)
+        for known in self.symbols:
+            for place, of in known.places.items():
+                size = of(sizes[known.name])
+                given = values[place.leaf]
+                values[place.leaf] = size if place.dim is None else resized(given, place.dim, size)
+        failures = None if self.failures is None else self.failures if symbolic else []
+        listener = Listener(
+            self.mod, self.opened, self.instead, failures, symbolic, sizes, self.ranges(), shapes, conditions
+        )
+        nodes = SizeNodes(listener.graph, self.symbols, listener.numbers)
+        listener.numbers.nodes = nodes.now
         for spec, tensor in self.held:
             listener.knows(tensor, listener.placeholder(spec.arg.name))
         for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
             node = listener.placeholder(name)
             node.meta["leaf"] = leaf
+            node.meta["source"] = re.sub(r"^L\['(\w+)'\]", r"\1", self.sources[leaf])
             if isinstance(value, torch.Tensor):
                 listener.knows(value, node)
+        exprs = [
+            (place, symbol(s.name) * number(of(1) - of(0)) + number(of(0)))
+            for s in self.symbols
+            for place, of in s.places.items()
+        ]
+        for place, expr in exprs:
+            if place.dim is None:
+                values[place.leaf] = listener.input(values[place.leaf], expr, place.leaf)
+            else:
+                listener.exprs.setdefault(id(values[place.leaf]), {})[place.dim] = expr
         args, kwargs = self.spec.unflatten(values)
         with _as_before(self.mod), torch.no_grad(), listening(listener):
+            first = symbolic
             try:
                 result = self.mod(*args, **kwargs)
             except (GuardOnDataDependentSymNode, UserError):
@@ -215,16 +283,20 @@ class _Call:
                 raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
             leaves, out = flatten(result)
             outputs = [listener.argument(v) for v in leaves]
-        return _Record(listener, outputs, out)
+        return _Record(listener, nodes, outputs, out)
+
+    def ranges(self) -> dict[str, Any]:
+        """The bounds of the sizes; those of sizes 0 and 1 are programs of their own."""
+        return {s.name: (max(s.low, min(2, s.hint)), s.high) for s in self.symbols}
 
 
 class _Record:
     """One recorded call: its graph and its results."""
 
-    def __init__(self, listener: Listener, outputs: list[Any], out: Tree) -> None:
-        self.listener, self.outputs, self.out = listener, outputs, out
+    def __init__(self, listener: Listener, sizes: SizeNodes, outputs: list[Any], out: Tree) -> None:
+        self.listener, self.sizes, self.outputs, self.out = listener, sizes, outputs, out
         self.graph = listener.graph
-        self.graph.output(tuple(outputs))
+        self.compared = [*listener.order, self.graph.output(tuple(outputs))]
 
 
 def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
@@ -294,15 +366,6 @@ def _shaped_like(given: Any, value: Any) -> list[Any]:
     return [part for below, item in parts for part in _shaped_like(below, item)]
 
 
-def _resized(t: Any, dim: int, size: int) -> Any:
-    """The tensor with another size in one dimension: its own elements, again or fewer."""
-    if t.shape[dim] == size:
-        return t
-    if t.shape[dim] == 0:
-        return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1 :]])
-    return t.index_select(dim, torch.arange(size) % t.shape[dim])
-
-
 @contextmanager
 def _as_before(mod: Any) -> Iterator[None]:
     """Buffers, modules' attributes and random numbers are afterwards what they were."""
@@ -324,19 +387,41 @@ def _as_before(mod: Any) -> Iterator[None]:
 # --- one graph of several records -----------------------------------------------------------------
 
 
-def _merged(records: list[_Record], at: list[dict[str, int]], known: list[Symbol]) -> None:
-    """The first record's graph, with expressions where sizes make a difference."""
-    columns = [list(r.graph.nodes) for r in records]
-    if len({len(column) for column in columns}) > 1:
+def _read(numbers: Numbers) -> list[Symbol]:
+    """The symbols of numbers that the program reads of tensors, and of sizes that hang on data."""
+    found: list[Symbol] = []
+    for name in numbers.unbacked:
+        if name.startswith("u"):
+            low, high = numbers.known.ranges.get(name, (-UNBOUNDED, UNBOUNDED))
+            found.append(Read(name, int(numbers.values[name]), low, high))
+    return found
+
+
+def _comparable(first: _Record, other: _Record) -> None:
+    """_Mismatch unless both are of one program."""
+    told = [(n.op, n.target if n.op == "call_function" else None) for n in first.compared]
+    if told != [(n.op, n.target if n.op == "call_function" else None) for n in other.compared]:
         raise _Mismatch("it consists of other ops")
-    sizes = _Sizes(records[0].graph, known)
-    for nodes in zip(*columns, strict=True):
+
+
+def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
+    """The first record's graph, with expressions where sizes make a difference."""
+    sizes = records[0].sizes
+    for nodes in zip(*(r.compared for r in records), strict=True):
+        if getattr(nodes[0].target, "namespace", "") == "higher_order":
+            continue  # numbers from outside are operands of the first alone
         rows = [numbers(n) for n in nodes]
-        found = [_same(values, at, nodes[0]) for values in zip(*rows, strict=False)]
         if len({len(row) for row in rows}) > 1:
             raise _Mismatch(f"{nodes[0].name} has other arguments")
+        found = [
+            values[0] if values[0] is SYMBOLIC else _same(values, at, nodes[0])
+            for values in zip(*rows, strict=False)
+        ]
         if any(isinstance(v, Sym) for v in found):
-            rewritten(nodes[0], [sizes.node(v, nodes[0]) if isinstance(v, Sym) else v for v in found])
+            rewritten(
+                nodes[0],
+                [sizes.before(parsed(v.expression), nodes[0]) if isinstance(v, Sym) else v for v in found],
+            )
         value = nodes[0].meta.get("val")
         if isinstance(value, Value):
             shapes = [n.meta["val"] for n in nodes]
@@ -345,16 +430,21 @@ def _merged(records: list[_Record], at: list[dict[str, int]], known: list[Symbol
 
 
 def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
-    if all(type(v) is type(values[0]) and v == values[0] for v in values):
-        return values[0]
-    found = fitted(values, at) if all(map(is_size, values)) else None
-    if found is None:
+    first = values[0]
+    if isinstance(first, Sym):  # from an earlier comparison
+        return first
+    if all(type(v) is type(first) and v == first for v in values):
+        return first
+    size = fitted(values, at) if all(is_size(v) for v in values) else None
+    if size is None:
         raise _Mismatch(f"{node.name} is given {list(values)} at {at}")
-    return found
+    return size
 
 
 def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]) -> tuple[Any, ...]:
     """Strides: of contiguous tensors those of the shape, else expressions; the first's where none fits."""
+    if any(isinstance(n, Sym) for n in values[0]._stride):
+        return tuple(values[0]._stride)
     if all(tuple(v._stride) == contiguous_strides(v.shape) for v in values):
         found: list[Any] = [1]
         for n in shape[:0:-1]:
@@ -364,61 +454,9 @@ def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]
     return tuple(column[0] if (size := fitted(column, at)) is None else size for column in columns)
 
 
-class _Sizes:
-    """Nodes for expressions of sizes."""
-
-    def __init__(self, graph: Graph, known: list[Symbol]) -> None:
-        self.graph = graph
-        self.made: dict[str, Node] = {}
-        self.known = {s.name: s for s in known}
-        self.leaves = {n.meta["leaf"]: n for n in graph.nodes if "leaf" in n.meta}
-
-    def node(self, value: Sym, before: Node) -> Node:
-        """The node of an expression, made before `before` if there is none."""
-        import ast
-
-        found: Node = self._of(value.tree().body, before, ast)
-        return found
-
-    def _of(self, tree: Any, before: Node, ast: Any) -> Any:
-        if isinstance(tree, ast.Constant):
-            return tree.value
-        text = ast.unparse(tree).replace(" * ", "*").replace(" // ", "//")
-        if text not in self.made:
-            if isinstance(tree, ast.Name):
-                self.made[text] = self._symbol(text)
-            else:
-                call = {
-                    ast.Mult: operator.mul,
-                    ast.Add: operator.add,
-                    ast.Sub: operator.sub,
-                    ast.FloorDiv: operator.floordiv,
-                }[type(tree.op)]
-                parts = (self._of(tree.left, before, ast), self._of(tree.right, before, ast))
-                parts = parts[::-1] if call is operator.mul and isinstance(parts[0], int) else parts
-                with self.graph.inserting_before(before):
-                    self.made[text] = self.graph.call_function(call, parts)
-                self.made[text].meta.update(before.meta, val=Sym(text, 0))
-        return self.made[text]
-
-    def _symbol(self, name: str) -> Node:
-        places = self.known[name].places
-        place = next((p for p, of in places.items() if of(7) == 7 and of(8) == 8), None)
-        if place is None:
-            raise _Mismatch(f"no input has the size {name} itself")
-        first = next(n for n in self.graph.nodes if n.op != "placeholder")
-        with self.graph.inserting_before(first):
-            node = self.graph.call_function(
-                overloads.named("torch.ops.aten.sym_size.int"),
-                (self.leaves[place.leaf], place.dim),
-                name="sym_size_int_1",
-            )
-        node.meta["val"] = Sym(name, self.known[name].hint)
-        return node
-
-
 def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     """The program of a graph."""
+    record.listener.numbers.close()
     graph, mod = record.graph, call.mod
     graph.eliminate_dead_code(lambda node: node.is_impure() or node.target is operator.getitem)
     specs = [spec for spec, _ in call.held]
@@ -427,33 +465,43 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
             specs.append(
                 InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.meta["constant"])
             )
-    for name, value in zip(call.inputs, call.leaves, strict=True):
-        tensor = isinstance(value, torch.Tensor)
-        specs.append(
-            InputSpec(
-                InputKind.USER_INPUT, TensorArgument(name) if tensor else ConstantArgument(name, value), None
-            )
-        )
+    held = {n.meta["leaf"]: n for n in graph.nodes if "leaf" in n.meta}
+    for leaf, (name, value) in enumerate(zip(call.inputs, call.leaves, strict=True)):
+        arg: Any = TensorArgument(name) if isinstance(value, torch.Tensor) else ConstantArgument(name, value)
+        if isinstance(held[leaf].meta.get("val"), SYMBOLIC):
+            arg = SymIntArgument(name)
+        specs.append(InputSpec(InputKind.USER_INPUT, arg, None))
     outputs = [user_output(v) for v in graph.output_node().args[0]]
     # Parameters first.
-    held = dict(
+    state = dict(
         sorted(
             mod.state_dict(keep_vars=True).items(),
             key=lambda item: not isinstance(item[1], torch.nn.Parameter),
         )
     )
-    hidden = {name: b for name, b in mod.named_buffers() if name not in held}
-    return ExportedProgram(
-        GraphModule(torch.nn.Module(), graph),
+    hidden = {name: b for name, b in mod.named_buffers() if name not in state}
+    root = torch.nn.Module()
+    for name, module in record.listener.top.modules.items():
+        setattr(root, name, module)
+    made = ExportedProgram(
+        GraphModule(root, graph),
         ExportGraphSignature(specs, outputs),
-        held,
+        state,
         record.listener.constants | hidden,
-        call.symbols,
+        [*call.symbols, *_read(record.listener.numbers)],
         call.spec,
         record.out,
         call.names,
         (call.args, call.kwargs),
     )
+    made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or _has_operations(r)]
+    return made
+
+
+def _has_operations(relation: Relation) -> bool:
+    """Whether it is no relation of sums of sizes, which bounds and equal symbols have told."""
+    terms = [*relation.left.terms, *relation.right.terms]
+    return any(len(product) > 1 or any(a.args for a in product) for product in terms)
 
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
@@ -485,7 +533,8 @@ def recorded(
     call.instead = instead or {}
     if program is None:
         return call.exported()
-    call.symbols, call.names = program._symbols, program._forward_names
+    call.symbols = [s for s in program._symbols if s.places]
+    call.names = program._forward_names
     call.held = [
         (s, program._tensor(s.target))
         for s in program.graph_signature.input_specs

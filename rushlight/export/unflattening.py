@@ -17,7 +17,7 @@ from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export.program import STATE, ExportedProgram, Guards
 from rushlight.export.signature import InputKind
 from rushlight.fx.graph import Graph
-from rushlight.fx.graph_module import put
+from rushlight.fx.graph_module import GraphModule, put
 from rushlight.fx.interpreter import Interpreter
 from rushlight.fx.node import Node, map_aggregate
 
@@ -48,6 +48,25 @@ class InterpreterModule(torch.nn.Module):
         super().__init__()
         self.graph = Graph()
         self.calls: dict[str, int] = {}
+        self._type: str | None = None
+
+    def type_name(self) -> str | None:
+        """The type of the module that it was."""
+        return self._type
+
+    def finalize(self) -> None:
+        """Nothing is left to do."""
+
+    def print_readable(
+        self,
+        print_output: bool = True,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+    ) -> str:
+        """The graph as code, with what is known about its tensors."""
+        shown: str = GraphModule(self, self.graph, "GraphModule").print_readable(print_output=print_output)
+        return shown
 
     def forward(self, *args: Any) -> Any:
         """The graph's result."""
@@ -155,6 +174,8 @@ class _Outline:
             nodes = list(group)
             if child is None:
                 for node in nodes:
+                    if node.op == "get_attr":
+                        put(module, node.target, self.program.graph_module.get_submodule(node.target))
                     values[node] = made.node_copy(node, value)
                 continue
             uses = self._used(nodes, child)
@@ -173,6 +194,9 @@ class _Outline:
     ) -> str:
         """The submodule for a call: that of an earlier call which did the same, or a new one."""
         own = InterpreterModule()
+        own._type = next(
+            (kind for n in nodes for where, kind in n.meta["nn_module_stack"].values() if where == path), None
+        )
         self.fill(own, path, depth + 1, nodes, uses, gives[0] if len(gives) == 1 else tuple(gives))
         count = module.calls.get(name, 0)
         for earlier in range(count):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.trace.guards import VisibleTensors
 from rushlight._engine.transforms import pullback
@@ -68,6 +68,14 @@ def only_tensors(leaves: list[Any], what: str) -> None:
             )
 
 
+def _wrap_tensor_for_grad(tensor: Any, level: Any) -> Any:
+    """What a function gets of an input that it is differentiated by; level: what each is inside, by its id().
+
+    Programs put functions of their own in its place, which the next derivative calls.
+    """
+    return level[id(tensor)]
+
+
 class Pullback:
     """A function's results at a point, and the way back from gradients of them to gradients of its inputs.
 
@@ -84,7 +92,7 @@ class Pullback:
         def flat(*given: Any) -> list[Any]:
             values = list(leaves)
             for i, t in zip(self.places, given, strict=True):
-                values[i] = t
+                values[i] = _wrap_tensor_for_grad(leaves[i], {id(leaves[i]): t})
             found, self.aux = split(function(self.inputs.unflatten(values)), has_aux, what)
             outs, self.tree = flatten(found)
             return outs
@@ -206,7 +214,7 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
             f"structure {flatten(primals)[1]} and tangents with structure {flatten(tangents)[1]}"
         )
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
-    with Forward() as level:
+    with Forward() as level, OutsideInference():
         given = tree.unflatten([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
         captured = [t for t in VisibleTensors(func).known() if not any(t is leaf for leaf in leaves)]
         LOCAL.transforms = (*LOCAL.transforms, captured)

@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import LEAF, Tree, broadcast, flatten
+from rushlight._engine.dispatch import interpreters
 from rushlight._engine.transforms.batching import Batched, Batching
 from rushlight._engine.transforms.levels import wrapper
 
@@ -42,7 +43,7 @@ def vmap(
         def run(count: int, leaves: list[Any]) -> tuple[list[Any], list[Any], Tree]:
             with Batching(count, randomness) as level:
                 given = [
-                    leaf if d is None else _entered(level, leaf, d)
+                    leaf if d is None else _add_batch_dim(leaf, d, level)
                     for leaf, d in zip(leaves, dims, strict=True)
                 ]
                 found = func(*tree.unflatten(given), **kwargs)
@@ -191,9 +192,33 @@ def _unbatched(name: str, leaf: Any, dim: int | None, level: Batching) -> Any:
     return whole.movedim(0, dim) if dim else whole
 
 
-def _entered(level: Batching, leaf: torch.Tensor, d: int) -> torch.Tensor:
-    """A tensor that is mapped over in its dim `d`, inside."""
-    moved = leaf.movedim(d, 0) if d else leaf
-    if d:
-        level.entered[id(moved)] = leaf, d % leaf.dim(), moved
-    return wrapper(Batched, moved, level)
+def _add_batch_dim(tensor: torch.Tensor, in_dim: int, vmap_level: Batching | int) -> torch.Tensor:
+    """A tensor that is mapped over in its dim `in_dim`, inside. vmap_level: the running vmap, or its number.
+
+    Programs put functions of their own in its place, which the next vmap calls.
+    """
+    level = _level(vmap_level)
+    moved = tensor.movedim(in_dim, 0) if in_dim else tensor
+    if in_dim:
+        level.entered[id(moved)] = tensor, in_dim % tensor.dim(), moved
+    entered: torch.Tensor = wrapper(Batched, moved, level)
+    return entered
+
+
+def _remove_batch_dim(
+    batched_output: torch.Tensor, vmap_level: Batching | int, batch_size: int, out_dim: int
+) -> torch.Tensor:
+    """What a tensor of a vmap is outside, its examples along `out_dim`; one that is alike for all is
+    repeated.
+    """
+    whole: torch.Tensor = _level(vmap_level).whole(batched_output)
+    return whole.movedim(0, out_dim) if out_dim else whole
+
+
+def _level(number: Batching | int) -> Batching:
+    if isinstance(number, Batching):
+        return number
+    for mode in interpreters.STACK.modes:
+        if isinstance(mode, Batching) and mode.number == number:
+            return mode
+    raise RuntimeError(f"no vmap of level {number} is running")

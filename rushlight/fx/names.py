@@ -145,5 +145,6 @@ def qualified(function: Any) -> str:
     if module == "torch.nn.functional":
         module = "torch._C._nn" if name in OF_NN else "torch" if name in OF_TORCH else module
     module = "torch.Tensor" if module == "torch.tensor.tensor" else module
+    module = "torch" if module.startswith("torch.toplevel.") else module
     module = "torch.functional" if module == "torch" and name in IN_PYTHON else module
     return f"{module}.{name}"

@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from rushlight._engine.core import dtype as dt
-from rushlight.export.symbols import Sym
+from rushlight.export.symbolic import SIZES
 
 _SIGNS: dict[type, str] = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.FloorDiv: "Div"}
 _OF = {
@@ -95,8 +95,8 @@ class Builder:
         """A value: itself, a number in the dtype of `like`, a list of sizes as int64."""
         if isinstance(v, Ref):
             return v
-        if isinstance(v, (list, tuple, Sym)):
-            return self.shape([v] if isinstance(v, Sym) else v)
+        if isinstance(v, (list, tuple, *SIZES)):
+            return self.shape([v] if isinstance(v, SIZES) else v)
         if not isinstance(v, np.ndarray):
             v = np.asarray(v, (like or self.dtype).np)
         return self.constant(v)
@@ -113,14 +113,14 @@ class Builder:
 
     def shape(self, sizes: Sequence[Any]) -> Ref:
         """Sizes as one int64 vector: numbers, expressions of sizes, and vectors of one size each."""
-        if all(isinstance(n, (int, np.integer)) for n in sizes):
+        if all(isinstance(n, (int, np.integer)) and not isinstance(n, SIZES) for n in sizes):
             return self.constant(np.array([int(n) for n in sizes], np.int64))
         parts = [n if isinstance(n, Ref) else self.size(n) for n in sizes]
         return parts[0] if len(parts) == 1 else self.node("Concat", parts, {"axis": 0, "to_dtype": dt.int64})
 
     def size(self, n: Any) -> Ref:
         """One size as a vector."""
-        if not isinstance(n, Sym):
+        if not isinstance(n, SIZES):
             return self.constant(np.array([int(n)], np.int64))
         return self._tree(n.tree().body)
 

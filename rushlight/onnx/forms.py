@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight.export.symbols import Sym
+from rushlight.export.symbolic import SIZES
 from rushlight.onnx.builder import Builder, Ref
 from rushlight.onnx.errors import UnsupportedOperatorError
 
 
 def known(sizes: Any) -> list[int]:
     """Sizes as numbers. UnsupportedOperatorError where one may change."""
-    if any(isinstance(n, (Sym, Ref)) for n in sizes):
+    if any(isinstance(n, (*SIZES, Ref)) for n in sizes):
         raise UnsupportedOperatorError(
             f"sizes {list(sizes)} must not change here: export without dynamic dimensions"
         )
@@ -42,7 +42,7 @@ class Forms:
 
     def scalar(self, v: Any) -> Ref:
         """A whole number without dimensions."""
-        if isinstance(v, (Ref, Sym)):
+        if isinstance(v, (Ref, *SIZES)):
             return self.onnx.Squeeze(self.onnx.shape([v]))
         return self.onnx.constant(np.array(v, np.int64))
 
@@ -95,7 +95,7 @@ class Forms:
         """Numbers in steps."""
         parts = [
             self.onnx.cast(
-                self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v), self.outs[0].dtype
+                self.scalar(v) if isinstance(v, (Ref, *SIZES, int)) else self.as_float(v), self.outs[0].dtype
             )
             for v in (start or 0, end, step or 1)
         ]

@@ -17,7 +17,7 @@ from rushlight._engine.serialization.atomic import replacing
 from rushlight.export import overloads
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import ConstantArgument, InputKind
-from rushlight.export.symbols import Sym
+from rushlight.export.symbolic import SIZES
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx import op_forms
 from rushlight.onnx.builder import Builder, Ref, element, tensor
@@ -162,7 +162,7 @@ class _Writer:
         given.append(helper.make_tensor_value_info(name, element(value.dtype), self._dims(value.shape, name)))
         for d, size in enumerate(value.shape):
             if (
-                isinstance(size, Sym)
+                isinstance(size, SIZES)
                 and size.expression in self.dims
                 and size.expression not in self.builder.sizes
             ):
@@ -174,14 +174,14 @@ class _Writer:
     def _dims(self, shape: Any, name: str) -> list[Any]:
         told = self.axes.get(name, {})
         return [
-            told.get(d) or self.dims.get(n.expression, n.expression) if isinstance(n, Sym) else int(n)
+            told.get(d) or self.dims.get(n.expression, n.expression) if isinstance(n, SIZES) else int(n)
             for d, n in enumerate(shape)
         ]
 
     def _end(self, value: Any, i: int) -> Any:
         """An output, under its name."""
         name = self.outputs[i] if i < len(self.outputs) else None
-        if isinstance(value, Node) and isinstance(value.meta["val"], Sym):
+        if isinstance(value, Node) and isinstance(value.meta["val"], SIZES):
             ref, shape, dtype = self.builder.Squeeze(self.builder.shape([self.known[value]])), (), dt.int64
         elif isinstance(value, Node):
             ref, shape, dtype = self.known[value], value.meta["val"].shape, value.meta["val"].dtype

@@ -25,7 +25,7 @@ def __getattr__(name: str) -> object:
         return NAMESPACES[name]
     if name == "rushlight":
         return import_module("rushlight.export.overloads").OWN
-    if name in ("aten", "profiler"):
+    if name in ("aten", "profiler", "higher_order"):
         return import_module(f"rushlight.ops.{name}")
     if name.startswith("__") or PathFinder.find_spec(name, __path__) is not None:
         # A family of ours that is not loaded yet, or Python's own question.

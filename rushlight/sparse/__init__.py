@@ -273,7 +273,8 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         f"Number of diagonals ({len(rows)}) does not match the number of offsets ({len(places)})": len(rows)
         != len(places),
         "Offset tensor contains duplicate values": len(places.unique()) < len(places),
-        "Only output layouts (Sparse, SparseCsc, SparseCsr) are supported": layout in BLOCKS,
+        f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}": layout
+        not in (None, torch.sparse_coo, torch.sparse_csr, torch.sparse_csc),
     }
     if any(wrong.values()):
         raise RuntimeError(next(words for words, so in wrong.items() if so))

@@ -196,6 +196,12 @@ class SparseTensor(Tensor):
     def _nnz(self) -> int:
         return int(self.parts[-1].shape[self.batch_dim()])
 
+    def item(self) -> Any:
+        """The one element, 0 where it is not stored, as a Python number; RuntimeError for several or none."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self.parts[-1].sum(dtype=self.dtype).item()
+
     def sparse_dim(self) -> int:
         """How many dims the indices count."""
         return int(self.parts[0].shape[0]) if len(self.parts) == 2 else 2

@@ -20,6 +20,10 @@ _UNSAID = (
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
     """Raise error_type(message()) where `cond`, a bool, is False; TypeError where it is no bool."""
     if not isinstance(cond, bool):
+        asserted = getattr(cond, "check", None)  # of a condition that a program asserts while it is exported
+        if asserted is not None:
+            asserted(message)
+            return
         if isinstance(cond, Tensor):
             raise TypeError(
                 "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() "

@@ -98,7 +98,9 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     for given in (input, mat2):
         if given.dtype is not torch.int8:
             raise RuntimeError(f"Expected self.dtype and mat2.dtype to be int8, got {given.dtype}")
-    found = torch.mm(input.to(torch.int32), mat2.to(torch.int32))
+    # Sums of up to 1024 products of 2 ** 14 are whole numbers of 24 bits, which float32 has.
+    wide = torch.float32 if input.shape[-1] <= 1 << 10 else torch.int32
+    found = torch.mm(input.to(wide), mat2.to(wide)).to(torch.int32)
     return found if out is None else out.copy_(found)
 
 
@@ -126,29 +128,47 @@ def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha:
 # --- numbers that PyTorch may trace ---------------------------------------------------------------
 
 
-def sym_float(a: Any) -> float:
+def _symbolic(name: str, *args: Any) -> Any:
+    """What a number that depends on a program's inputs (torch.SymInt) answers, as a pair; None of others."""
+    for a, others in ((a, (*args[:i], *args[i + 1 :])) for i, a in enumerate(args)):
+        own = getattr(a, name, None)
+        if own is not None:
+            return (own(*others),)
+    return None
+
+
+def sym_float(a: Any) -> Any:
     """The number as a float."""
-    return float(a)
+    found = _symbolic("__sym_float__", a)
+    return float(a) if found is None else found[0]
 
 
-def sym_int(a: Any) -> int:
+def sym_int(a: Any) -> Any:
     """The number as an int, rounded towards zero."""
-    return int(a)
+    found = _symbolic("__sym_int__", a)
+    return int(a) if found is None else found[0]
 
 
-def sym_not(a: Any) -> bool:
+def sym_not(a: Any) -> Any:
     """Whether it is false."""
-    return not a
+    found = _symbolic("__sym_not__", a)
+    return not a if found is None else found[0]
 
 
 def sym_max(a: Any, b: Any) -> Any:
     """The greater one; a float if either is."""
+    symbolic = _symbolic("__sym_max__", a, b)
+    if symbolic is not None:
+        return symbolic[0]
     found = max(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
 def sym_min(a: Any, b: Any) -> Any:
     """The lesser one; a float if either is."""
+    symbolic = _symbolic("__sym_min__", a, b)
+    if symbolic is not None:
+        return symbolic[0]
     found = min(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
@@ -165,13 +185,21 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     return t if b else f
 
 
-def sym_sqrt(a: Any) -> float:
+def sym_sqrt(a: Any) -> Any:
     """The root."""
-    return math.sqrt(a)
+    found = _symbolic("__sym_sqrt__", a)
+    return math.sqrt(a) if found is None else found[0]
 
 
 def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
     """RuntimeError unless the number lies between the two."""
+    if getattr(size, "expr", None) is not None:
+        from rushlight.toplevel.checks import _check  # few programs need it
+
+        _check(size >= (0 if min is None else min))
+        if max is not None:
+            _check(size <= max)
+        return
     low, high = -math.inf if min is None else min, math.inf if max is None else max
     if not low <= size <= high:
         raise RuntimeError(f"Invalid value range for {size} between [{low}, {high}].")
@@ -187,33 +215,18 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     """true_fn(*operands) if pred else false_fn(*operands). RuntimeError where a predicate is no bool or a
     tensor of several, a branch cannot be called, or operands are no tuple or list.
     """
-    if not isinstance(pred, (bool, Tensor)):
-        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
-    if isinstance(pred, Tensor) and pred.numel() != 1:
-        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
-    if not callable(true_fn) or not callable(false_fn):
-        raise RuntimeError("Expect both branches to be callable.")
-    if not isinstance(operands, (tuple, list)):
-        raise RuntimeError(
-            "Expect operands to be a tuple of possibly nested dict/list/tuple that only"
-            f" consists of tensor leaves, but got {operands}."
-        )
-    return true_fn(*operands) if bool(pred) else false_fn(*operands)
+    from rushlight._higher_order_ops.cond import cond as found  # few programs need it
+
+    return found(pred, true_fn, false_fn, operands)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
     """carried_inputs = body_fn(*carried_inputs) while cond_fn(*carried_inputs); what is carried last, as a
     tuple. RuntimeError where a body gives another number of values than it took.
     """
-    if not callable(cond_fn) or not callable(body_fn):
-        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
-    carried = tuple(carried_inputs)
-    while bool(cond_fn(*carried)):
-        after = body_fn(*carried)
-        if not isinstance(after, tuple) or len(after) != len(carried):
-            raise RuntimeError("body_fn should return the same number of elements as carried_inputs")
-        carried = after
-    return carried
+    from rushlight._higher_order_ops.while_loop import while_loop as found  # few programs need it
+
+    return found(cond_fn, body_fn, carried_inputs)
 
 
 # --- what the build has, and how it warns -------------------------------------------------------------

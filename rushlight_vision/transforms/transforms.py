@@ -24,7 +24,6 @@ from rushlight_vision.transforms.options import (
     _setup_size as _setup_size,
 )
 
-
 # --- several transforms -------------------------------------------------------------------------
 
 

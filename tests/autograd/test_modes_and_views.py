@@ -189,3 +189,40 @@ def test_gradients_may_lie_otherwise_where_the_policy_is_off() -> None:
             (p * 2).sum().backward()
             strides.append(p.grad.stride())
     assert strides == [(1, 12, 4), (6, 3, 1)]  # PyTorch 2.13's
+
+
+def test_nothing_is_recorded_in_inference_mode_whatever_grad_mode_says():
+    x = torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        assert not torch.is_grad_enabled()
+        with torch.enable_grad():
+            assert torch.is_grad_enabled() and torch.is_inference_mode_enabled()
+            made = torch.ones(2).requires_grad_()
+            assert not (x * 2).requires_grad and (x * 2).is_inference() and not made.exp().requires_grad
+            with torch.inference_mode(False):
+                assert (x * 2).requires_grad
+        torch.set_grad_enabled(True)
+        assert not (x * 2).requires_grad and torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
+def test_functions_are_differentiated_in_inference_mode():
+    with torch.inference_mode():
+        x, w = torch.ones(3), torch.full((2, 3), 2.0)
+        made = [
+            torch.func.grad(lambda w: (w * x).sum())(w),
+            torch.func.jacrev(lambda x: x.sin() * x)(x),
+            torch.func.jacfwd(lambda x: x.sin() * x)(x),
+            torch.func.vjp(torch.exp, x)[1](x)[0],
+        ]
+    assert [tuple(t.shape) for t in made] == [(2, 3), (3, 3), (3, 3), (3,)]
+    assert not any(t.is_inference() for t in made) and torch.equal(made[1], made[2])
+    assert torch.equal(made[0], torch.ones(2, 3))
+
+
+def test_the_node_that_runs_is_told():
+    x, seen = torch.ones(2, requires_grad=True), []
+    y = x * 2
+    y.register_hook(lambda grad: seen.append(torch._C._current_autograd_node()))
+    y.exp().sum().backward()
+    assert [node.name() for node in seen] == ["MulBackward0"] and torch._C._current_autograd_node() is None

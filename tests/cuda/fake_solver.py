@@ -8,13 +8,16 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tests.cuda.fake_driver import FakeDriver
+from rushlight._engine.devices.cuda.driver import solver
+from tests.cuda.fake_driver import FakeDriver, taken
 
 _WORK = 64
+_KINDS = {0: np.float32, 1: np.float64, 4: np.complex64, 5: np.complex128}
 
 
 class FakeSolver:
@@ -28,9 +31,13 @@ class FakeSolver:
         stem = name.removeprefix("cusolverDn")
         if stem == name:
             raise AttributeError(name)
+        if stem == "Xgeev_bufferSize":
+            return self._sizes
         if stem.endswith("_bufferSize"):
             return self._size
-        of = np.dtype({"S": np.float32, "D": np.float64}[stem[0]])
+        if stem[0] == "X":
+            return partial(self._geev, 0)
+        of = np.dtype({"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}[stem[0]])
         body = getattr(type(self), "_" + stem[1:])
 
         def call(handle: int, *args: Any) -> int:
@@ -50,6 +57,38 @@ class FakeSolver:
 
     def cusolverDnSetStream(self, handle: int, stream: int) -> int:
         self.stream = stream
+        return 0
+
+    def cusolverDnCreateParams(self, place: Any) -> int:
+        place._obj.value = 9
+        return 0
+
+    def _sizes(self, handle: int, *args: Any) -> int:
+        taken(solver.NEWER["cusolverDnXgeev_bufferSize"], (handle, *args))
+        args[-2]._obj.value, args[-1]._obj.value = _WORK, _WORK
+        return 0
+
+    def _geev(self, _: int, handle: int, *args: Any) -> int:
+        """Real matrices' eigenvalues are complex numbers here, and their vectors are packed as LAPACK does."""
+        taken(solver.NEWER["cusolverDnXgeev"], (handle, *args))
+        params, left, right, n, kind, a, lda, of_values, values, _, _, _, of_vr, vr, ldvr, compute = args[:16]
+        room, size, here, more, info = args[16:]
+        assert (params, left, size, more, of_vr, compute) == (9, 0, _WORK, _WORK, kind, kind) and len(
+            here
+        ) == _WORK
+        assert len(self._array(room, size, np.dtype(np.uint8)))
+        of, wide = (np.dtype(_KINDS[k]) for k in (kind, of_values))
+        assert wide.kind == "c"
+        m = self._matrix(a, n, n, lda, of)
+        found, vectors = np.linalg.eig(m)
+        self._array(values, n, wide)[:] = found
+        if right:
+            packed = vectors.copy() if of.kind == "c" else vectors.real.copy()
+            for k in np.flatnonzero(found.imag > 0) if of.kind != "c" else ():
+                packed[:, k + 1] = vectors[:, k].imag
+            self._matrix(vr, n, n, ldvr, of)[:] = packed
+        m[:] = np.nan
+        self._told(info, 0)
         return 0
 
     def _size(self, handle: int, *args: Any) -> int:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import rushlight as torch
+from rushlight._engine.core.accelerator import platform
 from rushlight._engine.core.settings import settings
-from rushlight._engine.devices.cuda.driver import blas, library
+from rushlight._engine.devices.cuda.driver import blas, library, modules
+from rushlight._engine.devices.cuda.served import multiplying
 from tests.cuda.conftest import use
 from tests.cuda.fake_driver import FakeDriver, install
 
@@ -224,15 +226,45 @@ def test_other_errors_are_the_calls_own(fake: FakeDriver) -> None:
 def test_a_kernel_that_the_driver_refuses(fake: FakeDriver, tmp_path: Any) -> None:
     fake.planted["cuLinkAddData_v2"] = [218]
     with settings.using(cache_dir=str(tmp_path)):
-        with pytest.raises(RuntimeError, match="the driver does not take a kernel"):
+        with pytest.raises(RuntimeError, match=r"CUDA 13000\) does not take a kernel for sm_90: .*218"):
             torch.ones(3, device="cuda").cosh()
     assert fake.kinds()["link"] == 0
 
 
+def test_the_assemblers_words_come_with_the_lines_that_they_name() -> None:
+    text = ".version 7.8\n.target sm_90\n.visible .entry k()\n{\nmov.u31 %r1, 2;\nret;\n}"
+    log = "ptxas application ptx input, line 5; fatal   : Parsing error near '.u31': syntax error"
+    told = modules.quoted(text, log).split("\n    ")
+    assert told == ["", ".version 7.8", ".target sm_90", "5: mov.u31 %r1, 2;"]
+
+
+def test_an_error_has_the_arguments(fake: FakeDriver) -> None:
+    x = torch.ones(300, device="cuda")
+    for _ in range(4):  # the later ones by generated functions
+        x * 3
+        fake.planted["cuLaunchKernel"] = [1]
+        with pytest.raises(
+            torch.AcceleratorError, match=r"error 1 of cuLaunchKernel\(pointwise kernel_\w+ 0x"
+        ):
+            x * 3
+    fake.planted["cuMemAlloc_v2"] = [1]
+    with pytest.raises(torch.AcceleratorError, match=r"error 1 of cuMemAlloc_v2\(&0, 0x1400000\)"):
+        torch.empty(1 << 21, dtype=torch.uint8, device="cuda:1")
+
+
+def test_a_blocking_launch_names_the_kernel(fake: FakeDriver, monkeypatch: Any) -> None:
+    x = torch.ones(300, device="cuda")
+    monkeypatch.setattr(platform(), "blocking", True)
+    fake.planted["cuStreamSynchronize"] = [700]
+    with pytest.raises(torch.AcceleratorError, match="illegal memory access") as raised:
+        x.sinh()
+    assert "The kernel was of 'pointwise': pointwise kernel_" in raised.value.__notes__[0]
+
+
 def test_what_no_kernel_serves_is_refused_by_name() -> None:
-    x = torch.randn(4, 4).cuda()
-    with pytest.raises(NotImplementedError, match=r"Could not run '.*' on cuda:0.*no kernel for it yet"):
-        torch.linalg.eigvals(x)
+    x = torch.randn(4, 4, dtype=torch.complex64).cuda()
+    with pytest.raises(NotImplementedError, match=r"Could not run '.*' on cuda:0.*of complex matrices"):
+        torch.linalg.svd(x)
 
 
 # --- no driver, and wrong ones ---------------------------------------------------------------------
@@ -278,9 +310,53 @@ def test_no_cublas(monkeypatch: Any) -> None:
     monkeypatch.setattr(blas.Override, "library", None)
     monkeypatch.setattr(blas, "_places", lambda driver: ["libcublasLt.so.does-not-exist"])
     blas._installed.cache_clear()
-    with pytest.raises(RuntimeError, match=r"need NVIDIA's cuBLAS.*rushlight\[cuda\]"):
-        x @ x
+    with pytest.warns(UserWarning, match=r"NVIDIA's cuBLAS.*rushlight\[cuda\].*slower kernels"):
+        assert (x @ x).tolist() == [[2, 2], [2, 2]]
     blas._installed.cache_clear()
+
+
+@pytest.fixture
+def without_cublas(fake: FakeDriver, monkeypatch: Any) -> None:
+    device: Any = platform().device(0)
+    device._blas = multiplying.Products(device, "a test")
+
+
+_TOLERANCES = {"float32": 1e-5, "float64": 1e-12, "bfloat16": 2e-2, "float16": 3e-3, "complex64": 1e-5}
+
+
+@pytest.mark.usefixtures("without_cublas")
+@pytest.mark.parametrize("of", _TOLERANCES)
+def test_products_by_the_devices_own_kernels(of: str) -> None:
+    """In all layouts, of sizes that fill no tile, cut along the inner dim, and with a bias."""
+    dtype, tolerance = getattr(torch, of), _TOLERANCES[of]
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    for rows, inner, columns in ((1, 1, 1), (3, 5, 7), (33, 20, 17), (40, 1026, 35), (1, 1500, 1)):
+        a, b = torch.randn(rows, inner).to(dtype), torch.randn(inner, columns).to(dtype)
+        want = a.to(wide) @ b.to(wide)
+        for left in (a.cuda(), a.t().contiguous().cuda().t()):
+            for right in (b.cuda(), b.t().contiguous().cuda().t()):
+                for _ in range(3):  # the third is a generated function
+                    found = (left @ right).cpu().to(wide)
+                assert (found - want).abs().max() <= tolerance * inner**0.5 * 2
+    x, y = torch.randn(2, 1, 4, 6).to(dtype), torch.randn(3, 6, 5).to(dtype)
+    found = (x.cuda() @ y.cuda()).cpu().to(wide)
+    assert (found - x.to(wide) @ y.to(wide)).abs().max() <= 10 * tolerance
+    w, c = y[0].t().contiguous(), y[0, 0]
+    layer = F.linear(x.cuda(), w.cuda(), c.cuda()).cpu().to(wide)
+    assert (layer - F.linear(x.to(wide), w.to(wide), c.to(wide))).abs().max() <= 10 * tolerance
+    assert (
+        torch.randn(3, 0, device="cuda")
+        .to(dtype)
+        .matmul(torch.randn(0, 2, device="cuda").to(dtype))
+        .eq(0)
+        .all()
+    )
+
+
+@pytest.mark.usefixtures("without_cublas")
+def test_a_step_without_cublas(fake: FakeDriver) -> None:
+    assert step_of("cuda") == pytest.approx(step_of("cpu"), rel=1e-4)
+    same(lambda x, y: F.conv2d(x[None, None], y[None, None, :2, :3]), torch.randn(5, 6), torch.randn(5, 6))
 
 
 # --- several devices, graphs -------------------------------------------------------------------------

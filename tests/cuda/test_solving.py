@@ -108,6 +108,44 @@ def test_what_cannot_be_done() -> None:
         L.svd(torch.randn(3, 3, dtype=torch.complex64).cuda())
 
 
+@pytest.mark.parametrize("of", ["float32", "float64", "complex64", "complex128"])
+def test_general_eigenvalues(of: str) -> None:
+    x = torch.randn(2, 3, 5, 5, dtype=getattr(torch, of))
+    values, vectors = L.eig(x.cuda())
+    wide = values.dtype
+    assert wide.is_complex and vectors.stride() == L.eig(x).eigenvectors.stride()
+    left, right = x.to(wide) @ vectors.cpu(), vectors.cpu() * values.cpu()[..., None, :]
+    torch.testing.assert_close(left, right, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(vectors.cpu().norm(dim=-2), torch.ones(2, 3, 5, dtype=values.real.dtype))
+    torch.testing.assert_close(L.eigvals(x.cuda()).cpu(), values.cpu())
+    single = L.eigvals(x[0, 0].cuda()).cpu()
+    torch.testing.assert_close(single, values[0, 0].cpu())
+
+
+@pytest.mark.parametrize("of", ["complex64", "complex128"])
+def test_equations_of_complex_numbers(of: str) -> None:
+    x, y = torch.randn(2, 4, 4, dtype=getattr(torch, of)), torch.randn(2, 4, 3, dtype=getattr(torch, of))
+    torch.testing.assert_close(L.solve(x.cuda(), y.cuda()).cpu(), L.solve(x, y), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(L.inv(x.cuda()).cpu(), L.inv(x), rtol=1e-4, atol=1e-4)
+    order, lower, upper = torch.lu_unpack(*[t.cpu() for t in L.lu_factor(x.cuda())])
+    torch.testing.assert_close(order @ lower @ upper, x, rtol=1e-4, atol=1e-4)
+    assert L.inv_ex(torch.zeros(2, 2, dtype=x.dtype, device="cuda")).inverse.isnan().all()
+
+
+def test_general_eigenvalues_have_gradients() -> None:
+    x = torch.randn(4, 4, dtype=torch.float64)
+    a, b = (t.requires_grad_() for t in (x.clone(), x.cuda()))
+    for t in (a, b):
+        (L.eigvals(t) ** 2).real.sum().backward()
+    torch.testing.assert_close(b.grad.cpu(), a.grad)
+
+
+def test_an_older_library_has_no_general_eigenvalues(library: FakeSolver, monkeypatch: Any) -> None:
+    monkeypatch.setattr(FakeSolver, "cusolverDnCreateParams", None)
+    with pytest.raises(NotImplementedError, match=r"no cusolverDnCreateParams: it came with version 11\.7"):
+        L.eigvals(torch.eye(3, device="cuda"))
+
+
 def test_errors_of_the_library(library: FakeSolver) -> None:
     x = torch.randn(3, 3, device="cuda")
     library.refuses["gesvd"] = 7

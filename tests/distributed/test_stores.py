@@ -1,5 +1,6 @@
 """Stores: what each kind answers, alone and between threads and processes."""
 
+import socket
 import sys
 import threading
 from datetime import timedelta
@@ -28,7 +29,8 @@ def test_values(store):
     assert (store.get("a"), store.get("b")) == (b"1", b"x\0y")
     assert [store.add("n", 5), store.add("n", -7)] == [5, -2] and store.get("n") == b"-2"
     store.append("a", "2")
-    assert store.get("a") == b"12" and store.num_keys() == 3
+    assert store.get("a") == b"12"
+    assert store.num_keys() == (4 if isinstance(store, dist.FileStore) else 3)  # with its count of stores
     assert store.check(["a", "b"]) and not store.check(["a", "c"])
     assert store.delete_key("a") and not store.check(["a"])
     store.multi_set(["k", "l"], ["1", "2"])
@@ -97,3 +99,84 @@ def test_a_file_between_processes(tmp_path):
     ended = jobs.ranks([sys.executable, "-c", code, str(tmp_path / "file")], 3)
     assert [rank.out for rank in ended] == ["300\n"] * 3, ended[0].err
     assert not (tmp_path / "file").exists()
+
+
+class Own(dist.Store):
+    """A program's store, of what PyTorch asks for."""
+
+    def __init__(self):
+        super().__init__()
+        self.values = {}
+
+    def set(self, key, value):
+        self.values[key] = value
+
+    def get(self, key):
+        return self.values[key]
+
+    def compare_set(self, key, expected, desired):
+        if self.values.get(key, b"") == expected:
+            self.values[key] = desired
+        return self.values.get(key, expected)
+
+
+def test_own_store():
+    own = Own()
+    store = dist.PrefixStore("p", own)
+    store.set("a", "x")
+    assert own.values == {"p/a": b"x"}  # bytes, whatever was given
+    assert not store.has_extended_api() and not own.has_extended_api()
+    store.append("a", "y")
+    store.append("b", "z")
+    store.multi_set(["k", "l"], ["1", b"2"])
+    assert store.multi_get(["a", "b", "k", "l"]) == [b"xy", b"z", b"1", b"2"]
+
+
+def test_own_store_lacks():
+    class Bare(dist.Store):
+        pass
+
+    for store in (Bare(), dist.PrefixStore("p", Bare())):
+        for name, args in (("append", ("a", "b")), ("multi_get", (["a"],)), ("multi_set", (["a"], ["b"]))):
+            with pytest.raises(RuntimeError, match="Not implemented."):
+                getattr(store, name)(*args)
+
+
+def test_extended_api():
+    stores = [dist.HashStore(), dist.TCPStore("127.0.0.1", 0, None, True)]
+    assert all(store.has_extended_api() for store in stores)
+
+
+@pytest.mark.parametrize(("world_size", "stays"), [(-1, True), (0, False), (1, False), (2, True)])
+def test_file_goes_with_its_last_store(tmp_path, world_size, stays):
+    path = tmp_path / "file"
+    first = dist.FileStore(str(path), world_size)
+    second = dist.FileStore(str(path), 3)
+    second.set("a", "b")
+    del second
+    assert path.exists() and first.get("a") == b"b"
+    del first
+    assert path.exists() == (world_size == -1)
+    last = dist.FileStore(str(tmp_path / "other"), world_size)
+    del last
+    assert (tmp_path / "other").exists() == stays
+
+
+def test_masters_share_a_port():
+    first = dist.TCPStore("127.0.0.1", 0, 1, True, multi_tenant=True)
+    second = dist.TCPStore("127.0.0.1", first.port, 1, True, multi_tenant=True)
+    first.set("a", "b")
+    assert second.get("a") == b"b"
+    del first
+    assert second.get("a") == b"b"
+    with pytest.raises(RuntimeError, match="failed to listen"):
+        dist.TCPStore("127.0.0.1", second.port, 1, True)
+
+
+def test_bound_socket():
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    _, port = bound.getsockname()
+    store = dist.TCPStore("127.0.0.1", port, 1, is_master=True, master_listen_fd=bound.detach())
+    store.set("a", "b")
+    assert store.get("a") == b"b"

@@ -139,3 +139,15 @@ def texts(t: Any) -> dict[str, str]:
             )
         )
     return found
+
+
+def asserting(t: Any) -> Any:
+    """A function that goes on by what it asserts; here, as pytest rewrites the assertions of test files."""
+
+    def function(x: Any) -> Any:
+        n = x.item()
+        t._check(n > 4)
+        assert n < 10
+        return x + 1 if n > 2 else x - 1
+
+    return function

@@ -442,3 +442,65 @@ def test_what_does_not_move_has_zeros_as_its_tangent(function):
     with forward_ad.dual_level():
         x = forward_ad.make_dual(torch.rand(3), torch.ones(3))
         assert forward_ad.unpack_dual(function(x)).tangent.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_cat_with_an_empty_vector_keeps_its_gradient():
+    def joined(*tensors):
+        return torch.cat(tensors)
+
+    empty = torch.rand(0, requires_grad=True)
+    found = func.vmap(joined, in_dims=(None, 0, 0))(empty, torch.rand(3, 2), torch.rand(3, 0))
+    assert found.requires_grad and found.shape == (3, 2)
+    found.sum().backward()
+    assert empty.grad.shape == (0,)
+    assert func.vmap(joined, in_dims=(None, 0))(empty, torch.rand(3, 0)).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "each"), [([2, 3, 5], [0, 5, 1], 15), ([2, 3, 4], [2, 4, 6], 29), ([0, 2], [4, 1], 0)]
+)
+def test_new_empty_strided_keeps_the_strides_of_an_example(size, stride, each):
+    def made(x):
+        return x.new_empty_strided(size, stride)
+
+    assert func.vmap(made)(torch.ones(7)).stride() == (each, *stride)
+    assert func.vmap(func.vmap(made), in_dims=1)(torch.ones(11, 7)).stride() == (11 * each, each, *stride)
+
+
+def test_draws_by_operands_of_several_ranks():
+    given = torch.tensor([[0.1, 0.9, 0.3], [0.5, 0.5, 0.2]])
+    draw = torch.func.vmap(lambda x: torch.normal(torch.zeros(3), torch.ones(())), randomness="different")
+    torch.manual_seed(0)
+    found = draw(given)
+    torch.manual_seed(0)
+    assert torch.equal(found, torch.normal(torch.zeros(2, 3), 1.0))
+
+
+def test_the_same_draws_by_values_that_are_batched_only_to_be_differentiated():
+    x, w, v = torch.arange(6.0).view(3, 2), torch.ones(2, 2), torch.arange(16.0).view(4, 2, 2)
+    inner = torch.func.vmap(
+        lambda p: p.softmax(0).multinomial(2, replacement=True).float(), randomness="different"
+    )
+
+    def loss(w):
+        out = x @ w
+        return (out * inner(out.detach())).sum()
+
+    def directional(tangent):
+        return torch.func.jvp(torch.func.grad(loss), (w,), (tangent,))[1]
+
+    assert torch.func.vmap(directional, randomness="same")(v).eq(0).all()
+    with pytest.raises(RuntimeError, match="does not currently support same randomness with a batched"):
+        torch.func.vmap(torch.bernoulli, randomness="same")(torch.tensor([[0.1], [0.9]]))
+
+
+def test_programs_put_their_own_way_of_entering_vmap_in_place(monkeypatch):
+    vmapping = torch.func.vmapping
+    entered, own = [], vmapping._add_batch_dim
+
+    def listening(tensor, in_dim, level):
+        entered.append(in_dim)
+        return own(tensor, in_dim, level)
+
+    monkeypatch.setattr(vmapping, "_add_batch_dim", listening)
+    assert torch.func.vmap(torch.sum, in_dims=1)(torch.ones(2, 3)).tolist() == [2.0] * 3 and entered == [1]

@@ -90,6 +90,15 @@ def test_every_line_is_read():
             assert mark == "" or mark[0] in "!@=:>?", (module, name, mark)
 
 
+def test_the_table_is_in_order():
+    """If not (after a merge): `python tools/absent_names.py prune`."""
+    modules = [placeholders.shown(module) for module in placeholders._LINES]
+    assert modules == sorted(modules)
+    for module, words in placeholders._LINES.items():
+        names = list(placeholders.names(module))
+        assert names == sorted(names) and len(names) == len(words.split()), module
+
+
 def test_who_asks_by_hasattr_is_told_no():
     from rushlight.package import PackageExporter
 

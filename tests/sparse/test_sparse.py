@@ -420,3 +420,22 @@ def test_gradcheck_of_values_that_share_a_place(fast_mode: bool) -> None:
     assert torch.autograd.gradcheck(
         torch.sparse.mm, (pair[0], pair[1].requires_grad_()), masked=True, fast_mode=fast_mode
     )
+
+
+def test_the_one_element():
+    place = torch.tensor([[0, 0]])
+    for made, number in (
+        (torch.tensor([2]).to_sparse(), 2),
+        (torch.tensor([0.0]).to_sparse(), 0.0),
+        (torch.sparse_coo_tensor(place, torch.tensor([1.0, -1.0]), (1,)), 0.0),
+        (torch.sparse_coo_tensor(place, torch.tensor([1.0, 2.0]), (1,)), 3.0),
+    ):
+        assert made.item() == number and bool(made) == made.is_nonzero() == bool(number)
+    with pytest.raises(RuntimeError):
+        torch.ones(2).to_sparse().item()
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.sparse_bsr])
+def test_layouts_that_spdiags_has_not(layout):
+    with pytest.raises(RuntimeError, match="Only output layouts"):
+        torch.sparse.spdiags(torch.ones(1, 3), torch.tensor([0]), (3, 3), layout=layout)

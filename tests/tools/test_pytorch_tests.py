@@ -15,10 +15,11 @@ TESTS = [f"TestX::test_{name}" for name in ("a", "b", "c", "d_refs_", "e")]
 
 
 def test_drawing_more_adds_to_the_same_tests():
-    every = draw(TESTS, 99, "", ["*_refs_*"])
+    every = draw(TESTS, 0, 99, "", ["*_refs_*"])
     assert set(every) == set(TESTS) - {"TestX::test_d_refs_"}
-    assert draw(TESTS[::-1], 2, "", ["*_refs_*"]) == every[:2]
-    assert draw(TESTS, 9, "_c", []) == ["TestX::test_c"]
+    assert draw(TESTS[::-1], 0, 2, "", ["*_refs_*"]) == every[:2]
+    assert draw(TESTS, 2, 2, "", ["*_refs_*"]) == every[2:]
+    assert draw(TESTS, 0, 9, "_c", []) == ["TestX::test_c"]
 
 
 def test_exceptions_do_not_count_and_what_did_not_run_is_told(monkeypatch):

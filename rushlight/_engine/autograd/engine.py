@@ -10,13 +10,15 @@ Why a heap, and not counts of dependencies: docs/decisions/04-the-engine-is-a-he
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from heapq import heappop, heappush, heappushpop
 from importlib import import_module
 from threading import get_ident
 from time import perf_counter
-from typing import Any
+from types import FrameType
+from typing import Any, cast
 
 import numpy as np
 
@@ -227,6 +229,19 @@ def _run(
                     heappush(heap, (place, target))
         # Let go of them, for the same reason.
         results = g = e = None
+
+
+def current_node() -> Node | None:
+    """The node that runs in this thread's backward pass, or whose hooks do; None outside one.
+
+    Read off the frame that runs it: nodes need not be written down for the few who ask.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is _run.__code__:
+            return cast("Node", frame.f_locals["node"])
+        frame = frame.f_back
+    return None
 
 
 class _Leaves:

@@ -11,8 +11,10 @@ from rushlight._engine.tensors.storages.storage import FRESH, INFERENCE, INFERRI
 
 
 class _Local(threading.local):
+    # Whether ops are recorded: never in inference mode, where `asked` is what grad mode was set to.
     enabled = True
     inference = False
+    asked = False
     multithreading = True
     # Whether a leaf's gradient must lie in memory as the leaf does (enforce_grad_layout_policy).
     grad_layout = True
@@ -26,8 +28,18 @@ LOCAL = _Local()
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops on tensors that require gradients are recorded in this thread."""
-    return LOCAL.enabled
+    """Whether grad mode is on in this thread: ops on tensors that require gradients are recorded, but not in
+    inference mode.
+    """
+    return LOCAL.asked if LOCAL.inference else LOCAL.enabled
+
+
+def set_enabled(enabled: bool) -> None:
+    """Set grad mode of this thread."""
+    if LOCAL.inference:
+        LOCAL.asked = enabled
+    else:
+        LOCAL.enabled = enabled
 
 
 def is_inference_mode_enabled() -> bool:
@@ -48,7 +60,7 @@ class _Mode:
         raise NotImplementedError("abstract: no_grad and its relatives define it")
 
     def __exit__(self, *error: Any) -> None:
-        LOCAL.enabled = self._before
+        set_enabled(self._before)
 
     def _again(self) -> _Mode:
         return type(self)()
@@ -119,8 +131,8 @@ class _Switch(_Mode):
         return made if orig_func is None else made(orig_func)
 
     def __enter__(self) -> None:
-        self._before = LOCAL.enabled
-        LOCAL.enabled = self.enabled
+        self._before = is_grad_enabled()
+        set_enabled(self.enabled)
 
 
 class no_grad(_Switch):
@@ -145,16 +157,29 @@ class set_grad_enabled(_Mode):
     __slots__ = ("mode",)
 
     def __init__(self, mode: bool) -> None:
-        self._before = LOCAL.enabled
+        self._before = is_grad_enabled()
         self.mode = mode
-        LOCAL.enabled = bool(mode)
+        set_enabled(bool(mode))
 
     def __enter__(self) -> None:
-        LOCAL.enabled = bool(self.mode)
+        set_enabled(bool(self.mode))
 
     def __call__(self, function: F) -> F:
-        LOCAL.enabled = self._before
+        set_enabled(self._before)
         return decorate(function, lambda: set_grad_enabled(self.mode))  # type: ignore[return-value]
+
+
+class OutsideInference:
+    """What a function that is being differentiated runs in: its tensors are ordinary ones."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = LOCAL.inference, FRESH.storage
+        LOCAL.inference, FRESH.storage = False, None
+
+    def __exit__(self, *error: Any) -> None:
+        LOCAL.inference, FRESH.storage = self._before
 
 
 class inference_mode(_Mode):
@@ -177,15 +202,15 @@ class inference_mode(_Mode):
         self.mode = mode
 
     def __enter__(self) -> None:
-        self._before = (LOCAL.enabled, LOCAL.inference)
+        self._before = (LOCAL.enabled, LOCAL.inference, LOCAL.asked)
         self._fresh = FRESH.storage
-        LOCAL.inference = bool(self.mode)
+        LOCAL.inference, LOCAL.asked = bool(self.mode), False
         LOCAL.enabled = not self.mode
         FRESH.storage = INFERENCE if self.mode else None
         INFERRING.append(None)
 
     def __exit__(self, *error: Any) -> None:
-        LOCAL.enabled, LOCAL.inference = self._before
+        LOCAL.enabled, LOCAL.inference, LOCAL.asked = self._before
         FRESH.storage = self._fresh
         INFERRING.pop()
 

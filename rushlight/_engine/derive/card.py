@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
-from rushlight._engine.derive.vjp import differentiate
+from rushlight._engine.derive.vjp import GRAD, RESULT, differentiate
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.expressions import Expr, const, symbol
 from rushlight._engine.ops.monoid import Reduction
@@ -73,7 +73,13 @@ def _pointwise(row: Row) -> list[tuple[str, str]]:
         if p.is_number and p.default is not signature.REQUIRED and p.default is not None:
             values[p.name] = const(p.default)
     root: Expr = row.body(**values)
-    derivatives = [(f"d/d{p.name}", _derivative(root, p.name)) for p in row.params if p.is_tensor]
+    gradients = row.options.get("gradients")
+    declared = {} if gradients is None else gradients(GRAD, RESULT, **values)
+    derivatives = [
+        (f"d/d{p.name}", str(declared[p.name]) if p.name in declared else _derivative(root, p.name))
+        for p in row.params
+        if p.is_tensor
+    ]
     return [("formula", str(root)), *derivatives]
 
 

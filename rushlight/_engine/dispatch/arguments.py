@@ -11,6 +11,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
 from rushlight._engine.core.errors import wrong_type
+from rushlight._engine.core.recording import KEPT
 from rushlight._engine.dispatch import older
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords
@@ -133,17 +134,17 @@ def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:
 def _int(row: Row, p: Param, value: Any, position: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         if isinstance(value, Tensor) and value._geometry.ndim == 0 and value._geometry.dtype.kind in "iu":
-            return int(value)
+            return value.item()  # type: ignore[return-value]
         if isinstance(value, bool):
             _mismatch(row, p, "int", value, position)
         if not hasattr(value, "__index__") or isinstance(value, Tensor):
             _mismatch(row, p, "int", value, position)
-    return int(value.__index__())
+    return value if value.__class__ in KEPT else int(value.__index__())  # type: ignore[no-any-return]
 
 
 def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value)
+        return value if value.__class__ in KEPT else int(value)
     if isinstance(value, Tensor):
         if value._geometry.dtype.kind in "iu" and value._geometry.ndim <= 1:
             return value.tolist()
@@ -155,9 +156,9 @@ def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
 
 def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value)
+        return value if value.__class__ in KEPT else int(value)  # type: ignore[return-value]
     if isinstance(value, Tensor) and value._geometry.size == 1 and value._geometry.dtype.kind in "iu":
-        return int(value)
+        return value.item()  # type: ignore[return-value]
     if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
         return int(value.__index__())
     raise TypeError(
@@ -171,7 +172,7 @@ def _float(row: Row, p: Param, value: Any, position: int) -> float:
         return float(value)
     if not isinstance(value, (int, float, np.number)):
         _mismatch(row, p, "float", value, position)
-    return float(value)
+    return value if value.__class__ in KEPT else float(value)  # type: ignore[return-value]
 
 
 def _bool(row: Row, p: Param, value: Any, position: int) -> bool:

@@ -131,6 +131,9 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
         raise RuntimeError(
             f"device type {where.type} does not match device type of out parameter ({out._kind.device.type})"
         )
+    layout = getattr(given.get("layout"), "name", "strided")
+    if layout != "strided":
+        raise RuntimeError(f"layout {layout} does not match layout of out parameter (strided)")
     if "dtype" in given:
         asked = given["dtype"]
         if asked is not None and asked is not out._kind.dtype:
@@ -153,7 +156,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
         out_arguments.write(row.name, out, found)
     elif out._kind.backend is None:
         fill_unwritten(out._memory)
-    return out
+    return track(out) if given.get("requires_grad") else out
 
 
 def _resize(row: Row, out: Tensor, found: Tensor) -> None:

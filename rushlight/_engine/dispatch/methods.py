@@ -265,7 +265,9 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype:
-        return self if args[0] is self._kind.dtype else ROWS["_to_dtype"](self, args[0], None)
+        if args[0] is self._kind.dtype:
+            return _unchanged(self, False) if TAPE else self
+        return ROWS["_to_dtype"](self, args[0], None)  # type: ignore[no-any-return]
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
     where, dtype, copy, order = _to_arguments(args, kwargs)
     where = self._kind.device if where is None else where
@@ -273,12 +275,18 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     target = self._kind if (dtype is self._kind.dtype and where == self._kind.device) else kind(dtype, where)
     kept = order is None or order is preserve_format or self.is_contiguous(order)
     if target is self._kind and not copy and kept:
-        return self
+        return _unchanged(self, args[:1] != (dtype,)) if TAPE else self
     if target.device != self._kind.device:
         return _move(self, target, bool(non_blocking), order)
     if dtype is self._kind.dtype:
         return TENSOR_ROWS["clone"](self, memory_format=order)
     return TENSOR_ROWS["_to_dtype"](self, dtype, order)
+
+
+def _unchanged(t: Tensor, whole: bool) -> Tensor:
+    """A tensor converted to what it is, of which a recorder may want to know."""
+    hears: Callable[[Tensor, bool], Tensor] | None = getattr(TAPE[-1], "converted", None)
+    return t if hears is None else hears(t, whole)
 
 
 def given_dtype(op: str, value: Any) -> dt.dtype | None:
@@ -387,7 +395,9 @@ def _converter(name: str, dtype: dt.dtype) -> Callable[..., Tensor]:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._kind.on_meta:
             return to(self, dtype, memory_format=memory_format)
-        return self if self._kind.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
+        if self._kind.dtype is dtype:
+            return _unchanged(self, False) if TAPE else self
+        return ROWS["_to_dtype"].call(self, dtype)  # type: ignore[no-any-return]
 
     convert.__doc__ = f"to({dtype!r})."
     convert.__name__ = convert.__qualname__ = name

@@ -1,8 +1,9 @@
 """PyTorch's names that mean nothing here, or nothing yet: they exist, so that a program that imports one
 runs as far as it does not need it.
 
-placeholders.tsv says which: a module (torch's without "torch.", and torchvision's) and its names, with marks
-that tools/absent_names.py explains; one with `>` is another name of what is there. Any other name is a class:
+placeholders.tsv says which: a module and below it its names, one a line, with marks that
+tools/absent_names.py
+explains; one with `>` is another name of what is there. Any other name is a class:
 it can be imported, named in annotations, asked for by isinstance() and subclassed; who calls it is told what
 is missing and what to use instead (alternatives.tsv). A module that has only such names is made from its
 line.
@@ -26,7 +27,13 @@ from rushlight._engine.names import absent_devices
 from rushlight._engine.names.alternatives import advice, attribute, home, torch_name
 
 with open(os.path.join(os.path.dirname(__file__), "placeholders.tsv"), encoding="utf-8") as _file:
-    _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
+    # A module (torch's without "torch.") and its names, which are told apart when one is asked for.
+    _LINES = {
+        module.removeprefix("torch.") if module != "torch" else "": words
+        for module, _, words in (
+            block.partition("\n") for block in re.split(r"\n(?!\t)", _file.read().rstrip())
+        )
+    }
 
 
 def prefixes(name: str) -> list[str]:
@@ -55,12 +62,13 @@ def modules(package: str) -> list[str]:
     return [name.removeprefix(f"{package}.") for name in _LINES if name.startswith(f"{package}.")]
 
 
-def _shown(full: str) -> str:
+def shown(full: str) -> str:
+    """A name as PyTorch has it, by its name in the table."""
     return full if full.startswith("torchvision") else f"torch.{full}".rstrip(".")
 
 
 def _advice(full: str) -> str:
-    return f"{_shown(full)}, which is not there{advice(full) or ' in Rushlight'}."
+    return f"{shown(full)}, which is not there{advice(full) or ' in Rushlight'}."
 
 
 def our_name(full: str) -> str:
@@ -73,7 +81,7 @@ def our_name(full: str) -> str:
 def refusal(full: str) -> NotImplementedError:
     """What is raised when torch.`full` is called."""
     return NotImplementedError(
-        f"{_shown(full)} can be imported but is not there{advice(full) or ' in Rushlight'}"
+        f"{shown(full)} can be imported but is not there{advice(full) or ' in Rushlight'}"
     )
 
 
@@ -150,7 +158,7 @@ def _class(full: str, name: str, mark: str) -> Any:
             "__class_getitem__": classmethod(subscript),
             "__init_subclass__": classmethod(lambda cls, **kwargs: None),
             "_full": full,
-            "__module__": _shown(full.rpartition(".")[0]),
+            "__module__": shown(full.rpartition(".")[0]),
             "__doc__": _advice(full),
         },
     )
@@ -161,7 +169,7 @@ def _made(full: str, name: str, mark: str) -> Any:
         return ast.literal_eval(mark[1:])
     if mark.startswith(">"):
         return _elsewhere(mark[1:])
-    fields = {"__module__": _shown(full.rpartition(".")[0]), "_absent": True}
+    fields = {"__module__": shown(full.rpartition(".")[0]), "_absent": True}
     if mark == "!":
         return type(name, (RuntimeError,), fields)
     if mark.startswith(":"):

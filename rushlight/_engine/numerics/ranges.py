@@ -49,12 +49,21 @@ def arange_size(start: Any, end: Any, step: Any, of: dtype) -> int:
     _refuse_dtype("arange_cpu", of)
     _check_bounds(start, end, step)
     if of is not dt.int64:
-        return math.ceil((float(end) - float(start)) / float(step))
+        return _checked_size((float(end) - float(start)) / float(step), of)
     first, last, stride = (number(value, of).item() for value in (start, end, step))
     if not stride:
         raise ValueError(f"step must be nonzero: {step} is 0 as an integer")
     sign = 1 if stride > 0 else -1
-    return int((last - first + stride - sign) // stride)
+    return _checked_size((last - first + stride - sign) // stride, of)
+
+
+def _checked_size(size: float, of: dtype) -> int:
+    """As a whole number, rounded up; RuntimeError for more elements than memory can have."""
+    if not size < _LIMIT:
+        raise RuntimeError("invalid size, possible overflow?")
+    if math.ceil(size) * of.itemsize >= _LIMIT:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{math.ceil(size)}]")
+    return math.ceil(size)
 
 
 def arange(start: Any, end: Any, step: Any, of: dtype) -> Array:
@@ -209,6 +218,7 @@ def _check_steps(kernel: str, steps: int, of: dtype) -> None:
         raise RuntimeError("number of steps must be non-negative")
     if steps > 1 and not of.is_complex:
         _refuse_dtype(kernel, of)
+    _checked_size(steps, of)
 
 
 def eye(n: int, m: int, of: dtype) -> Array:
@@ -216,6 +226,8 @@ def eye(n: int, m: int, of: dtype) -> Array:
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    if n * m * of.itemsize >= _LIMIT:
+        raise RuntimeError("numel: integer multiplication overflow")
     out = np.zeros((n, m), of.np)
     np.fill_diagonal(out, 1)
     return out

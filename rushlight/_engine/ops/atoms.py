@@ -345,19 +345,19 @@ ATOMS: dict[str, Atom] = {
     # take the second of two zeros)
     "clamp_min": Atom(
         lambda a, b: np.maximum(b, a),
-        lambda g, y, a, b: (m.where(m.lt(a, b), 0, g), m.where(m.lt(a, b), g, 0)),
+        lambda g, y, a, b: (m.where(m.ge(a, b), g, 0), m.where(m.lt(a, b), g, 0)),
     ),
     "clamp_max": Atom(
         lambda a, b: np.minimum(b, a),
-        lambda g, y, a, b: (m.where(m.gt(a, b), 0, g), m.where(m.gt(a, b), g, 0)),
+        lambda g, y, a, b: (m.where(m.le(a, b), g, 0), m.where(m.gt(a, b), g, 0)),
     ),
-    # strict bounds: at a bound the gradient is 0 (relu's and hardtanh's convention)
+    # strict bounds: at a bound the gradient is 0 (relu's and hardtanh's convention), at nan it goes through
     "relu": Atom(
-        lambda a: np.maximum(np.zeros((), a.dtype), a), lambda g, y, a: (m.where(m.gt(y, 0), g, 0),)
+        lambda a: np.maximum(np.zeros((), a.dtype), a), lambda g, y, a: (m.where(m.le(y, 0), 0, g),)
     ),
     "hardtanh": Atom(
         lambda a, low, high: np.minimum(high, np.maximum(low, a)),
-        lambda g, y, a, low, high: (m.where(m.gt(a, low) & m.lt(a, high), g, 0), ZERO, ZERO),
+        lambda g, y, a, low, high: (m.where(m.le(a, low) | m.ge(a, high), 0, g), ZERO, ZERO),
     ),
     "largest": _flat(_numpy_largest),  # the largest finite number of the operand's dtype
     "where": Atom(np.where, lambda g, y, c, a, b: (ZERO, m.where(c, g, 0), m.where(c, 0, g))),

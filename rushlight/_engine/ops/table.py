@@ -306,7 +306,8 @@ def _decorator(kind: str, **defaults: Any) -> Declare:
     return decorate
 
 
-# options: gradient="..." see derive/vjp.py
+# options: gradients (what is not to be derived from the body: a function of grad, result and the body's
+# arguments, that gives each operand's gradient by name; of real numbers)
 pointwise = _decorator("pointwise", inplace=True, out=True)
 # options: takes_dtype (whether `dtype=` exists); the parameters dim, keepdim, dtype are the kind's
 reduce = _decorator("reduce", out=True)

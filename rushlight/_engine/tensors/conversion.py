@@ -34,7 +34,10 @@ class Conversion(_Tensor):
             raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
         if self._kind.on_meta:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        escape(".item()", breaks=False)
+        if TAPE:
+            if (number := getattr(TAPE[-1], "number", None)) is not None:
+                return number(self)  # type: ignore[no-any-return]
+            escape(".item()", breaks=False)
         value = a.item()
         return value if type(value) in _PYTHON else float(value)
 
@@ -43,7 +46,10 @@ class Conversion(_Tensor):
         a = self._array
         if self._kind.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        escape(".tolist()", breaks=a.dtype.kind not in "iub")
+        if TAPE:
+            if hasattr(TAPE[-1], "number") and a.size:
+                return [t.tolist() for t in self] if a.ndim else self.item()
+            escape(".tolist()", breaks=a.dtype.kind not in "iub")
         if self._kind.backend is not None:
             a = self._kind.backend.read(a)
         if a.dtype.isbuiltin == 2:  # bfloat16, float8
@@ -127,6 +133,8 @@ class Conversion(_Tensor):
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         if TAPE and not self._kind.on_meta:
+            if (branch := getattr(TAPE[-1], "branch", None)) is not None:
+                return branch(self)  # type: ignore[no-any-return]
             escape("a branch on data")
             return bool(self._array.item())
         return bool(self.item())

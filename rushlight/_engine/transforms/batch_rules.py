@@ -56,9 +56,7 @@ def along(level: Any, row: Row, bound: Bound) -> Any:
     """The batch in front of every operand, dims counted one further."""
     dims = {n: bound[n] for n in _DIMS & bound.keys()}
     if row.name == "_cat":
-        # Of old, anything can be joined with an empty vector.
-        some = [t for t in bound["tensors"] if t._geometry.shape != (0,)]
-        bound = {**bound, "tensors": some or bound["tensors"][:1]}
+        bound = {**bound, "tensors": _joinable(level, bound["tensors"], bound["dim"])}
     first, more = next(operands(tuple(bound.values()))), row.name in ("_stack", "diag_embed", "unsqueeze")
     if any(d is None or (d == () and row.name != "flip") for d in dims.values()):
         return level.inside(_of_all, row, bound, dims, first)
@@ -68,6 +66,16 @@ def along(level: Any, row: Row, bound: Bound) -> Any:
     return level.wrap(
         row(**{**whole, **{n: shifted(d, first._geometry.ndim + more) for n, d in dims.items()}})
     )
+
+
+def _joinable(level: Any, tensors: Any, dim: int) -> list[Any]:
+    """Of old, anything can be joined with an empty vector: here as a tensor without elements along `dim`."""
+    shape = next((t._geometry.shape for t in tensors if t._geometry.shape != (0,)), None)
+    if not shape:
+        return list(tensors)
+    dim = wrap_dim(dim, len(shape))
+    empty = (level.size, *shape[:dim], 0, *shape[dim + 1 :])
+    return [t if t._geometry.shape != (0,) else level.wrap(level.whole(t).reshape(empty)) for t in tensors]
 
 
 def _of_all(row: Row, bound: Bound, dims: Bound, x: Any) -> Any:
@@ -120,6 +128,14 @@ def permute(level: Any, row: Row, bound: Bound) -> Any:
     if row.name == "_basic":
         return level.wrap(row(x, (slice(None), *bound["basic"]), tuple([dim + 1 for dim in bound["ones"]])))
     return level.wrap(row(x, (0, *shifted(bound["dims"], x.ndim - 1))))
+
+
+def empty_strided(level: Any, row: Row, bound: Bound) -> Any:
+    """new_empty_strided: the memory of one example behind that of another."""
+    size, stride = sizes(bound["size"]), sizes(bound["stride"])
+    each = 1 + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)]) if all(size) else 0
+    whole = {n: mapped(level.whole, v) for n, v in bound.items()}
+    return level.wrap(row(**{**whole, "size": (level.size, *size), "stride": (each, *stride)}))
 
 
 # --- products -------------------------------------------------------------------------------------
@@ -209,8 +225,9 @@ def folded(level: Any, row: Row, bound: Bound) -> Any:
         if row.name != "_nll" or first._geometry.ndim > 1
         else (level.size,)
     )
+    inner = len(lead) - 1  # dims of an example that join the batch; -1 would be ambiguous where one is empty
     flat = {
-        n: level.whole(v).reshape(-1, *v._geometry.shape[len(lead) - 1 :])
+        n: level.whole(v).reshape(level.size * prod(v._geometry.shape[:inner]), *v._geometry.shape[inner:])
         if isinstance(v, Tensor) and v is not weight
         else v
         for n, v in bound.items()
@@ -367,4 +384,5 @@ RULES: dict[Any, Any] = {
     **dict.fromkeys(("index_select", "index_add", "index_copy", "index_fill"), along_index),
     **dict.fromkeys(("bucketize", "searchsorted", "isin"), same_for_all),
     **dict.fromkeys(("expand", "_view", "new_zeros", "new_ones", "new_full", "new_empty"), sized),
+    "new_empty_strided": empty_strided,
 }

@@ -203,16 +203,41 @@ class Batching(Level):
             raise RuntimeError(_RANDOM)
         batched = any(self.holds(t) for t in operands(tuple(bound.values())))
         if self.randomness == "same":
-            if batched and row.name in policies.BY_VALUE:
+            given = operands(tuple(bound.values()))
+            if row.name in policies.BY_VALUE and not all(_alike(t) for t in given if self.holds(t)):
                 raise RuntimeError(
-                    f"vmap: {row.name} draws by values that are batched; use randomness='different'"
+                    "Vmap does not currently support same randomness with a batched tensor input. Please "
+                    "file "
+                    "an issue with functorch"
                 )
             return row(**(self._example(bound, 0) if batched else bound))
         if "size" in bound:
             return self.wrap(row(**{**bound, "size": (self.size, *sizes(bound["size"]))}))
         if row.name in policies.ELEMENTWISE_RANDOM and not bound.get("channels"):
-            return self.wrap(row(**{n: self.whole(v) for n, v in bound.items()}))
+            return self.wrap(row(**self._broadcast(bound)))
         return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))
+
+    def _broadcast(self, bound: dict[str, Any]) -> dict[str, Any]:
+        """The batches of all operands, whose examples broadcast to one shape."""
+        wholes = {n: self.whole(v) for n, v in bound.items()}
+        tensors = {n: v for n, v in wholes.items() if isinstance(v, Tensor)}
+        rank = max((v.dim() for v in tensors.values()), default=0)
+        for n, v in tensors.items():
+            if v.dim() < rank:
+                wholes[n] = v.reshape(v.shape[0], *[1] * (rank - v.dim()), *v.shape[1:])
+        return wholes
+
+
+def _alike(t: Any) -> bool:
+    """Whether all examples of a batch have the same values, as those do that came in alike and are batched
+    only
+    to be differentiated.
+    """
+    dim, value = 0, t.value
+    while isinstance(value, Wrapped):
+        dim, value = dim + isinstance(value, Batched), value.value
+    array = value._array
+    return not array.size or bool((array == array.take([0], axis=dim)).all())
 
 
 _DIMS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1), "vdot": (1, 1)}
@@ -238,4 +263,6 @@ def stacked(results: list[Any]) -> Any:
     if isinstance(first, (tuple, list)):
         items = [stacked(list(column)) for column in zip(*results, strict=True)]
         return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
-    raise RuntimeError(f"vmap: an op that answers with a Python value ({first!r}) cannot be batched")
+    raise RuntimeError(
+        f"vmap: Batching rule not implemented for ops that answer with a Python value, as here {first!r}"
+    )

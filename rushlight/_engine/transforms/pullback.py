@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rushlight._engine.autograd import engine
-from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.grad_mode import LOCAL, OutsideInference
 from rushlight._engine.autograd.node import AccumulateGrad, Node, edge
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.ops.table import ROWS
@@ -95,12 +95,22 @@ def vjp(
     ins = [_entered(t, levels, nodes) for t in inputs]
     LOCAL.enabled, LOCAL.transforms = True, (*LOCAL.transforms, captured)
     try:
-        outs = function(*ins)
+        with OutsideInference():
+            outs = function(*ins)
     finally:
         LOCAL.enabled, LOCAL.transforms = before, LOCAL.transforms[:-1]
         for node in nodes:
             node.open = False
-    return outs, lambda outputs, grads: _pull(list(outputs), ins, list(grads), levels)
+
+    def pulled(outputs: Any, grads: Any) -> list[Any]:
+        LOCAL.transforms = (*LOCAL.transforms, ())
+        try:
+            with OutsideInference():
+                return _pull(list(outputs), ins, list(grads), levels)
+        finally:
+            LOCAL.transforms = LOCAL.transforms[:-1]
+
+    return outs, pulled
 
 
 def pull(outs: Any, ins: Any, grads: Any) -> tuple[Any, ...]:

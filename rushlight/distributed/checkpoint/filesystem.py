@@ -6,15 +6,16 @@ import io
 import os
 import pickle
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.size import Size
-from rushlight._engine.serialization.atomic import replacing_path
 from rushlight._engine.serialization.pickler import dump
 from rushlight.distributed.checkpoint.default_planner import narrowed
+from rushlight.distributed.checkpoint.file_access import FileSystem, FileSystemBase
 from rushlight.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
     ChunkStorageMetadata,
@@ -35,7 +36,7 @@ from rushlight.distributed.checkpoint.saving import MANIFEST, _read
 from rushlight.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
 from rushlight.distributed.communication.work import Future
 
-__all__ = ["FileSystemReader", "FileSystemWriter"]
+__all__ = ["FileSystem", "FileSystemBase", "FileSystemReader", "FileSystemWriter"]
 SUFFIX, METADATA = ".distcp", ".metadata"
 _MODULES = ("metadata", "filesystem", "planner")
 
@@ -83,7 +84,8 @@ class FileSystemWriter(StorageWriter):
         overwrite: bool = True,
         **options: Any,
     ) -> None:
-        self.path = Path(path)
+        self.fs: FileSystemBase = FileSystem()
+        self.path = self.fs.init_path(path)
         self.single_file_per_rank, self.sync_files = single_file_per_rank, sync_files
         self.overwrite = overwrite
         self.save_id = str(uuid.uuid4())
@@ -91,7 +93,7 @@ class FileSystemWriter(StorageWriter):
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Begin a checkpoint, in another folder if one is told."""
         if checkpoint_id:
-            self.path = Path(checkpoint_id)
+            self.path = self.fs.init_path(checkpoint_id)
         self.save_id = str(uuid.uuid4())
 
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
@@ -99,8 +101,8 @@ class FileSystemWriter(StorageWriter):
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
         """Make the folder. RuntimeError where it has a checkpoint that is not to be overwritten."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        if (self.path / METADATA).exists() and not self.overwrite:
+        self.fs.mkdir(self.path)
+        if self.fs.exists(self.fs.concat_path(self.path, METADATA)) and not self.overwrite:
             raise RuntimeError("Checkpoint already exists and self.overwrite=False.")
         return plan
 
@@ -117,15 +119,14 @@ class FileSystemWriter(StorageWriter):
         for name, group in zip(names, groups, strict=False):
             if not group:
                 continue
-            with open(self.path / name, "wb") as file:
+            with self.fs.create_stream(self.fs.concat_path(self.path, name), "wb") as file:
                 for item in group:
                     start = file.tell()
                     self._write(file, planner.resolve_data(item))
                     size = file.tell() - start
                     results.append(WriteResult(item.index, size, _StorageInfo(name, start, size)))
                 if self.sync_files:
-                    file.flush()
-                    os.fsync(file.fileno())
+                    _to_disk(file)
         return _done(results)
 
     @staticmethod
@@ -143,8 +144,12 @@ class FileSystemWriter(StorageWriter):
         metadata.storage_data = {one.index: one.storage_data for rank in results for one in rank}
         metadata.storage_meta = self.storage_meta()
         metadata.version = "1.0.0"
-        with replacing_path(os.fspath(self.path / METADATA)) as temporary, open(temporary, "wb") as file:
+        temporary = self.fs.concat_path(self.path, f"{METADATA}.tmp")
+        with self.fs.create_stream(temporary, "wb") as file:
             file.write(dump(metadata, _nothing))
+            if self.sync_files:
+                _to_disk(file)
+        self.fs.rename(temporary, self.fs.concat_path(self.path, METADATA))
 
     def storage_meta(self) -> StorageMeta | None:
         """Where it was saved, and the save's own name."""
@@ -158,7 +163,14 @@ class FileSystemWriter(StorageWriter):
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
         """Whether it is a path here."""
-        return isinstance(checkpoint_id, Path) or "://" not in os.fspath(checkpoint_id)
+        return FileSystem.validate_checkpoint_id(checkpoint_id)
+
+
+def _to_disk(file: Any) -> None:
+    """Have what was written to a file kept, where the file lies on a disk of this machine."""
+    file.flush()
+    with suppress(AttributeError, OSError):
+        os.fsync(file.fileno())
 
 
 def _is_tensor(item: Any) -> bool:
@@ -176,21 +188,22 @@ class FileSystemReader(StorageReader):
     """Reads from a folder: PyTorch's form, and tells the metadata of Rushlight's."""
 
     def __init__(self, path: str | os.PathLike[str], _extension_registry: Any = None, **options: Any) -> None:
-        self.path = Path(path)
+        self.fs: FileSystemBase = FileSystem()
+        self.path = self.fs.init_path(path)
         self.storage_data: dict[Any, _StorageInfo] = {}
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Read another folder, if one is told."""
         self.storage_data = {}
         if checkpoint_id:
-            self.path = Path(checkpoint_id)
+            self.path = self.fs.init_path(checkpoint_id)
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         """What the folder holds. FileNotFoundError where it has no checkpoint."""
-        path = self.path / METADATA
-        if not path.exists() and (self.path / MANIFEST).exists():
+        path = self.fs.concat_path(self.path, METADATA)
+        if not self.fs.exists(path) and self.fs.exists(self.fs.concat_path(self.path, MANIFEST)):
             return _of_manifest(_read(os.fspath(self.path)))
-        with open(path, "rb") as file:
+        with self.fs.create_stream(path, "rb") as file:
             metadata: Metadata = _Unpickler(file).load()
         if getattr(metadata, "storage_meta", None) is None:
             metadata.storage_meta = StorageMeta()
@@ -221,7 +234,7 @@ class FileSystemReader(StorageReader):
         for item in plan.items:
             files.setdefault(self.storage_data[item.storage_index].relative_path, []).append(item)
         for name, items in files.items():
-            with open(self.path / name, "rb") as file:
+            with self.fs.create_stream(self.fs.concat_path(self.path, name), "rb") as file:
                 for item in items:
                     self._read(file, item, planner)
         return _done(None)

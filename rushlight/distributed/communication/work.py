@@ -120,3 +120,6 @@ class Work:
 
         self._operation.whenever_over(settle)
         return future
+
+
+_Work = Work  # what PyTorch's own process groups in Python derive theirs from

@@ -11,6 +11,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.core.callers import warn
+from rushlight.distributed._composable_state import _State
 from rushlight.distributed.communication.common import broadcast_coalesced
 from rushlight.distributed.fsdp import states
 from rushlight.distributed.fsdp._fully_shard import slots_of
@@ -38,7 +39,7 @@ class FlatParameter(Parameter):
     """A rank's shard of all parameters of a unit, as one vector."""
 
 
-class FullyShardedDataParallel(OlderStates, Module):
+class FullyShardedDataParallel(OlderStates, Module, _State):
     """`module` with its parameters, their gradients and optimizer states cut over the ranks.
 
     process_group: the ranks (default: all), or (shards, replicas) for hybrid strategies. auto_wrap_policy:

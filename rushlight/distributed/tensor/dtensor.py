@@ -1,8 +1,9 @@
 """DTensor: one tensor of which each rank holds a part.
 
 Its memory is the rank's part, so optimizers and casts work on it as it is; shape, size() and stride() are the
-whole's. Ops that work element by element run on the parts; norms and sums are added up over the ranks; all
-others gather the tensor first, and their result is on all ranks.
+whole's. strategies.py says for each op which parts a rank needs, and what its result then is a part of; ops
+that
+it does not know gather their operands first, and their result is on all ranks.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, alias
+from rushlight.distributed.device_mesh import current_mesh
 from rushlight.distributed.tensor.placement_types import (
-    Partial,
     Placement,
     Replicate,
     Shard,
-    box,
-    gather_rows,
     local_part,
+    normalized,
 )
+from rushlight.distributed.tensor.redistribution import dual, moved, route, shared, summed
+from rushlight.distributed.tensor.strategies import Call, Strategy, choose, local_function, rule_of
 
 # Ops besides the pointwise ones that each rank does on its part.
 _LOCAL = frozenset(
@@ -54,7 +56,7 @@ _LOCAL = frozenset(
         "dim",
     )
 )
-_NORMS = frozenset(("vector_norm", "norm", "linalg_vector_norm", "sum"))
+_NORMS = frozenset(("vector_norm", "norm", "linalg_vector_norm"))
 
 
 class DTensor(Tensor):
@@ -79,7 +81,8 @@ class DTensor(Tensor):
         """The tensor of which `local_tensor` is this rank's part; without `shape`, parts are of equal
         size.
         """
-        placements = _complete(device_mesh, placements, replicate=True)
+        device_mesh = device_mesh or current_mesh()
+        placements = _complete(device_mesh, placements, local_tensor.ndim)
         if shape is None:
             shape = list(local_tensor.shape)
             for number, placement in enumerate(placements):
@@ -94,8 +97,17 @@ class DTensor(Tensor):
     # --- parts and the whole ----------------------------------------------------------------------
 
     def to_local(self, *, grad_placements: Any = None) -> Tensor:
-        """This rank's part, in the same memory and at the same place in the graph."""
-        return alias(self, self._grad_node, self._output_nr)
+        """This rank's part, in the same memory and at the same place in the graph.
+
+        grad_placements: how the part's gradient will lie; by default as the tensor does.
+        """
+        local = alias(self, self._grad_node, self._output_nr)
+        if grad_placements is None or not self.requires_grad:
+            return local
+        wanted = [dual(p) for p in self._placements]
+        given = normalized(grad_placements, len(self._whole))
+        found: Tensor = moved(local, (), route(self._whole, self._mesh, given, wanted))
+        return found
 
     @property
     def _local_tensor(self) -> Any:
@@ -112,31 +124,38 @@ class DTensor(Tensor):
         return self._placements
 
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
-        """The whole tensor, on every rank; collective, and not differentiable."""
-        found = alias(self)
-        for number in reversed(range(self._mesh.ndim)):
-            placement, group = self._placements[number], self._mesh.get_group(number)
-            if isinstance(placement, Partial):
-                found = found.clone()
-                dist.all_reduce(found, group=group)
-                found = found / group.size() if placement.reduce_op == "avg" else found
-            elif isinstance(placement, Shard):
-                # The size that the chunks of this dim of the mesh make up.
-                size = box(
-                    self._whole,
-                    self._mesh,
-                    [*self._placements[:number], *[Replicate()] * (self._mesh.ndim - number)],
-                )[1][placement.dim]
-                found = gather_rows(found, size, placement.dim, group)
-        return found.clone() if found._array is self._array else found
+        """The whole tensor, on every rank; collective."""
+        everywhere = [Replicate()] * self._mesh.ndim
+        return self.redistribute(self._mesh, everywhere).to_local(grad_placements=grad_placements)
 
     def redistribute(
-        self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False
+        self,
+        device_mesh: Any = None,
+        placements: Any = None,
+        *,
+        async_op: bool = False,
+        forward_dtype: Any = None,
+        backward_dtype: Any = None,
     ) -> DTensor:
-        """The same tensor in other parts."""
+        """The same tensor in other parts.
+
+        forward_dtype: what it is cast to before it is sent. backward_dtype: likewise of the gradient.
+        """
         mesh = device_mesh or self._mesh
-        placements = _complete(mesh, placements)
-        return make(local_part(self.full_tensor(), mesh, placements), mesh, placements, self._whole)
+        if placements is None:
+            raise RuntimeError("placements is needed for redistribute!")
+        for mine, other in zip(self._placements, placements, strict=True):
+            if other.is_partial() and mine != other:
+                raise RuntimeError(
+                    f"Can not redistribute from {mine} to {other}, redistributing to Partial is for "
+                    f"internal use "
+                    "only!"
+                )
+        target = normalized(placements, len(self._whole))
+        local = alias(self, self._grad_node, self._output_nr)
+        cast = local if forward_dtype is None else local.to(forward_dtype)
+        found = moved(cast, route(self._whole, mesh, self._placements, target), dtype=backward_dtype)
+        return make(found.clone() if found is local else found, mesh, target, self._whole)
 
     # --- what is asked of a tensor without an op --------------------------------------------------
 
@@ -221,15 +240,17 @@ def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     return made
 
 
-def _complete(mesh: Any, placements: Any, replicate: bool = False) -> tuple[Placement, ...]:
+def _complete(mesh: Any, placements: Any, ndim: int) -> tuple[Placement, ...]:
     if placements is None:
-        return tuple(Replicate() if replicate or n else Shard(0) for n in range(mesh.ndim))
+        everywhere: tuple[Placement, ...] = (Replicate(),) * mesh.ndim
+        return everywhere
     if len(placements) != mesh.ndim:
         raise ValueError(
             "`placements` must have the same length as `device_mesh.ndim`! Found placements "
             f"length: {len(placements)}, and device_mesh.ndim: {mesh.ndim}."
         )
-    return tuple(placements)
+    complete: tuple[Placement, ...] = normalized(placements, ndim)
+    return complete
 
 
 def distribute_tensor(
@@ -243,7 +264,8 @@ def distribute_tensor(
         raise ValueError(
             "distribute_tensor: expected a torch.Tensor, got a DTensor; call redistribute() on it"
         )
-    placements = _complete(device_mesh, placements, replicate=True)
+    device_mesh = device_mesh or current_mesh()
+    placements = _complete(device_mesh, placements, tensor.ndim)
     whole = tensor.detach()
     if src_data_rank is not None:
         whole = whole.clone()
@@ -257,6 +279,11 @@ def distribute_tensor(
 
 # --- ops --------------------------------------------------------------------------------------------
 
+# Functions that take over an op of DTensors while a context is entered, by its name.
+TAKEN_OVER: dict[str, Any] = {}
+# Whether tensors that are not DTensors count as replicated ones: one entry for each such context.
+REPLICATED: list[bool] = []
+
 
 def _pointwise(name: str) -> bool:
     row = ROWS.get(name) or ROWS.get(name.rstrip("_"))
@@ -266,38 +293,125 @@ def _pointwise(name: str) -> bool:
 def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """func(*args, **kwargs), of which some are DTensors."""
     name = getattr(func, "__name__", "")
+    if name in TAKEN_OVER:
+        return TAKEN_OVER[name](*args, **kwargs)
     given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     # The first of the largest number of dims: numbers that all ranks have go with any tensor.
     first = max((t for t in given if isinstance(t, DTensor)), key=lambda t: t.ndim)
-    adds_gradient = name == "add_" and hooks._runs.stack  # what backward brings is a part
-    if any(not isinstance(t, DTensor) and t.ndim for t in given) and not adds_gradient:
-        raise RuntimeError(
-            f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
-            "DTensor before calling distributed operators! Please see "
-            "https://docs.pytorch.org/docs/main/"
-            "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details."
-        )
+    if any(not isinstance(t, DTensor) and t.ndim for t in given):
+        args, kwargs = _mixed(name, args, kwargs, first)
+        given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     lies = first._mesh, first._placements, first._whole
     alike = all(
         (t._mesh, t._placements, t._whole) == lies for t in given if isinstance(t, DTensor) and t._whole
     )
     if alike and not any(p.is_partial() for p in first._placements) and _pointwise(name):
         return _by_parts(func, args, kwargs, first)
-    if torch.is_grad_enabled() and any(t.requires_grad for t in given):
-        raise NotImplementedError(
-            f"torch.{name} of a DTensor that requires grad: only ops that work element by element are "
-            "differentiable on DTensors; use to_local(), or torch.no_grad()"
-        )
-    if name in _NORMS and len(given) == 1 and len(args) <= 1 + (name != "sum") and kwargs.get("dim") is None:
+    tracked = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+    if name in _NORMS and len(given) == 1 and len(args) <= 2 and kwargs.get("dim") is None and not tracked:
         return _norm(func, first, args, kwargs)
+    in_place = name.endswith("_") and not name.endswith("__")
+    if "out" not in kwargs and rule_of(name) is not None:
+        call = Call(func, name, args, kwargs, _on_meta)
+        chosen = _chosen(call, first._mesh, in_place)
+        if chosen is not None:
+            return _planned(call, first._mesh, chosen, in_place)
+    return _gathered(func, args, kwargs, first, in_place)
+
+
+def _mixed(name: str, args: Any, kwargs: Any, like: DTensor) -> Any:
+    """The arguments, where some are tensors of this rank only."""
+    if name == "add_" and hooks._runs.stack:  # what backward brings is a part
+        return args, kwargs
+    if not REPLICATED:
+        raise RuntimeError(
+            f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
+            "DTensor before calling distributed operators! Please see "
+            "https://docs.pytorch.org/docs/main/"
+            "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details."
+        )
+    everywhere = [Replicate()] * like._mesh.ndim
+
+    def replicated(value: Any) -> Any:
+        plain = isinstance(value, Tensor) and not isinstance(value, DTensor)
+        return make(value, like._mesh, everywhere, value.shape) if plain else value
+
+    return tree_map(replicated, (args, kwargs))
+
+
+def _on_meta(value: Any) -> Any:
+    """A tensor's shape and dtype, without its elements."""
+    return torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value
+
+
+def _lying(t: Any, mesh: Any) -> tuple[Placement, ...]:
+    return t._placements if isinstance(t, DTensor) else (Replicate(),) * mesh.ndim
+
+
+def _chosen(call: Call, mesh: Any, in_place: bool) -> list[Strategy] | None:
+    """A strategy for each dim of the mesh."""
+    if any(isinstance(t, DTensor) and t._mesh != mesh for t in call.operands):
+        raise RuntimeError(
+            f"torch.{call.name}: expected DTensors of one mesh, got several; redistribute() needs one, "
+            f"too: make "
+            "them anew by from_local()"
+        )
+    found = [
+        choose(call, mesh, number, [_lying(t, mesh)[number] for t in call.operands], in_place)
+        for number in range(mesh.ndim)
+    ]
+    return None if None in found else [strategy for strategy in found if strategy is not None]
+
+
+def _planned(call: Call, mesh: Any, chosen: list[Strategy], in_place: bool) -> Any:
+    """The op on parts that lie as the strategies ask for."""
+    placements = [list(each) for each in zip(*(strategy.operands for strategy in chosen), strict=True)]
+    results = [strategy.result for strategy in chosen]
+    parts = iter([_fit(*each, mesh, results) for each in zip(call.operands, placements, strict=True)])
+    args, kwargs = tree_map(lambda v: next(parts) if isinstance(v, Tensor) else v, (call.args, call.kwargs))
+    function = local_function(call, mesh, results, placements) or call.function
+    result = function(*args, **kwargs)
+    if in_place:
+        return _continued(call.operands[0], result)
+    shapes = iter(call.results)
+
+    def laid(value: Any) -> Any:
+        return (
+            make(shared(value, mesh, results), mesh, results, next(shapes))
+            if isinstance(value, Tensor)
+            else value
+        )
+
+    return tree_map(laid, result)
+
+
+def _fit(t: Any, target: list[Placement], mesh: Any, results: list[Placement]) -> Any:
+    """An operand's part where it lies as an op's strategies ask for. Where a replicated one takes part in
+    results
+    that are not, each rank has a term of its gradient.
+    """
+    local = moved(_part(t), route(t.shape, mesh, _lying(t, mesh), target))
+    terms = [n for n, p in enumerate(target) if p.is_replicate() and not results[n].is_replicate()]
+    return summed(local, mesh, terms) if terms and t.requires_grad and torch.is_grad_enabled() else local
+
+
+def _gathered(func: Any, args: Any, kwargs: Any, like: DTensor, in_place: bool) -> Any:
+    """The op on whole tensors; each rank has the result."""
     result = func(*tree_map(_whole, args), **tree_map(_whole, kwargs))
-    if name.endswith("_") and not name.endswith("__"):
-        part = local_part(_whole(result), first._mesh, first._placements)
-        return (*args, kwargs.get("input"))[0].copy_(make(part, *lies))
-    everywhere = [Replicate()] * first._mesh.ndim
+    everywhere = [Replicate()] * like._mesh.ndim
+    if in_place:
+        target = (*args, kwargs.get("input"))[0]
+        written = make(_whole(result), like._mesh, everywhere, target.shape)
+        return target.copy_(written.redistribute(target._mesh, target._placements))
     return tree_map(
-        lambda v: make(v, first._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v, result
+        lambda v: make(v, like._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v, result
     )
+
+
+def _continued(target: DTensor, result: Tensor) -> DTensor:
+    """A DTensor that was written to, at the place in the graph that its part has now."""
+    target._grad_node, target._output_nr = result._grad_node, result._output_nr
+    return target
 
 
 def _whole(value: Any) -> Any:
@@ -312,8 +426,7 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
     """The op on each rank's parts; a result of a part's shape is a DTensor again."""
     result = func(*tree_map(_part, args), **tree_map(_part, kwargs))
     if func.__name__.endswith("_") and isinstance(target := (*args, kwargs.get("input"))[0], DTensor):
-        target._grad_node, target._output_nr = result._grad_node, result._output_nr
-        return target
+        return _continued(target, result)
     return tree_map(
         lambda v: (
             make(v, like._mesh, like._placements, like._whole)
@@ -325,10 +438,10 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
 
 
 def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
-    """A norm or the sum of all elements: of the parts, then of the parts' results."""
+    """A norm of all elements: of the parts, then of the parts' results."""
     options = {"ord": 2, "p": 2, **kwargs, **dict(zip(("input", "ord"), args))}
     given = options["ord"] if options["ord"] != 2 else options["p"]
-    order = 1.0 if func.__name__ == "sum" else 2.0 if given in ("fro", None) else float(given)
+    order = 2.0 if given in ("fro", None) else float(given)
     plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
     found = (
         torch.zeros((), dtype=t.dtype)

@@ -27,7 +27,7 @@ def _made(
     options: dict[str, Any],
 ) -> DTensor:
     """A DTensor of which each rank makes its part."""
-    placements = _complete(mesh, placements, replicate=True)
+    placements = _complete(mesh, placements, len(size))
     local = fill(box(size, mesh, placements)[1], **options)
     made = make(local, mesh, placements, size)
     made.requires_grad_(requires_grad)
@@ -45,7 +45,7 @@ def _drawn(
     """A DTensor of random numbers: all ranks draw the whole from the generator's state, which is the same on
     all, so that the tensor does not depend on how it is cut.
     """
-    placements = _complete(mesh, placements, replicate=True)
+    placements = _complete(mesh, placements, len(size))
     made = make(local_part(draw(size, **options), mesh, placements), mesh, placements, size)
     made.requires_grad_(requires_grad)
     return made

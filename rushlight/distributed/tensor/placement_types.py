@@ -31,6 +31,9 @@ class Shard(Placement):
 
     dim: int
 
+    def __str__(self) -> str:
+        return f"S({self.dim})"
+
     @staticmethod
     def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
         """(rows of chunk number `rank` of `curr_local_size` rows in `num_chunks` chunks, where it begins)."""
@@ -45,12 +48,21 @@ class Shard(Placement):
 class Replicate(Placement):
     """Each rank holds the whole tensor."""
 
+    def __str__(self) -> str:
+        return "R"
+
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """Each rank holds a term; `reduce_op`: "sum" or "avg"."""
+    """Each rank holds a term; `reduce_op`: "sum", "avg", "max", "min" or "product"."""
 
     reduce_op: str = "sum"
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
+
+    def __str__(self) -> str:
+        return f"P({self.reduce_op})"
 
 
 def extent(size: int, parts: int, place: int) -> tuple[int, int]:
@@ -58,6 +70,11 @@ def extent(size: int, parts: int, place: int) -> tuple[int, int]:
     step = -(-size // parts)
     begin = min(step * place, size)
     return begin, min(step, size - begin)
+
+
+def normalized(placements: Any, ndim: int) -> tuple[Placement, ...]:
+    """Placements whose cut dims are counted from the front."""
+    return tuple(Shard(p.dim + ndim) if isinstance(p, Shard) and p.dim < 0 else p for p in placements)
 
 
 def box(shape: Any, mesh: Any, placements: Any) -> tuple[list[int], list[int]]:

@@ -21,6 +21,7 @@ DOMAINS: dict[str, tuple[float, float]] = {
     "log10": (0.2, 3.0),
     "log1p": (-0.5, 2.0),
     "sqrt": (0.2, 3.0),
+    "_deviation": (0.2, 3.0),
     "rsqrt": (0.2, 3.0),
     "asin": (-0.8, 0.8),
     "acos": (-0.8, 0.8),

@@ -98,3 +98,36 @@ def test_sizes_and_strides_come_as_lists_too():
     assert torch.empty_strided([2, 3], [3, 1]).stride() == (3, 1)
     assert torch.ones(1).new_empty_strided([2, 3], [1, 2]).stride() == (1, 2)
     assert torch.empty_permuted([2, 3], [1, 0]).stride() == (1, 2)
+
+
+def test_out_takes_requires_grad_over_and_no_other_layout():
+    for made in (
+        torch.zeros(2, out=torch.ones(2), requires_grad=True),
+        torch.empty(2, out=torch.ones(2), requires_grad=True),
+    ):
+        assert made.requires_grad and made.is_leaf
+    with pytest.raises(RuntimeError, match="layout"):
+        torch.zeros(2, out=torch.ones(2), layout=torch.sparse_coo)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: torch.arange(0, 2.0**64), "invalid size, possible overflow"),
+        (lambda: torch.arange(-5e300, 5e300, 1e-300), "invalid size, possible overflow"),
+        (lambda: torch.arange(0, 2**62 + 1, 1), "overflow"),
+        (lambda: torch.linspace(0, 1, 2**62), "overflow"),
+        (
+            lambda: torch.empty_strided([8], [2**61], dtype=torch.float64),
+            "Storage size calculation overflowed",
+        ),
+        (lambda: torch.eye(2**33), "overflow"),
+    ],
+)
+def test_sizes_that_no_memory_has(make, match):
+    with pytest.raises(RuntimeError, match=match):
+        make()
+
+
+def test_block_diag_of_nothing():
+    assert torch.block_diag().shape == (1, 0)

@@ -153,3 +153,39 @@ def test_numpy_keywords_replace_defaults():
     assert a.sum(axis=1).tolist() == [3.0, 3.0]
     with pytest.raises(TypeError, match="axis"):
         a.sum(dim=0, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("equation", "match"),
+    [
+        (". ..", "found '.' for operand 0 that is not part of any ellipsis"),
+        ("... ...", "found '.' for operand 0 for which an ellipsis was already found"),
+        ("a->... .", r"found '.' for output but an ellipsis \(...\) was already found"),
+        ("a->..", r"found '.' for output that is not part of any ellipsis \(...\)"),
+        ("a- >a", "invalid subscript given at index 1"),
+        ("a->1", "invalid subscript given at index 3"),
+        ("ai...", r"\(2\) is more than the number of dimensions \(1\) for operand 0"),
+    ],
+)
+def test_einsum_says_what_is_wrong(equation, match):
+    with pytest.raises(RuntimeError, match=rf"einsum\(\): .*{match}"):
+        torch.einsum(equation, torch.ones(2))
+
+
+def test_addr_promotes():
+    vector = torch.ones(2)
+    assert torch.addr(torch.ones(2, 2, dtype=torch.float64), vector, vector).dtype is torch.float64
+    assert torch.addr(torch.tensor(1.0, dtype=torch.float64), vector, vector).dtype is torch.float32
+    assert torch.addr(torch.ones(2, 2), vector.int(), vector.int()).dtype is torch.float32
+
+
+def test_addmm_activation_is_gelu_itself():
+    a, b = torch.randn(3, 4), torch.randn(4, 5)
+    found = torch._addmm_activation(torch.zeros(5), a, b, use_gelu=True)
+    torch.testing.assert_close(found, torch.nn.functional.gelu(a @ b))
+
+
+def test_matrix_exp_of_other_than_matrices():
+    for shape, match in (((3,), "at least 2 dimensions"), ((3, 2), "they are 3 by 2 matrices")):
+        with pytest.raises(RuntimeError, match=match):
+            torch.linalg.matrix_exp(torch.ones(shape))

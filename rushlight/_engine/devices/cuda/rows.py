@@ -38,17 +38,18 @@ class Rows(Device):
     # --- what a kind of device adds ---------------------------------------------------------------
 
     @abstractmethod
-    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
-        """A row's results where no kernel serves it."""
+    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any], why: str) -> Any:
+        """A row's results where no kernel serves it, for a reason."""
 
     @abstractmethod
-    def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
-        """a[indices] where no kernel serves it."""
+    def library_read(self, a: DeviceArray, indices: Sequence[Any], why: str) -> Any:
+        """a[indices] where no kernel serves it, for a reason."""
 
     # --- rows -----------------------------------------------------------------------------------
 
     def run_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         """A row's results on this device's arrays, or NotImplemented where the body is."""
+        why = "a row without a kernel"
         if self.kernels:
             # kernels load with the first work on a device
             from rushlight._engine.devices.cuda import served
@@ -58,12 +59,12 @@ class Rows(Device):
                 given = values if row.name in _WITH_INDICES else [self._here(v) for v in values]
                 try:
                     return prepared.call(self, row.name, kernel, given)
-                except NotServed:
-                    pass
+                except NotServed as error:
+                    why = str(error)
         draw = draws.ROWS.get(row.name)
         if draw is not None:
             return draw(self, *values)
-        return self.library_row(row, body, values)
+        return self.library_row(row, body, values, why)
 
     def ready_row(self, row: Row, values: Sequence[Any]) -> Callable[..., Any] | None:
         """What a row does with the arrays among such values, once a kernel has served some."""
@@ -146,6 +147,7 @@ class Rows(Device):
 
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
+        why = "a read without a kernel"
         if self.kernels:
             # kernels load with the first work on a device
             from rushlight._engine.devices.cuda import served
@@ -154,9 +156,9 @@ class Rows(Device):
             if kernel is not None:
                 try:
                     return prepared.call(self, "index", kernel, (a, indices))
-                except NotServed:
-                    pass
-        return self.library_read(a, indices)
+                except NotServed as error:
+                    why = str(error)
+        return self.library_read(a, indices, why)
 
     def run_step(
         self,

@@ -348,7 +348,7 @@ class Simulated(Rows):
 
     # --- rows -----------------------------------------------------------------------------------
 
-    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any], why: str) -> Any:
         """A row's results by its own body, on the device's memory."""
         # A result whose geometry depends on numbers is one that PyTorch refuses on meta.
         key = None if "meta" in row.refuse else geometry_of((body, *values))
@@ -365,7 +365,7 @@ class Simulated(Rows):
                 raise
             return self._asserted(row.name, body, values, error)
 
-    def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
+    def library_read(self, a: DeviceArray, indices: Sequence[Any], why: str) -> Any:
         masked = any(
             (i is not None and i.dtype.kind == "b") or (i is not None and i.dtype == np.uint8)
             for i in indices

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.tensors.tensor import BELOW, Tensor, alias, storage
 
 
 def version_of(t: Tensor) -> int:
-    """How often the tensor's storage has been written to in place."""
+    """How often the tensor's storage has been written to in place.
+
+    RuntimeError for one of inference mode, but within a function that torch.func differentiates.
+    """
     s = t._storage
     if s is None:
         return 0
-    if s.inference:
+    if s.inference and not LOCAL.transforms:
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
             "inference mode in computation tracked by autograd. To work around this, you can make a "

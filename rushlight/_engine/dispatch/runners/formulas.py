@@ -167,8 +167,11 @@ class Formula:
         fixed: dict[str, Any] | None = None,
         narrow: Sequence[str] = (),
         wide: Sequence[str] = (),
+        gradients: dict[str, Expr] | None = None,
     ) -> None:
         self.name, self.root, self.operands = name, root, tuple(operands)
+        # Gradients of real numbers that the row declares, by operand; others are derived.
+        self.declared = gradients or {}
         self.dtypes, self.result, self.refuse = dtypes, result, refuse or {}
         # Operands that take part in promotion: all but conditions and plain scalars.
         self.promoting = frozenset(self.operands if promoting is None else promoting)
@@ -501,9 +504,12 @@ class Formula:
         return found
 
     def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
-        wrt = symbol(self.operands[number])
+        name = self.operands[number]
         try:
-            expression = vjp.differentiate(self.root, [wrt], complex_)[0]
+            if name in self.declared and not complex_:
+                expression = self.declared[name]
+            else:
+                expression = vjp.differentiate(self.root, [symbol(name)], complex_)[0]
         except NotImplementedError as error:
             return NoGradient(str(error)), ("grad",)
         if expression is vjp.GRAD:

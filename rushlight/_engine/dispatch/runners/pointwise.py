@@ -16,6 +16,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import asarray
+from rushlight._engine.derive import vjp
 from rushlight._engine.dispatch import arguments, interpreters, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
@@ -64,7 +65,9 @@ def {name}({sig}):
         if not x.flags.c_contiguous and x.strides != y.strides:
             r = compute(compiled, (x, y))  # laid out as the first
         else:
-            r = compiled.fn(x, y) if x.size < BIG and y.size < BIG else compiled.large(x, y)
+            small = x.size * y.size < BIG or (x.size < BIG and y.size < BIG and (
+                x.shape == y.shape or broadcast(x, y).size < BIG))
+            r = compiled.fn(x, y) if small else compiled.large(x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._grad_node is not None) and LOCAL.enabled:
@@ -167,6 +170,7 @@ SCOPE: dict[str, Any] = {
     **MAKING,
     "PLAIN": interpreters.PLAIN,
     "BIG": BIG,
+    "broadcast": np.broadcast,
     "ndarray": np.ndarray,
     "asarray": asarray,
     "LOCAL": LOCAL,
@@ -409,7 +413,7 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
         ]
         wide = row.options.get("wide", ())
         narrow = {p.name for p in row.params if p.takes_number}.intersection(promoting).difference(wide)
-        root = row.body(**call)
+        root, gradients = row.body(**call), row.options.get("gradients")
         found = _variants[tuple(key)] = Formula(
             row.options.get("node", row.name),
             root,
@@ -422,6 +426,7 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
             {n: v for n, v in call.items() if n not in operands},
             sorted(narrow.union(row.options.get("narrow", ()))),
             wide,
+            None if gradients is None else gradients(vjp.GRAD, vjp.RESULT, **call),
         )
     return found
 

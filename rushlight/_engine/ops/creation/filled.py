@@ -48,6 +48,11 @@ class Fill(NamedTuple):
                 "DefaultCPUAllocator: can't allocate memory: you tried to allocate "
                 f"{need} bytes for sizes {list(self.sizes)}."
             ) from None
+        except ValueError:  # NumPy's, of a number of bytes that no int64 holds
+            strides = "" if self.strides is None else f" and strides={list(self.strides)}"
+            raise RuntimeError(
+                f"Storage size calculation overflowed with sizes={list(self.sizes)}{strides}"
+            ) from None
 
     def _made(self) -> Array:
         sizes, of, value, strides = self

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import check_multipliable, wrap_dim
+from rushlight._engine.core.promotion import combine, promote_types
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
@@ -136,9 +137,11 @@ def addmm(input, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
 
 @composite(where=("torch",), out=True, planned=True)
 def _addmm_activation(input, mat1, mat2, *, beta: Number = 1, alpha: Number = 1, use_gelu: bool = False):
-    """relu, or gelu in tanh's form, of addmm."""
+    """relu or gelu of addmm; on CUDA gelu in tanh's form, as PyTorch's kernel there has it."""
     found = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
-    return ROWS["gelu"](found, approximate="tanh") if use_gelu else ROWS["relu"](found)
+    if not use_gelu:
+        return ROWS["relu"](found)
+    return ROWS["gelu"](found, approximate="tanh" if found.is_cuda else "none")
 
 
 @composite(out=True, inplace=True, planned=True)
@@ -174,8 +177,10 @@ def addr(input, vec1, vec2, *, beta: Number = 1, alpha: Number = 1):
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )
     if input.dtype is not found.dtype:
-        found = found.to(input.dtype) if input.dtype.category > found.dtype.category else found
-        input = input.to(found.dtype)
+        lone = not input.ndim  # a number's dtype, which a matrix's of its category outranks
+        dims = found.dtype if lone else promote_types(input.dtype, found.dtype)
+        common = combine(dims, input.dtype if lone else None, None)
+        input, found = input.to(common), found.to(common)
     return _added("addr", input, lambda a, b: a, found, found, beta, alpha)
 
 

@@ -105,10 +105,12 @@ _TAYLOR = 18
 @composite(aliases=("linalg.matrix_exp",))
 def matrix_exp(input):
     """The matrix exponential of (*, n, n): Taylor's series of a scaled matrix, then repeated squaring."""
-    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+    if input.ndim < 2:
+        raise RuntimeError("linalg.matrix_exp: The input tensor A must have at least 2 dimensions.")
+    high, wide = input.shape[-2:]
+    if high != wide:
         raise RuntimeError(
-            "linalg.matrix_exp: The input tensor A must be batches of square matrices, but "
-            f"got {list(input.shape)}"
+            f"linalg.matrix_exp: A must be batches of square matrices, but they are {high} by {wide} matrices"
         )
     if not input.numel():
         return input.clone()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import string
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -101,7 +103,23 @@ def _of_equation(equation: str, operands: list[Tensor]):
     """einsum."""
     full = _normalised(equation, [t.ndim for t in operands])
     _check_sizes(full, operands)
+    if len(operands) == 2 and operands[0].dtype is operands[1].dtype:
+        terms, result = full.split("->")
+        first, second = (_beside(t, term, result) for t, term in zip(operands, terms.split(","), strict=True))
+        if first is not None and second is not None:  # nothing is summed
+            return first * second
     return _einsum(list(operands), full)
+
+
+def _beside(t: Any, labels: str, result: str) -> Any:
+    """A view with the dims in the result's order, 1 where it has none; None if labels are summed or alike."""
+    if len(set(labels)) < len(labels) or not set(labels) <= set(result):
+        return None
+    turned = t.permute([labels.index(c) for c in result if c in labels])
+    for place, c in enumerate(result):
+        if c not in labels:
+            turned = turned.unsqueeze(place)
+    return turned
 
 
 def _check_sizes(equation: str, operands: Any) -> None:
@@ -116,15 +134,39 @@ def _check_sizes(equation: str, operands: Any) -> None:
             seen[c] = max(n, seen.get(c, 1)) if n else 0
 
 
+@lru_cache(maxsize=1024)
+def _check_letters(equation: str) -> None:
+    """Raise PyTorch's RuntimeError for an equation of more than letters, ellipses, commas and an arrow."""
+    arrow = equation.find("->")
+    operand, dotted = 0, False
+    for found in re.finditer(r"->|\.\.\.|.", equation, re.DOTALL):
+        text, at = found.group(), found.start()
+        is_output = 0 <= arrow < at
+        place = "output" if is_output else f"operand {operand}"
+        dots = " (...)" if is_output else ""
+        again = f"{'but' if is_output else 'for which'} an ellipsis{dots} was already found"
+        if text == "...":
+            if dotted:
+                raise RuntimeError(f"einsum(): found '.' for {place} {again}")
+            dotted = True
+        elif text == ".":
+            rest = again if is_output and dotted else f"that is not part of any ellipsis{dots}"
+            raise RuntimeError(f"einsum(): found '.' for {place} {rest}")
+        elif text == "," and not is_output:
+            operand, dotted = operand + 1, False
+        elif text == "->" and at == arrow:
+            dotted = False
+        elif not (text == " " or (text.isascii() and text.isalpha())):
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be "
+                "in [a-zA-Z]"
+            )
+
+
 def _normalised(equation: str, ndims: list[int]) -> str:
     """The equation with letters for ellipses and an explicit result; PyTorch's errors."""
+    _check_letters(equation)
     equation = equation.replace(" ", "")
-    for c in equation:
-        if not (c.isalpha() or c in ",.->"):
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at index {equation.index(c)} in the "
-                "equation string, subscripts must be in [a-zA-Z]"
-            )
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
@@ -139,9 +181,14 @@ def _normalised(equation: str, ndims: list[int]) -> str:
     for number, (t, n) in enumerate(zip(terms, ndims, strict=True)):
         own = n - len(t.replace("...", ""))
         if own < 0 or ("..." not in t and own):
+            wrong = f"is more than the number of dimensions ({n}) for operand {number}"
+            if "..." not in t:
+                wrong = (
+                    f"does not match the number of dimensions ({n}) for operand {number} and no ellipsis was "
+                    "given"
+                )
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(t.replace('...', ''))}) does not "
-                f"match the number of dimensions ({n}) for operand {number} and no ellipsis was given"
+                f"einsum(): the number of subscripts in the equation ({len(t.replace('...', ''))}) {wrong}"
             )
         filled.append(t.replace("...", dots[len(dots) - own :] if own else ""))
     if arrow:

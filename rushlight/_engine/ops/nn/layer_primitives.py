@@ -210,11 +210,11 @@ def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int):
 
 
 @opaque(out=True)
-def hash_tensor(input, dim: Ints = (), *, keepdim: bool = False, mode: int = 0) -> Array:
+def hash_tensor(input, dim: Ints | None = (), *, keepdim: bool = False, mode: int = 0) -> Array:
     """The bits of all elements, as float64 or int64, combined by xor: uint64."""
     if mode:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
-    axes = wrap_dims(as_tuple(dim), input.ndim)
+    axes = wrap_dims(as_tuple(() if dim is None else dim), input.ndim)
     if not axes and not input.size:
         raise RuntimeError(
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. "

@@ -14,7 +14,14 @@ from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
 
 
-@pointwise(where=("aten",), inplace=False, out=False)
+def _smooth_l1_gradients(grad: Expr, result: Expr, input: Expr, target: Expr, beta: Expr) -> dict[str, Expr]:
+    """Linear through 0, which |x| is not."""
+    apart = input - target
+    slope = m.where(m.ge(m.abs(apart), beta), m.sgn(apart), apart / beta)
+    return {"input": grad * slope, "target": -(grad * slope)}
+
+
+@pointwise(where=("aten",), inplace=False, out=False, gradients=_smooth_l1_gradients)
 def _smooth_l1_terms(input: Expr, target: Expr, beta: Number = 1.0) -> Expr:
     """Quadratic below beta, linear above."""
     return m.where(
@@ -24,7 +31,14 @@ def _smooth_l1_terms(input: Expr, target: Expr, beta: Number = 1.0) -> Expr:
     )
 
 
-@pointwise(where=("aten",), inplace=False, out=False)
+def _huber_gradients(grad: Expr, result: Expr, input: Expr, target: Expr, delta: Expr) -> dict[str, Expr]:
+    """Linear through 0, which |x| is not."""
+    apart = input - target
+    slope = m.where(m.ge(m.abs(apart), delta), delta * m.sgn(apart), apart)
+    return {"input": grad * slope, "target": -(grad * slope)}
+
+
+@pointwise(where=("aten",), inplace=False, out=False, gradients=_huber_gradients)
 def _huber_terms(input: Expr, target: Expr, delta: Number = 1.0) -> Expr:
     """Quadratic up to delta, linear above."""
     return m.where(
@@ -34,7 +48,13 @@ def _huber_terms(input: Expr, target: Expr, delta: Number = 1.0) -> Expr:
     )
 
 
-@pointwise(where=("aten",), inplace=False, out=False)
+def _bce_gradients(grad: Expr, result: Expr, input: Expr, target: Expr) -> dict[str, Expr]:
+    """Those of the logarithms themselves, up to 1e12 where the input is at the wrong end."""
+    slope = (input - target) / m.clamp_min((1 - input) * input, 1e-12)
+    return {"input": grad * slope, "target": grad * (m.log1p(-input) - m.log(input))}
+
+
+@pointwise(where=("aten",), inplace=False, out=False, gradients=_bce_gradients)
 def _bce_terms(input: Expr, target: Expr) -> Expr:
     """-(t log x + (1 - t) log(1 - x)), each log at least -100."""
     return (target - 1) * m.clamp_min(m.log1p(-input), -100) - target * m.clamp_min(m.log(input), -100)

@@ -29,7 +29,12 @@ def mish(input: Expr) -> Expr:
     return input * m.tanh(m.maximum(input, 0) + m.log1p(m.exp(-m.abs(input))))
 
 
-@pointwise(where=(), inplace=False, node="logsigmoid")
+def _logsigmoid_gradients(grad: Expr, result: Expr, input: Expr) -> dict[str, Expr]:
+    """Smooth at 0, which the lower of x and 0 is not."""
+    return {"input": grad * m.sigmoid(-input)}
+
+
+@pointwise(where=(), inplace=False, node="logsigmoid", gradients=_logsigmoid_gradients)
 def _logsigmoid(input: Expr) -> Expr:
     return m.minimum(input, 0) - m.log1p(m.exp(-m.abs(input)))
 
@@ -49,13 +54,13 @@ def leaky_relu(input: Expr, negative_slope: Number = 0.01) -> Expr:
 @pointwise(where=("nn.functional",))
 def elu(input: Expr, alpha: Number = 1.0) -> Expr:
     """x above 0, else alpha (exp(x) - 1)."""
-    return m.where(m.gt(input, 0), input, alpha * m.expm1(input))
+    return m.where(m.le(input, 0), alpha * m.expm1(input), input)
 
 
 @pointwise(where=("torch", "nn.functional"), out=False)
 def celu(input: Expr, alpha: Number = 1.0) -> Expr:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
-    return m.where(m.gt(input, 0), input, alpha * m.expm1(input / alpha))
+    return m.where(m.le(input, 0), alpha * m.expm1(input / alpha), input)
 
 
 @pointwise(where=("nn.functional",))
@@ -182,7 +187,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 def selu(input: Expr) -> Expr:
     """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
     below = m.expm1(input) * (_SELU_ALPHA * _SELU_SCALE)
-    return m.where(m.gt(input, 0), input * _SELU_SCALE, below)
+    return m.where(m.le(input, 0), below, input * _SELU_SCALE)
 
 
 @composite(where=("nn.functional",), planned=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight._engine.ops.creation.copying import view_as_complex, view_as_real
 from rushlight._engine.ops.expressions import Expr, const, m, stored
 from rushlight._engine.ops.refusals import not_for
@@ -20,7 +22,13 @@ def rad2deg(input: Expr) -> Expr:
     return input * 57.29577951308232
 
 
-@pointwise(dtypes="float", aliases=("special.xlogy",))
+def _xlogy_gradients(grad: Expr, result: Expr, input: Expr, other: Expr) -> dict[str, Expr]:
+    """At 0, too, input moves xlogy by log(other), where there is one."""
+    outside = m.logical_and(m.eq(input, 0), m.le(other, 0))
+    return {"input": m.where(outside, 0, grad * m.log(other)), "other": grad * input / other}
+
+
+@pointwise(dtypes="float", aliases=("special.xlogy",), gradients=_xlogy_gradients)
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
     return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, input * stored(m.log(other))))
@@ -206,7 +214,15 @@ def atan2(input: Expr, other: Expr) -> Expr:
     return m.atan2(input, other)
 
 
-@pointwise(dtypes="float", aliases=("special.logit",))
+def _logit_gradients(grad: Expr, result: Expr, input: Expr, eps: float | None = None) -> dict[str, Expr]:
+    """0 where the input was clamped, nan where there is no logit."""
+    low = const(0.0) if eps is None else stored(const(eps))
+    high = const(1.0) if eps is None else stored(1 - low)
+    outside = m.logical_or(m.lt(input, low), m.gt(input, high))
+    return {"input": m.where(outside, math.nan if eps is None else 0, grad / (input * (1 - input)))}
+
+
+@pointwise(dtypes="float", aliases=("special.logit",), gradients=_logit_gradients)
 def logit(input: Expr, eps: float | None = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
@@ -216,7 +232,12 @@ def logit(input: Expr, eps: float | None = None) -> Expr:
     return m.log(stored(x / stored(1 - x)))
 
 
-@pointwise(dtypes="float", inplace=False)
+def _logaddexp_gradients(grad: Expr, result: Expr, input: Expr, other: Expr) -> dict[str, Expr]:
+    """Smooth where both are the same, which the higher and the lower of two are not."""
+    return {"input": grad / (1 + m.exp(other - input)), "other": grad / (1 + m.exp(input - other))}
+
+
+@pointwise(dtypes="float", inplace=False, gradients=_logaddexp_gradients)
 def logaddexp(input: Expr, other: Expr) -> Expr:
     """log(exp(input) + exp(other)) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -225,7 +246,12 @@ def logaddexp(input: Expr, other: Expr) -> Expr:
     return m.where(same, input, high + m.log1p(m.exp(m.minimum(input, other) - high)))
 
 
-@pointwise(dtypes="float", inplace=False)
+def _logaddexp2_gradients(grad: Expr, result: Expr, input: Expr, other: Expr) -> dict[str, Expr]:
+    """As those of logaddexp."""
+    return {"input": grad / (1 + m.exp2(other - input)), "other": grad / (1 + m.exp2(input - other))}
+
+
+@pointwise(dtypes="float", inplace=False, gradients=_logaddexp2_gradients)
 def logaddexp2(input: Expr, other: Expr) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)

@@ -17,7 +17,15 @@ def ndtr(input: Expr) -> Expr:
     return m.erfc(input * -math.sqrt(0.5)) * 0.5
 
 
-@pointwise(where=("special",), inplace=False, dtypes="float", node="special_xlog1py")
+def _xlog1py_gradients(grad: Expr, result: Expr, input: Expr, other: Expr) -> dict[str, Expr]:
+    """At 0, too, input moves xlog1py by log1p(other), where there is one."""
+    outside = m.logical_and(m.eq(input, 0), m.le(other, -1))
+    return {"input": m.where(outside, 0, grad * m.log1p(other)), "other": grad * input / (other + 1)}
+
+
+@pointwise(
+    where=("special",), inplace=False, dtypes="float", node="special_xlog1py", gradients=_xlog1py_gradients
+)
 def xlog1py(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input * log1p(other), 0 where input is 0 (unless other is nan)."""
     return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, input * stored(m.log1p(other))))

@@ -15,7 +15,7 @@ from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.ops import forms
-from rushlight._engine.ops.expressions import m, symbol
+from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.indexing.along_dim import at_least_1d
 from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.monoid import Reduction
@@ -24,7 +24,7 @@ from rushlight._engine.ops.reductions.reductions import amax, amin, mean, sum, w
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import ROWS, Array, composite, opaque, reduce
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, reduce
 
 
 @composite
@@ -191,6 +191,17 @@ def _row_distances_gradient(s: Any, grad_center: Any, grad: Any) -> Any:
     return apart if center is None else center if apart is None else center + apart
 
 
+def _deviation_gradients(grad: Expr, result: Expr, input: Expr) -> dict[str, Expr]:
+    """0 where all numbers are the same."""
+    return {"input": m.where(m.eq(result, 0), 0, grad / (result * 2))}
+
+
+@pointwise(where=("aten",), inplace=False, out=False, gradients=_deviation_gradients)
+def _deviation(input: Expr) -> Expr:
+    """The root of a variance."""
+    return m.sqrt(input)
+
+
 def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
     """A row that answers with the variance, its root or the mean."""
 
@@ -216,11 +227,11 @@ _moment(
 _moment(
     "std",
     "The standard deviation: the square root of var.",
-    lambda variance, center: variance.sqrt(),
+    lambda variance, center: _deviation(variance),
     out=True,
 )
 _moment("var_mean", "(var, mean).", lambda variance, center: (variance, center))
-_moment("std_mean", "(std, mean).", lambda variance, center: (variance.sqrt(), center))
+_moment("std_mean", "(std, mean).", lambda variance, center: (_deviation(variance), center))
 
 
 # --- extremes -------------------------------------------------------------------------------------

@@ -18,9 +18,8 @@ from rushlight._engine.core.accelerator import PRODUCTS
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.driver import nvidia_libraries
-from rushlight._engine.devices.cuda.kernels import complexes, launches
-from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.ops.expressions import m, symbol
+from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.devices.cuda.served import multiplying
 
 # dtype -> (cudaDataType of the matrices, of the scale, cublasComputeType).
 _TYPES = {
@@ -112,7 +111,7 @@ def _installed(driver: int) -> Any:
     library, reason = nvidia_libraries.loaded(_places(driver), _FUNCTIONS)
     if library is None:
         raise RuntimeError(
-            "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
+            "NVIDIA's cuBLAS, which computes matrix products on a CUDA device, is not installed: pip install "
             f"'rushlight[cuda]' brings it ({reason})"
         )
     return library
@@ -126,6 +125,13 @@ class PreparedProduct(NamedTuple):
     algorithm: Any
     alpha: Any
     beta: Any
+    told: str  # what it is, for errors
+
+
+def _error(code: int, name: str, told: str = "") -> RuntimeError:
+    """The error for what a function answers."""
+    status = _STATUS.get(code, f"status {code}")
+    return RuntimeError(f"CUDA error: {status} when calling `{name}`" + (f" ({told})" if told else ""))
 
 
 class _Matrix(NamedTuple):
@@ -149,22 +155,6 @@ def _is_plain(a: DeviceArray) -> bool:
     return a.flags.c_contiguous and a.address % _EVEN == 0
 
 
-@cache
-def _sum(of: str) -> Meaning:
-    root = m.add(symbol("a"), symbol("b"))
-    return Meaning((root,), (("a", of), ("b", of)), (of,), dt.opmath(dt.BY_NAME[of]).name)
-
-
-def _add(device: Any, made: DeviceArray, bias: DeviceArray) -> None:
-    """made += bias."""
-    meaning = _sum(dt.from_numpy_dtype(made.dtype).name)
-    if complexes.is_complex(meaning):
-        parts = complexes.lowered(meaning)
-        launches.into(device, parts, complexes.every((made, bias)), complexes.split(made), "linear")
-    else:
-        launches.into(device, meaning, (made, bias), (made,), "linear")
-
-
 class Products:
     """A device's matrix products. RuntimeError where cuBLAS is not installed."""
 
@@ -183,8 +173,7 @@ class Products:
             self.device.driver.relieve()
             code = getattr(self.library, name)(*args)
         if code:
-            status = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {status} when calling `{name}`")
+            raise _error(code, name)
 
     def _made(self, name: str, *args: Any) -> int:
         found = _PTR()
@@ -210,21 +199,6 @@ class Products:
             return a, _Matrix(True, rows, columns, max(right if columns > 1 else 0, rows, 1), batches, step)
         return self._seen(launches.copied(self.device, a))
 
-    def _folded(self, a: DeviceArray, lead: tuple[int, ...]) -> DeviceArray:
-        """An operand as one batch of matrices, broadcast to batch dims."""
-        if not lead:
-            return a.reshape(a.shape[-2:]) if a.ndim > 2 else a
-        own = a.shape[:-2]
-        steps = (0,) * (len(lead) - len(own)) + tuple(
-            [0 if n == 1 else s for n, s in zip(own, a.strides[:-2], strict=True)]
-        )
-        wide = a.relaid((*lead, *a.shape[-2:]), (*steps, *a.strides[-2:]))
-        if len(lead) == 1:
-            return wide
-        if not any(steps):
-            return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        return wide.reshape(-1, *a.shape[-2:])
-
     # --- products -------------------------------------------------------------------------------
 
     def product(self, a: DeviceArray, b: DeviceArray, bias: DeviceArray | None = None) -> DeviceArray:
@@ -239,13 +213,15 @@ class Products:
         if not a.shape[-1]:
             launches.convert(self.device, made, np.zeros((), a.dtype))
             return made
-        one, two, out = self._folded(a, lead), self._folded(b, lead), self._folded(made, lead)
+        one, two, out = (multiplying.folded(x, lead) for x in (a, b, made))
         one, left = self._seen(one)
         two, right = self._seen(two)
         _, result = self._seen(out)
         if bias is not None:
             bias = launches.contiguous(self.device, bias)
-        aligned = tuple([_alignment(x) for x in (two, one, made, made)])
+        # cuBLASLt has no attribute for a bias: as PyTorch does, the result's alignment stands for both.
+        last = _alignment(made) if bias is None else min(_alignment(made), _alignment(bias))
+        aligned = (_alignment(two), _alignment(one), _alignment(made), last)
         key = of, left, right, result, bias is not None, aligned, PRODUCTS.allow_tf32
         plan = self._plans.get(key)
         self.device.alive()
@@ -266,18 +242,16 @@ class Products:
     def _otherwise(
         self, one: DeviceArray, two: DeviceArray, made: DeviceArray, bias: DeviceArray | None
     ) -> DeviceArray:
-        """A product that cuBLASLt has no algorithm for: with the bias added after it, or of copies that lie
-        row by row. NoAlgorithm where that does not help.
+        """A product that cuBLASLt has no algorithm for: with the bias added after it, of copies that lie row
+        by row, or by the device's own kernels.
         """
         if bias is not None:
             found = self.product(one, two).reshape(made.shape)
-            _add(self.device, found, bias)
+            multiplying.add(self.device, found, bias)
             return found
         plain = [a if _is_plain(a) else launches.copied(self.device, a) for a in (one, two)]
         if plain[0] is one and plain[1] is two:
-            raise NoAlgorithm(
-                f"cuBLAS has no algorithm for the product of {one.shape} and {two.shape} of {one.dtype}"
-            )
+            return multiplying.product(self.device, one, two).reshape(made.shape)
         return self.product(*plain).reshape(made.shape)
 
     def _queue(self, plan: PreparedProduct, addresses: Sequence[int]) -> None:
@@ -287,10 +261,15 @@ class Products:
             self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
         stream = self.device.stream
         of_b, of_a, of_c = plan.layouts
-        self._call(
-            "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta, made,
-            of_c, made, of_c, plan.algorithm, self._workspace(stream).address, self.size, stream.handle,
-        )  # fmt: skip
+        try:
+            self._call(
+                "cublasLtMatmul", self.handle, plan.product, plan.alpha, two, of_b, one, of_a, plan.beta,
+                made, of_c, made, of_c, plan.algorithm, self._workspace(stream).address, self.size,
+                stream.handle,
+            )  # fmt: skip
+        except RuntimeError as error:
+            error.add_note(f"The product was {plan.told}, addresses {[hex(a) for a in addresses]}")
+            raise
 
     def _workspace(self, stream: Any) -> DeviceArray:
         """What products of a stream work in; those of a graph have memory of the graph's own, which a replay
@@ -316,6 +295,9 @@ class Products:
         self, of: str, left: _Matrix, right: _Matrix, result: _Matrix, bias: Any, aligned: tuple[int, ...]
     ) -> PreparedProduct:
         kind, scale, compute = _TYPES[of]
+        told = (
+            f"{of}, column by column {right} @ {left} = {result}, bias {bias is not None}, aligned {aligned}"
+        )
         if of == "float32" and PRODUCTS.allow_tf32:
             compute = _TF32
         product = self._made("cublasLtMatmulDescCreate", compute, scale)
@@ -337,15 +319,14 @@ class Products:
         )
         self._call("cublasLtMatmulPreferenceDestroy", search)
         if code == _NOT_SUPPORTED or not (code or count.value):
-            raise NoAlgorithm(f"cuBLAS has no algorithm for {left} @ {right} of {of}")
+            raise NoAlgorithm(f"cuBLAS has no algorithm for {told}")
         if code:
-            status = _STATUS.get(code, f"status {code}")
-            raise RuntimeError(f"CUDA error: {status} when calling `cublasLtMatmulAlgoGetHeuristic`")
+            raise _error(code, "cublasLtMatmulAlgoGetHeuristic", told)
         alpha, beta = _SCALARS[scale](), _SCALARS[scale]()
         if scale >= 4:
             alpha[0] = 1
         else:
             alpha.value = 1
         return PreparedProduct(
-            product, layouts, ctypes.byref(found.algorithm), ctypes.byref(alpha), ctypes.byref(beta)
+            product, layouts, ctypes.byref(found.algorithm), ctypes.byref(alpha), ctypes.byref(beta), told
         )

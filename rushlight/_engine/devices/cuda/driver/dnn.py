@@ -29,6 +29,7 @@ _VERSIONS = ("9",)
 _TYPES = {"float32": (0, 0), "float64": (1, 1), "float16": (2, 0), "bfloat16": (9, 0)}
 _NCHW, _NHWC, _CROSS_CORRELATION = 0, 1, 1
 _DEFAULT_MATH, _TENSOR_OP, _FMA = 0, 1, 3
+_DETERMINISTIC = 1
 # How many algorithms are asked for, and the most bytes that one may work in.
 _ASKED, _MOST = 8, 1 << 30
 # So many elements have no numbers in 32 bits.
@@ -116,13 +117,22 @@ class Convolutions:
             self.library = None if Override.off else _installed()
         if self.library is None:
             raise NotServed("cuDNN is not installed")
-        self.plans: dict[Any, _Plan | None] = {}
+        # By geometry; of what cuDNN does not take, why.
+        self.plans: dict[Any, _Plan | str] = {}
         self.handle = self._made("cudnnCreate")
 
     def _call(self, name: str, *args: Any) -> None:
         code = getattr(self.library, name)(*args)
         if code:
-            raise NotServed(f"{name} of cuDNN answers {code}")
+            raise NotServed(f"{name} of cuDNN answers {code}{self._text(code)}")
+
+    def _text(self, code: int) -> str:
+        """The library's words for an answer."""
+        told = getattr(self.library, "cudnnGetErrorString", None)
+        if told is None:
+            return ""
+        told.argtypes, told.restype = (_INT,), ctypes.c_char_p
+        return f" ({(told(code) or b'').decode()})"
 
     def _made(self, name: str) -> int:
         found = _PTR()
@@ -178,7 +188,7 @@ class Convolutions:
             ctypes.byref(count), found,
         )  # fmt: skip
         for each_found in found[: count.value]:
-            if each_found.status or each_found.determinism != 1 or each_found.memory > _MOST:
+            if each_found.status or each_found.determinism != _DETERMINISTIC or each_found.memory > _MOST:
                 continue
             self._call("cudnnSetConvolutionMathType", convolution, each_found.math)
             size = _SIZE()
@@ -220,12 +230,14 @@ class Convolutions:
         last, of = last and len(shape) == 4, dt.from_numpy_dtype(one.dtype).name
         key = kind, of, one.shape, two.shape, way, last, _switch("allow_tf32")
         if key not in self.plans:
-            self.plans[key] = None  # until there is one
             self.device.enter()
-            self.plans[key] = self._plan(kind, of, (one.shape, two.shape, shape), way, last)
+            try:
+                self.plans[key] = self._plan(kind, of, (one.shape, two.shape, shape), way, last)
+            except NotServed as error:
+                self.plans[key] = str(error)
         plan = self.plans[key]
-        if plan is None:
-            raise NotServed("cuDNN has no plan")
+        if isinstance(plan, str):
+            raise NotServed(plan)
         given = [self._laid(a, last) for a in (one, two)]
         strides = tuple([s * one.itemsize for s in channels_last_strides(shape)]) if last else None
         made: DeviceArray = self.device.empty(shape, one.dtype, strides, poison=False)
@@ -236,8 +248,8 @@ class Convolutions:
         self.device.flush_before(given, [made])
         try:
             self._queue(plan, [a.address for a in arrays])
-        except NotServed:
-            self.plans[key] = None
+        except NotServed as error:
+            self.plans[key] = str(error)
             raise
         recording = self.device.recording
         if recording is not None:

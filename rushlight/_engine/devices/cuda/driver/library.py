@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -119,9 +119,25 @@ class NoDriver(RuntimeError):
     """There is no driver, none that is new enough, or no device."""
 
 
+def _shown(argument: Any) -> str:
+    """An argument of a call as an error shows it: a pointer by what it points to, numbers beyond 16 bits in
+    hexadecimal, names as they are, data by their length.
+    """
+    place = getattr(argument, "_obj", None)
+    if place is not None:
+        return f"&{_shown(getattr(place, 'value', type(place).__name__))}"
+    if isinstance(argument, bytes):
+        return repr(argument) if len(argument) < 80 else f"<{len(argument)} bytes>"
+    if isinstance(argument, int):
+        return str(argument) if abs(argument) < 1 << 16 else hex(argument)
+    return str(getattr(argument, "value", None) or argument)[:80]
+
+
 def find() -> Any:
     """libcuda; NoDriver where it cannot be loaded."""
-    names = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
+    names = ["nvcuda.dll"] if sys.platform == "win32" else ["libcuda.so.1", "libcuda.so"]
+    if sys.platform != "win32":  # where it lies in containers whose loader does not know it
+        names += [f"{folder}/libcuda.so.1" for folder in ("/usr/local/nvidia/lib64", "/usr/lib/wsl/lib")]
     reason = ""
     for name in names:
         try:
@@ -188,7 +204,7 @@ class Driver:
             self.relieve()
             code = self.raw(name)(*args)
         if code:
-            self.refuse(code, name)
+            self.refuse(code, name, args)
 
     def relieve(self) -> None:
         """Give cached memory back to the driver, which wants some for kernels, graphs or events."""
@@ -201,13 +217,14 @@ class Driver:
         if code == NOT_READY:
             return False
         if code:
-            self.refuse(code, name)
+            self.refuse(code, name, (handle,))
         return True
 
-    def refuse(self, code: int, name: str) -> None:
-        """Raise an answer that is no success."""
+    def refuse(self, code: int, name: str, args: Sequence[Any] = ()) -> None:
+        """Raise an answer that is no success, with what was asked."""
+        call = f"{name}({', '.join([_shown(a) for a in args])})" if args else name
         if code == OUT_OF_MEMORY:
-            raise DriverOutOfMemory(f"CUDA error: out of memory (error {code} of {name})")
+            raise DriverOutOfMemory(f"CUDA error: out of memory (error {code} of {call})")
         if self.dead is None and code in DEAD:
             # for the error alone
             from rushlight._engine.devices.cuda import words
@@ -217,7 +234,7 @@ class Driver:
             f"\nThe context of the device is lost, {self.dead}; start the process anew" if self.dead else ""
         )
         error = DriverError(
-            f"CUDA error: {self.error_text(code)} (error {code} of {name})\nCUDA kernel errors might be "
+            f"CUDA error: {self.error_text(code)} (error {code} of {call})\nCUDA kernel errors might be "
             "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\n"
             f"For debugging consider passing CUDA_LAUNCH_BLOCKING=1{more}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Sequence
 from hashlib import sha256
@@ -38,11 +39,21 @@ def architecture(capability: tuple[int, int]) -> str:
     return f"sm_{fitting[-1]}"
 
 
-class Function:
-    """A kernel in a device's context. native: what launches it (launcher.py), None for ctypes."""
+def quoted(text: str, log: str) -> str:
+    """The lines of a PTX text that the assembler's words name, and those with its version and target."""
+    lines = text.splitlines()
+    named = sorted({int(n) for n in re.findall(r"line (\d+)", log) if 0 < int(n) <= len(lines)})[:8]
+    head = [line for line in lines[:20] if line.startswith((".version", ".target"))]
+    return "".join([f"\n    {line}" for line in [*head, *[f"{n}: {lines[n - 1].strip()}" for n in named]]])
 
-    def __init__(self, driver: Driver, handle: int, count: int, native: Any = None) -> None:
-        self.driver, self.handle, self.count, self.native = driver, handle, count, native
+
+class Function:
+    """A kernel in a device's context. native: what launches it (launcher.py), None for ctypes. name: what it
+    is, for errors.
+    """
+
+    def __init__(self, driver: Driver, handle: int, count: int, native: Any = None, name: str = "") -> None:
+        self.driver, self.handle, self.count, self.native, self.name = driver, handle, count, native, name
         self._launch = driver.raw("cuLaunchKernel")
         self._local = threading.local()
 
@@ -53,7 +64,11 @@ class Function:
         else:
             code = self._by_ctypes(grid, stream, arguments)
         if code:
-            self.driver.refuse(code, "cuLaunchKernel")
+            self.driver.refuse(code, "cuLaunchKernel", self.told(grid, stream, arguments))
+
+    def told(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> tuple[Any, ...]:
+        """A launch as errors show it."""
+        return (f"{self.name} {self.handle:#x}", *grid, stream, *arguments)
 
     def _by_ctypes(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> int:
         arrays = getattr(self._local, "arrays", None)
@@ -99,7 +114,8 @@ class Modules:
             cache.keep(name, code)
         module = self.driver.handle("cuModuleLoadData", code)
         handle = self.driver.handle("cuModuleGetFunction", module, entry.encode())
-        return Function(self.driver, handle, source.pointers + source.numbers, self.native)
+        told = f"{getattr(source.write, '__name__', 'kernel')} {entry}"
+        return Function(self.driver, handle, source.pointers + source.numbers, self.native, told)
 
     def assembled(self, text: str) -> bytes:
         """The machine code of PTX, by the driver. RuntimeError with its words where it refuses."""
@@ -115,7 +131,10 @@ class Modules:
             self.driver("cuLinkComplete", state, ctypes.byref(code), ctypes.byref(size))
             return ctypes.string_at(code, size.value)
         except DriverError as error:
-            log_text = log.value.decode(errors="replace")
-            raise RuntimeError(f"the driver does not take a kernel: {log_text or error}") from error
+            log_text = log.value.decode(errors="replace").strip()
+            raise RuntimeError(
+                f"the driver (CUDA {self.driver.version}) does not take a kernel for {self.architecture}: "
+                f"{log_text or error}{quoted(text, log_text)}"
+            ) from error
         finally:
             self.driver("cuLinkDestroy", state)

@@ -10,8 +10,15 @@ from glob import glob
 from typing import Any
 
 
+def _toolkits() -> list[str]:
+    """Folders of libraries of installed CUDA toolkits: as CUDA_HOME and CUDA_PATH say, and where they go."""
+    roots = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    roots += sorted(glob("/usr/local/cuda*"), reverse=True)
+    return [os.path.join(root, folder) for root in roots for folder in ("lib64", "bin")]
+
+
 def places(stem: str, versions: Sequence[str]) -> list[str]:
-    """Where a library may be, such as "cublasLt": in NVIDIA's wheels, then where the system says."""
+    """Where a library may be, such as "cublasLt": in NVIDIA's wheels, where the system says, in toolkits."""
     found = []
     for version in versions:
         name = f"{stem}64_{version}.dll" if sys.platform == "win32" else f"lib{stem}.so.{version}"
@@ -19,6 +26,7 @@ def places(stem: str, versions: Sequence[str]) -> list[str]:
             for folder in ("lib", "bin"):
                 found += sorted(glob(os.path.join(root, "nvidia", "*", folder, name)))
         found.append(name)
+        found += [p for p in [os.path.join(folder, name) for folder in _toolkits()] if os.path.exists(p)]
     return found
 
 
@@ -31,16 +39,16 @@ def fitting(versions: Sequence[str], driver: int, first: int = 12000) -> Sequenc
 
 
 def loaded(where: Sequence[str], functions: Mapping[str, tuple[Any, ...]]) -> tuple[Any, str]:
-    """(the first library that loads, its functions giving an int; None where none does, why)."""
+    """(the first library that loads and has the functions, which give an int; None where none does, why)."""
     reason = ""
     for place in where:
         try:
             library = ctypes.CDLL(place)
-        except OSError as error:
+            for name, types in functions.items():
+                function = getattr(library, name)
+                function.argtypes, function.restype = types, ctypes.c_int
+        except (OSError, AttributeError) as error:  # it does not load, or is of another version
             reason = reason or str(error)
             continue
-        for name, types in functions.items():
-            function = getattr(library, name)
-            function.argtypes, function.restype = types, ctypes.c_int
         return library, reason
     return None, reason

@@ -84,7 +84,8 @@ class _Text:
             return
         head = [self.constant(value) for value in (function.native, function.handle, blocks, threads)]
         self.lines += [f"code = {head[0]}({', '.join(head[1:])}, stream.handle, {given})"]
-        self.lines += ["if code:", "    refuse(code, 'cuLaunchKernel')"]
+        told = f"{self.constant(function.told)}({self.constant(step.grid)}, stream.handle, [{given}])"
+        self.lines += ["if code:", f"    refuse(code, 'cuLaunchKernel', {told})"]
 
     def made(self, number: int, r: Made | None) -> str:
         """Code for a result."""

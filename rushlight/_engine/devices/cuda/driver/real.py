@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -251,11 +252,19 @@ class Real(Rows):
         current = self.current
         if current.recording is not None:
             current.recording.launch(function, grid, (*operands, *results), numbers)
-        addresses = [a.address for a in (*operands, *results)]
-        function.launch(grid, (current.stream or self.default).handle, [*addresses, *numbers])
+        arguments = [*[a.address for a in (*operands, *results)], *numbers]
+        function.launch(grid, (current.stream or self.default).handle, arguments)
         if self.platform.blocking:
+            self._waited(function.told(grid, self.stream.handle, arguments), what)
+
+    def _waited(self, launch: tuple[Any, ...], what: str) -> None:
+        """Wait for a launch, which an error then names (CUDA_LAUNCH_BLOCKING=1)."""
+        try:
             self.stream.run()
-            self.alive()
+        except AcceleratorError as error:
+            error.add_note(f"The kernel was of {what!r}: {', '.join(map(str, launch))}")
+            raise
+        self.alive()
 
     def launcher(self, launch: Any) -> Any:
         return launch if self.platform.blocking else quick.launcher(self, launch)
@@ -312,13 +321,13 @@ class Real(Rows):
     def unserved(self, what: str, error: Exception) -> None:
         raise self.refused(what, error) from None
 
-    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any], why: str) -> Any:
         if row.kind == "composite":
             return NotImplemented  # by its rows
-        raise self.refused(row.name, "a row without a kernel")
+        raise self.refused(row.name, why)
 
-    def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
-        raise self.refused("index", "an index of this kind")
+    def library_read(self, a: DeviceArray, indices: Sequence[Any], why: str) -> Any:
+        raise self.refused("index", why)
 
     # --- the host -------------------------------------------------------------------------------
 
@@ -476,13 +485,20 @@ class Real(Rows):
 
     @property
     def blas(self) -> Any:
-        """The device's matrix products. RuntimeError where cuBLAS is not installed."""
+        """The device's matrix products: cuBLAS's, or its own kernels' where that is not installed, which a
+        warning tells.
+        """
         if self._blas is None:
             # cuBLAS loads with the first product
             from rushlight._engine.devices.cuda.driver.blas import Products
+            from rushlight._engine.devices.cuda.served import multiplying
 
             self.enter()
-            self._blas = Products(self)
+            try:
+                self._blas = Products(self)
+            except RuntimeError as error:
+                self._blas = multiplying.Products(self, str(error))
+                warnings.warn(f"{error}. Until then products go by slower kernels", stacklevel=2)
         return self._blas
 
     @property

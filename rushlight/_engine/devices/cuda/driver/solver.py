@@ -9,12 +9,14 @@ converge.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.driver import nvidia_libraries
 
 _INT, _PTR = ctypes.c_int, ctypes.c_void_p
@@ -39,7 +41,19 @@ _TYPES: dict[str, tuple[Any, ...]] = {
         _INT, _PTR, _PTR,
     ),
 }  # fmt: skip
-_LETTERS = {"float32": "S", "float64": "D"}
+_KIND, _LONG = ctypes.c_int, ctypes.c_int64
+_GEEV = (_PTR, _PTR, _INT, _INT, _LONG, _KIND, _PTR, _LONG, _KIND, _PTR, *[_KIND, _PTR, _LONG] * 2, _KIND)
+# What came with cuSOLVER 11.7, and is looked up when it is asked for.
+NEWER: dict[str, tuple[Any, ...]] = {
+    "cusolverDnCreateParams": (_PTR,),
+    "cusolverDnXgeev_bufferSize": (*_GEEV, _PTR, _PTR),
+    "cusolverDnXgeev": (*_GEEV, _PTR, ctypes.c_size_t, _PTR, ctypes.c_size_t, _PTR),
+}
+# cudaDataType, and the one of the eigenvalues.
+KINDS = {"float32": (0, 4), "float64": (1, 5), "complex64": (4, 4), "complex128": (5, 5)}
+_LETTERS = {"float32": "S", "float64": "D", "complex64": "C", "complex128": "Z"}
+# What has no such function for complex numbers, or one with other arguments.
+_REAL = ("orgqr", "syevd", "gesvd")
 _STATUS = {
     1: "NOT_INITIALIZED",
     2: "ALLOC_FAILED",
@@ -72,16 +86,21 @@ _NEEDS = (
 )
 
 
+def functions() -> dict[str, tuple[Any, ...]]:
+    """The library's functions that are used, with the types of their arguments."""
+    known: dict[str, tuple[Any, ...]] = {"Create": (_PTR,), "SetStream": (_PTR, _PTR)}
+    for stem, types in _TYPES.items():
+        letters = "SD" if stem[1:].startswith(_REAL) else "SDCZ"
+        known.update({stem.replace("?", letter): types for letter in letters})
+    return {f"cusolverDn{stem}": types for stem, types in known.items()}
+
+
 @cache
 def _installed(driver: int) -> Any:
     """cuSOLVER for a driver of this version."""
-    known: dict[str, tuple[Any, ...]] = {"Create": (_PTR,), "SetStream": (_PTR, _PTR)}
-    for stem, types in _TYPES.items():
-        known.update({stem.replace("?", letter): types for letter in _LETTERS.values()})
-    functions = {f"cusolverDn{stem}": types for stem, types in known.items()}
     for stem, versions in _NEEDS:  # the loader finds those that are loaded, wherever they lie
         nvidia_libraries.loaded(nvidia_libraries.places(stem, nvidia_libraries.fitting(versions, driver)), {})
-    library, reason = nvidia_libraries.loaded(_places(driver), functions)
+    library, reason = nvidia_libraries.loaded(_places(driver), functions())
     if library is None:
         raise RuntimeError(
             "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
@@ -100,12 +119,22 @@ class Solver:
         handle = _PTR()
         self._checked("Create", ctypes.byref(handle))
         self.handle = handle.value
+        self._params: int | None = None
 
     def _checked(self, name: str, *args: Any) -> None:
-        code = getattr(self.library, f"cusolverDn{name}")(*args)
+        code = self._function(f"cusolverDn{name}")(*args)
         if code:
             status = _STATUS.get(code, f"status {code}")
             raise RuntimeError(f"cusolver error: CUSOLVER_STATUS_{status}, when calling `cusolverDn{name}`")
+
+    def _function(self, name: str) -> Any:
+        """A function of the library; NotServed where it is too old."""
+        found = getattr(self.library, name, None)
+        if found is None:
+            raise NotServed(f"this cuSOLVER has no {name}: it came with version 11.7")
+        if name in NEWER and isinstance(self.library, ctypes.CDLL):
+            found.argtypes, found.restype = NEWER[name], _INT
+        return found
 
     def call(self, stem: str, of: Any, *args: Any) -> None:
         """A function that works in no memory, on the current stream; of: NumPy's dtype."""
@@ -122,3 +151,33 @@ class Solver:
         self.device.enter()
         self._checked(f"{_LETTERS[of.name]}{stem}_bufferSize", self.handle, *args, ctypes.byref(size))
         return self.device.empty((max(size.value, 1),), np.dtype(of), poison=False), size.value
+
+    def general(self, of: Any, n: int, places: Sequence[Sequence[int]], vectors: bool) -> None:
+        """Eigenvalues and right eigenvectors of matrices of dtype `of`: for each the addresses of the matrix,
+        which is written over, of n complex eigenvalues, of the vectors' first column, and of its info.
+
+        A real matrix's vectors are real: of two conjugate eigenvalues, of which the one with the positive
+        imaginary part comes first, the first column is the real part of both, and the second the imaginary
+        part of the first.
+        """
+        device, (kind, of_values) = self.device, KINDS[of.name]
+        device.alive()
+        device.enter()
+        device.flush()
+        if self._params is None:
+            found = _PTR()
+            self._checked("CreateParams", ctypes.byref(found))
+            self._params = found.value
+        self._checked("SetStream", self.handle, device.stream.handle)
+        there, here = ctypes.c_size_t(), ctypes.c_size_t()
+        for k, (matrix, values, right, info) in enumerate(places):
+            given = (
+                *(self.handle, self._params, 0, int(vectors), n, kind, matrix, n, of_values, values),
+                *(kind, None, n, kind, right if vectors else None, n, kind),
+            )
+            if not k:
+                self._checked("Xgeev_bufferSize", *given, ctypes.byref(there), ctypes.byref(here))
+                room = device.empty((max(there.value, 1),), np.dtype(np.uint8), poison=False)
+                buffer = ctypes.create_string_buffer(max(here.value, 1))
+            self._checked("Xgeev", *given, room.address, there.value, buffer, here.value, info)
+        device.stream.run()  # the host's buffer is in use until then

@@ -1,6 +1,7 @@
 """Linear algebra by cuSOLVER on real devices; a simulated one lets the host's LAPACK compute it.
 
-Real matrices of float32 and float64. Results lie column by column, as the CPU's do.
+Real matrices of float32 and float64; equations, inverses, factors and general eigenvalues of complex ones,
+too. Results lie column by column, as the CPU's do.
 """
 
 from __future__ import annotations
@@ -17,22 +18,23 @@ from rushlight._engine.core.errors import LinAlgError
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.driver import solver
-from rushlight._engine.devices.cuda.kernels import launches, lines
+from rushlight._engine.devices.cuda.kernels import complexes, launches, lines
 from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.devices.cuda.served import functions, moves
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import m, symbol
 
+_REALS = ("float32", "float64")
 _INFO = np.dtype(np.int32)
 Columns = tuple[DeviceArray, DeviceArray]  # (matrices, what was found of each)
 
 
-def _solver(backend: Any, *operands: DeviceArray) -> Any:
+def _solver(backend: Any, *operands: DeviceArray, complexes_too: bool = False) -> Any:
     """The device's cuSOLVER; NotServed where the host computes, or for other dtypes."""
     if backend.simulated:
         raise NotServed("a library call")
     backend.unkept()  # each call asks cuSOLVER
-    if any([a.dtype.name not in ("float32", "float64") for a in operands]):
+    if any([a.dtype.name not in (solver.KINDS if complexes_too else _REALS) for a in operands]):
         raise NotServed("linear algebra of complex matrices, or of half precision")
     if not all([a.size for a in operands]):
         raise NotServed("matrices without elements")
@@ -113,7 +115,7 @@ def _factored(backend: Any, library: Any, a: DeviceArray) -> tuple[DeviceArray, 
 
 
 def _lu_factor(backend: Any, a: DeviceArray) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
-    return _factored(backend, _solver(backend, a), a)
+    return _factored(backend, _solver(backend, a, complexes_too=True), a)
 
 
 def _substituted(
@@ -133,9 +135,10 @@ def _substituted(
 
 def _spoiled(backend: Any, x: DeviceArray, info: DeviceArray) -> None:
     """nan where a matrix is singular."""
-    of = dt.from_numpy_dtype(x.dtype).name
     flags = info.relaid((*info.shape, 1, 1), (*info.strides, 0, 0))
-    launches.into(backend, _spoiling(of), (x, flags, np.asarray(np.nan, x.dtype)), (x,), "solve")
+    for part in complexes.split(x):
+        of = dt.from_numpy_dtype(part.dtype).name
+        launches.into(backend, _spoiling(of), (part, flags, np.asarray(np.nan, part.dtype)), (part,), "solve")
 
 
 @cache
@@ -145,7 +148,7 @@ def _spoiling(of: str) -> Meaning:
 
 
 def _solve(backend: Any, a: DeviceArray, b: DeviceArray) -> Columns:
-    library = _solver(backend, a, b)
+    library = _solver(backend, a, b, complexes_too=True)
     lu, pivots, info = _factored(backend, library, a)
     made = _columns(backend, b, np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
     _substituted(backend, library, lu, pivots, made, solver.PLAIN)
@@ -154,7 +157,7 @@ def _solve(backend: Any, a: DeviceArray, b: DeviceArray) -> Columns:
 
 
 def _inverse(backend: Any, a: DeviceArray) -> Columns:
-    library = _solver(backend, a)
+    library = _solver(backend, a, complexes_too=True)
     lu, pivots, info = _factored(backend, library, a)
     made: DeviceArray = backend.empty(a.shape, a.dtype, lu.strides, poison=False)
     made.fill(0)
@@ -227,6 +230,55 @@ def _eigh(backend: Any, a: DeviceArray, uplo: str) -> Columns:
 
 def _eigvalsh(backend: Any, a: DeviceArray, uplo: str) -> DeviceArray:
     return _spectrum(backend, a, uplo, False)[0]
+
+
+def _general(backend: Any, a: DeviceArray, vectors: bool) -> Columns:
+    """Eigenvalues, and eigenvectors if they are asked for, of any square matrices: complex numbers."""
+    if backend.simulated:
+        raise NotServed("a library call")
+    backend.unkept()
+    of = a.dtype.name
+    if of not in solver.KINDS or not a.size:
+        raise NotServed(f"eigenvalues of matrices of {of}, or without elements")
+    lead, n, wide = a.shape[:-2], a.shape[-1], np.dtype(np.result_type(a.dtype, np.complex64))
+    work, info = _columns(backend, a), _infos(backend, lead)
+    values = _numbers(backend, lead, n, wide)
+    # A column before the vectors and one behind them: so each has neighbours.
+    shape = (*lead, n, n + 2)
+    room: DeviceArray = backend.empty(shape, a.dtype, _steps(lead, n, n + 2, a.itemsize), poison=False)
+    before, own, behind = (room[..., k : k + n] for k in range(3))
+    places = list(_each(lead, (work, 2), (values, 1), (own, 2), (info, 0)))
+    backend.solver.general(a.dtype, n, places, vectors)
+    _settled(backend, "linalg.eig", info, "eigenvalues")
+    if a.dtype.kind == "c":
+        return values, _columns(backend, own)
+    made: DeviceArray = backend.empty(a.shape, wide, _steps(lead, n, n, wide.itemsize), poison=False)
+    if vectors:
+        _, imaginary = complexes.split(values)
+        given = (before, own, behind, imaginary[..., None, :])
+        launches.into(
+            backend, _unpacked(dt.from_numpy_dtype(a.dtype).name), given, complexes.split(made), "eig"
+        )
+    return values, made
+
+
+@cache
+def _unpacked(of: str) -> Meaning:
+    """A column of eigenvectors (its real and its imaginary part) of how cuSOLVER and LAPACK pack them."""
+    before, own, behind, imaginary = (symbol(n) for n in ("before", "own", "behind", "imaginary"))
+    first, second = m.gt(imaginary, 0), m.lt(imaginary, 0)
+    real = m.where(second, before, own)
+    other = m.where(first, behind, m.where(second, -own, own - own))
+    names = ("before", "own", "behind", "imaginary")
+    return Meaning((real, other), tuple([(n, of) for n in names]), (of, of), of)
+
+
+def _eig(backend: Any, a: DeviceArray) -> Columns:
+    return _general(backend, a, True)
+
+
+def _eigvals(backend: Any, a: DeviceArray) -> DeviceArray:
+    return _general(backend, a, False)[0]
 
 
 def _singular(backend: Any, a: DeviceArray, job: str) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
@@ -335,6 +387,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "_qr": _qr,
     "_eigh": _eigh,
     "_eigvalsh": _eigvalsh,
+    "_eig": _eig,
+    "_eigvals": _eigvals,
     "_svd": _svd,
     "_svdvals": _svdvals,
     "_det": _det,

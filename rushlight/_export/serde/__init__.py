@@ -1,0 +1,1 @@
+"""torch._export.serde: descriptions of exported programs for files."""

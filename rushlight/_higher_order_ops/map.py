@@ -1,0 +1,55 @@
+"""torch._higher_order_ops.map: a function of each slice of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.pytree import flatten
+from rushlight._higher_order_ops.operators import Control
+
+__all__ = ["map", "map_impl"]
+
+
+def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
+    """f(x, *args) for each slice x of the tensors in xs along their first dim, stacked.
+
+    RuntimeError where xs holds no tensor, or tensors of other lengths.
+    """
+    leaves, spec = flatten(xs)
+    if not all(isinstance(t, torch.Tensor) for t in leaves):
+        raise RuntimeError(f"Mapped xs can only consist of tensors. Got xs {leaves}.")
+    if len({t.shape[0] for t in leaves}) != 1:
+        raise RuntimeError(f"Leading dimensions of mapped xs must be consistent. Got {leaves}.")
+    further, structure = flatten(list(args))
+    out = []
+
+    def flat(*given: Any) -> Any:
+        x, rest = list(given[: len(leaves)]), list(given[len(leaves) :])
+        found, of = flatten(f(spec.unflatten(x), *structure.unflatten(rest)))
+        out.append(of)
+        return tuple(found)
+
+    found = map_impl(flat, leaves, further)
+    return out[0].unflatten(list(found))
+
+
+def _run(f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
+    found = [f(*part, *pos_args) for part in zip(*xs, strict=True)]
+    return tuple(torch.stack(list(column)) for column in zip(*found, strict=True))
+
+
+def _recorded(listener: Any, f: Callable[..., Any], xs: Any, pos_args: Any = ()) -> Any:
+    """The function as a graph, of first slices; the results are those of all."""
+    with listener.paused():
+        first = [x[0].clone() for x in xs]
+    body = listener.function(f, [*first, *pos_args], named=[*xs, *pos_args])
+    with listener.paused():
+        body.values, body.spec = flatten(tuple(_run(f, xs, pos_args)))
+    return listener.called(
+        map_impl, (), [body], ("body_graph",), [*xs, *pos_args], body, split=len(xs), lists=True
+    )
+
+
+map_impl = Control("map_impl", _run, _recorded)

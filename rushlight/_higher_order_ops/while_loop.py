@@ -1,0 +1,65 @@
+"""torch.while_loop: a function of what is carried, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight._engine.core.pytree import flatten
+from rushlight._higher_order_ops.operators import Control
+
+__all__ = ["while_loop", "while_loop_op"]
+
+
+def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
+    """carried_inputs = body_fn(*carried_inputs) while cond_fn(*carried_inputs); what is carried last, as a
+    tuple. RuntimeError where a body gives another number of values than it took.
+    """
+    if not callable(cond_fn) or not callable(body_fn):
+        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
+    return while_loop_op(cond_fn, body_fn, tuple(carried_inputs), ())
+
+
+def _run(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any, additional_inputs: Any = ()
+) -> Any:
+    carried = tuple(carried_inputs)
+    while _holds(cond_fn(*carried, *additional_inputs)):
+        after = body_fn(*carried, *additional_inputs)
+        if not isinstance(after, (tuple, list)) or len(after) != len(carried):
+            raise RuntimeError("body_fn should return the same number of elements as carried_inputs")
+        carried = tuple(after)
+    return carried
+
+
+def _holds(found: Any) -> bool:
+    """A condition, which a graph gives as the only one of its results."""
+    return bool(found[0] if isinstance(found, (tuple, list)) else found)
+
+
+def _recorded(
+    listener: Any,
+    cond_fn: Callable[..., Any],
+    body_fn: Callable[..., Any],
+    carried_inputs: Any,
+    additional_inputs: Any = (),
+) -> Any:
+    """The condition and the body as graphs; the results are those of this call's loop."""
+    leaves, spec = flatten(list(carried_inputs))
+    further = list(additional_inputs)
+
+    def of(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*given: Any) -> Any:
+            return function(*spec.unflatten(list(given[: len(leaves)])), *given[len(leaves) :])
+
+        return called
+
+    functions = [listener.function(of(f), [*leaves, *further]) for f in (cond_fn, body_fn)]
+    with listener.paused():
+        values, out = flatten(_run(cond_fn, body_fn, carried_inputs, additional_inputs))
+    functions[1].values, functions[1].spec = values, out
+    names = ("while_loop_cond_graph", "while_loop_body_graph")
+    return listener.called(while_loop_op, (), functions, names, leaves, functions[1], split=len(leaves))
+
+
+while_loop_op = Control("while_loop", _run, _recorded)

@@ -1,0 +1,57 @@
+"""torch.export._trace: what export() consists of, for tools that go further than it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.export.program import ExportedProgram
+from rushlight.export.tracing import export
+
+__all__ = ["_export", "_export_for_training"]
+
+
+def _export(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    *,
+    strict: bool = True,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    pre_dispatch: bool = False,
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+    **options: Any,
+) -> ExportedProgram:
+    """export(), whose program is decomposed unless pre_dispatch says that autograd is yet to see it."""
+    made = export(
+        mod,
+        args,
+        kwargs,
+        dynamic_shapes=dynamic_shapes,
+        strict=strict,
+        preserve_module_call_signature=preserve_module_call_signature,
+        prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
+    )
+    return made if pre_dispatch else made.run_decompositions({})
+
+
+def _export_for_training(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    *,
+    strict: bool = True,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """export()."""
+    return export(
+        mod,
+        args,
+        kwargs,
+        dynamic_shapes=dynamic_shapes,
+        strict=strict,
+        preserve_module_call_signature=preserve_module_call_signature,
+        prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
+    )

@@ -1,0 +1,527 @@
+"""torch.SymInt, SymFloat and SymBool: numbers that depend on a program's inputs, while it is exported.
+
+Such a number is the number that it was in this call, a node of the graph, and an expression. Arithmetic
+writes further nodes. A comparison is a SymBool. To ask it for True or False decides what the program does:
+from what is known, else, where only sizes of inputs are compared, as in this call, which is noted as a guard;
+what a tensor's numbers decide raises GuardOnDataDependentSymNode. The framework itself sees plain numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.core.recording import KEPT
+from rushlight._engine.lazy import package
+from rushlight.export.errors import GuardOnDataDependentSymNode
+from rushlight.export.expressions import Expr, Known, Relation, applied, number, symbol
+from rushlight.export.symbols import Sym
+from rushlight.fx.graph import Graph
+from rushlight.fx.node import Node
+
+_PACKAGE = torch.__file__.rpartition("__init__")[0]
+_SPEAKING = f"{_PACKAGE}toplevel"
+_CONSIDER = (
+    "consider using data-dependent friendly APIs such as guard_or_false, guard_or_true and "
+    "statically_known_true."
+)
+
+
+def from_package(depth: int = 2) -> bool:
+    """Whether the code that called the function that calls this one is the framework's; its checks and its
+    functions of symbolic numbers speak for the program.
+    """
+    file = sys._getframe(depth).f_code.co_filename
+    return file.startswith(_PACKAGE) and not file.startswith(_SPEAKING)
+
+
+class Numbers:
+    """The numbers of one record: its graph, what is known, values of the symbols in this call, and which of
+    them are sizes of inputs (`backed`).
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        known: Known,
+        values: dict[str, Any],
+        backed: set[str],
+        place: Callable[[], Any],
+    ) -> None:
+        self.graph, self.known, self.values, self.place = graph, known, dict(values), place
+        self.backed = backed
+        self.guards: list[tuple[Relation, str]] = []
+        # The guards of sizes, which further records must fulfil.
+        self.kept: list[Relation] = []
+        # What the program asserts of numbers of tensors, with the words it has for it.
+        self.asserted: list[tuple[Relation, str | None]] = []
+        # The symbols that are numbers of tensors, with the node that has the number first; and which of a
+        # tensor's dims it is, where it is a size.
+        self.unbacked: dict[str, tuple[Node, int | None]] = {}
+        # Bounds that need no comparison.
+        self.natural: dict[str, tuple[float, float]] = {}
+        # Whether a size was read of which only further records say what it depends on.
+        self.unknown = False
+        # Of a draft: hears of decisions by data, which are then made as in this call.
+        self.excused: Callable[[str, str], None] | None = None
+        # The node of a number, in the graph that is being written.
+        self.argument: Callable[[Any], Any] = lambda a: a
+        # While it tells nodes, there is a node of each expression.
+        self.nodes: Callable[[Expr], Any] = lambda expr: expr.constant
+
+    def fresh(self, kind: str, value: float, node: Node, dim: int | None = None) -> Expr:
+        """A symbol for a number of a tensor: `u0`, or `zuf0` for a float."""
+        name = f"{kind}{self.count(kind)}"
+        self.unbacked[name] = node, dim
+        self.values.setdefault(name, value)
+        return symbol(name)
+
+    def count(self, kind: str) -> int:
+        """How many symbols of a kind there are for numbers of tensors."""
+        return sum(name.rstrip("0123456789") == kind for name in self.unbacked)
+
+    def made(self, function: Any, args: tuple[Any, ...], found: Any, value: Any) -> Any:
+        """What function(*args) is: an expression or a relation whose value in this call is known."""
+        if isinstance(found, Expr) and found.constant is not None:
+            return type(value)(found.constant)
+        operands = tuple(map(self.argument, args))
+        node = self.graph.call_function(function, operands)
+        node.meta.update(self.place(), sym=True)
+        made: Any
+        if isinstance(found, Relation):
+            made = SymBool(value, self, found, node)
+        else:
+            made = (SymFloat if isinstance(value, float) else SymInt).of(value, self, found, node)
+        node.meta["val"] = made
+        return made
+
+    def decide(self, relation: Relation, value: bool) -> bool:
+        """What a relation is, for a program that goes on by it."""
+        found = self.known.holds(relation)
+        if found is not None:
+            return found
+        if relation.free() <= self.backed:
+            told = relation if value else relation.opposite()
+            self.guards.append((told, self.line()))
+            self.kept.append(told)
+            self.known.learn(told)
+            return value
+        where = self.place().get("stack_trace", "").strip()
+        if self.excused is not None:
+            self.excused(str(relation), where)
+            return value
+        sizes = ", ".join(sorted(n for n in relation.free() if self.unbacked.get(n, (0, 0))[1] is not None))
+        raise GuardOnDataDependentSymNode(
+            f"Could not guard on data-dependent expression {relation} (unhinted: {relation}).  (Size-like "
+            f"symbols: {sizes or 'none'})\n\n{_CONSIDER}\nCaused by: ({self.line()})\n"
+            f'For more information, run with TORCH_LOGS="dynamic"\n\n'
+            f"The following call raised this error:\n  {where}\n"
+        )
+
+    def close(self) -> None:
+        """The record is over: what it took to write it is let go."""
+        self.place, self.excused, self.nodes = dict, None, lambda expr: expr.constant
+        self.argument = lambda a: a.node if isinstance(a, SYMBOLIC) else a
+
+    def line(self) -> str:
+        """Where the program is, as `file:line in function`."""
+        frame: Any = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+            frame = frame.f_back
+        code = frame.f_code
+        return f"{'/'.join(code.co_filename.split('/')[-2:])}:{frame.f_lineno} in {code.co_name}"
+
+    def check(self, relation: Relation, value: bool, message: str | None) -> None:
+        """The program asserts a relation, which its further course may rely upon."""
+        if relation.free() <= self.backed:
+            self.decide(relation, value)
+            return
+        if self.known.holds(relation) is not True:
+            self.known.learn(relation)
+        self.asserted.append((relation, message))
+
+
+def _is_asserted(frame: Any) -> bool:
+    """Whether a program asks for a condition in order to assert it."""
+    following = [i for i in dis.get_instructions(frame.f_code) if i.offset > frame.f_lasti]
+    names = [i.opname for i in following if i.opname not in ("CACHE", "EXTENDED_ARG", "NOT_TAKEN")][:2]
+    asserts = {"LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT"}
+    return not asserts.isdisjoint(names[:1]) or (
+        len(names) > 1 and names[0].startswith("POP_JUMP") and names[1] in asserts
+    )
+
+
+def expression(value: Any) -> Expr:
+    """A number's expression."""
+    return value.expr if isinstance(value, (SymInt, SymFloat)) else number(value)
+
+
+def _plain(value: Any) -> Any:
+    """The number of this call."""
+    if isinstance(value, SymInt):
+        return int.__int__(value)
+    if isinstance(value, SymFloat):
+        return float.__float__(value)
+    return value.value if isinstance(value, SymBool) else value
+
+
+def _of(*values: Any) -> Numbers:
+    found: Numbers = next(v.numbers for v in values if isinstance(v, (SymInt, SymFloat, SymBool)))
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, torch.Tensor)
+
+
+def applied_to(function: Any, op: Callable[..., Expr], *args: Any) -> Any:
+    """function(*args) of numbers, written to the graph; op(*expressions) says what it is."""
+    value = function(*map(_plain, args))
+    return _of(*args).made(function, args, op(*map(expression, args)), value)
+
+
+def _named(name: str) -> Callable[..., Expr]:
+    def op(*args: Expr) -> Expr:
+        return applied(name, *args)
+
+    return op
+
+
+def _power(base: Expr, exponent: Expr) -> Expr:
+    times = exponent.constant
+    if type(times) is int and 0 <= times <= 8:
+        found = number(1)
+        for _ in range(times):
+            found = found * base
+        return found
+    return applied("Pow", base, exponent)
+
+
+_BINARY: dict[str, tuple[Any, Callable[..., Expr]]] = {
+    "add": (operator.add, Expr.__add__),
+    "sub": (operator.sub, Expr.__sub__),
+    "mul": (operator.mul, Expr.__mul__),
+    "floordiv": (operator.floordiv, _named("FloorDiv")),
+    "truediv": (operator.truediv, _named("TrueDiv")),
+    "mod": (operator.mod, _named("Mod")),
+    "pow": (operator.pow, _power),
+    "lshift": (operator.lshift, _named("LShift")),
+    "rshift": (operator.rshift, _named("RShift")),
+    "and": (operator.and_, _named("BitwiseAnd")),
+    "or": (operator.or_, _named("BitwiseOr")),
+    "xor": (operator.xor, _named("BitwiseXor")),
+}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+
+class _Number:
+    """What whole numbers and floats that depend on inputs share."""
+
+    numbers: Numbers
+    expr: Expr
+    node: Node
+
+    @property
+    def expression(self) -> str:
+        """Its expression, in Python's syntax."""
+        return str(self.expr)
+
+    @property
+    def hint(self) -> Any:
+        """The number that it was."""
+        return _plain(self)
+
+    def tree(self) -> ast.Expression:
+        """Its expression, parsed; ValueError where files have no word for it."""
+        return Sym(str(self.expr), 0).tree()
+
+    def __str__(self) -> str:
+        return str(self.expr)
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self.expr), spec)
+
+    def __bool__(self) -> bool:
+        value = bool(_plain(self))
+        if from_package():
+            return value
+        return self.numbers.decide(Relation("!=", self.expr, number(0)), value)
+
+    def __neg__(self) -> Any:
+        return applied_to(operator.neg, Expr.__neg__, self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return applied_to(abs, _named("Abs"), self)
+
+    def __sym_max__(self, other: Any) -> Any:
+        return applied_to(torch.sym_max, _named("Max"), self, other)
+
+    def __sym_min__(self, other: Any) -> Any:
+        return applied_to(torch.sym_min, _named("Min"), self, other)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        value = _plain(self)
+        return type(value), (value,)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+def _binary(name: str, function: Any, op: Callable[..., Expr], back: bool) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, SymBool):
+            other = other.as_int()
+        if not _is_number(other):
+            return NotImplemented
+        return applied_to(function, op, *((other, self) if back else (self, other)))
+
+    method.__name__ = f"__{'r' if back else ''}{name}__"
+    return method
+
+
+def _comparison(name: str, sign: str) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, SymBool):
+            other = other.as_int()
+        if not _is_number(other):
+            return NotImplemented
+        function = getattr(operator, name)
+        value = function(_plain(self), _plain(other))
+        if from_package():
+            return value
+        relation = Relation(sign, expression(self), expression(other))
+        if self.numbers.backed >= relation.free() and (relation.left - relation.right).constant is not None:
+            return value
+        return self.numbers.made(function, (self, other), relation, value)
+
+    method.__name__ = f"__{name}__"
+    return method
+
+
+for _name, (_function, _op) in _BINARY.items():
+    setattr(_Number, f"__{_name}__", _binary(_name, _function, _op, False))
+    setattr(_Number, f"__r{_name}__", _binary(_name, _function, _op, True))
+for _name, _sign in _COMPARISONS.items():
+    setattr(_Number, f"__{_name}__", _comparison(_name, _sign))
+
+
+class SymInt(_Number, int):
+    """A whole number that depends on a program's inputs."""
+
+    __hash__ = int.__hash__
+
+    @classmethod
+    def of(cls, value: int, numbers: Numbers, expr: Expr, node: Node) -> SymInt:
+        """The number, of a record."""
+        made = int.__new__(cls, value)
+        made.numbers, made.expr, made.node = numbers, expr, node
+        return made
+
+    def __int__(self) -> int:
+        value = int.__int__(self)
+        if not from_package():
+            self.numbers.decide(Relation("==", self.expr, number(value)), True)
+        return value
+
+    def __sym_float__(self) -> Any:
+        return applied_to(torch.sym_float, _named("ToFloat"), self)
+
+    def __sym_int__(self) -> Any:
+        return self
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        return self
+
+    __floor__ = __ceil__ = __trunc__ = __round__
+
+    def __sym_sqrt__(self) -> Any:
+        return applied_to(torch.sym_sqrt, _named("OpaqueUnaryFn_sqrt"), self)
+
+    def is_integer(self) -> bool:
+        """True."""
+        return True
+
+
+class SymFloat(_Number, float):
+    """A float that depends on a program's inputs."""
+
+    __hash__ = float.__hash__
+
+    @classmethod
+    def of(cls, value: float, numbers: Numbers, expr: Expr, node: Node) -> SymFloat:
+        """The number, of a record."""
+        made = float.__new__(cls, value)
+        made.numbers, made.expr, made.node = numbers, expr, node
+        return made
+
+    def __float__(self) -> float:
+        value = float.__float__(self)
+        if not from_package():
+            self.numbers.decide(Relation("==", self.expr, number(value)), True)
+        return value
+
+    def __sym_float__(self) -> Any:
+        return self
+
+    def __trunc__(self) -> Any:
+        return applied_to(math.trunc, _named("TruncToInt"), self)
+
+    def __floor__(self) -> Any:
+        return applied_to(math.floor, _named("FloorToInt"), self)
+
+    def __ceil__(self) -> Any:
+        return applied_to(math.ceil, _named("CeilToInt"), self)
+
+    def __round__(self, ndigits: Any = None) -> Any:  # type: ignore[override]
+        if ndigits is None:
+            return applied_to(round, _named("RoundToInt"), self)
+        return applied_to(round, _named("RoundDecimal"), self, ndigits)
+
+    def __sym_int__(self) -> Any:
+        return self.__trunc__()
+
+    def __sym_sqrt__(self) -> Any:
+        return applied_to(torch.sym_sqrt, _named("OpaqueUnaryFn_sqrt"), self)
+
+
+class SymBool:
+    """A condition that depends on a program's inputs."""
+
+    def __init__(self, value: bool, numbers: Numbers, relation: Relation, node: Node) -> None:
+        self.value, self.numbers, self.relation, self.node = value, numbers, relation, node
+
+    def __bool__(self) -> bool:
+        if from_package():
+            return self.value
+        if not self.relation.free() <= self.numbers.backed and _is_asserted(sys._getframe(1)):
+            self.numbers.check(self.relation, self.value, None)
+            return True
+        return self.numbers.decide(self.relation, self.value)
+
+    def as_int(self) -> Any:
+        """1 or 0."""
+        one = applied("Ite", *(self._expression(), number(1), number(0)))
+        return self.numbers.made(torch.sym_ite, (self, 1, 0), one, int(self.value))
+
+    def _expression(self) -> Expr:
+        return symbol(f"[{self.relation}]")
+
+    def check(self, message: Callable[[], Any] | None = None) -> None:
+        """The program asserts it."""
+        self.numbers.check(self.relation, self.value, None if message is None else str(message()))
+
+    def _joined(self, sign: str, function: Any, other: Any) -> Any:
+        if isinstance(other, bool):
+            return self.numbers.made(function, (self, other), self.relation, function(self.value, other))
+        if not isinstance(other, SymBool):
+            return NotImplemented
+        joint = Relation(sign, parts=(self.relation, other.relation))
+        return self.numbers.made(function, (self, other), joint, function(self.value, other.value))
+
+    def __and__(self, other: Any) -> Any:
+        return (
+            self if other is True else other if other is False else self._joined("And", operator.and_, other)
+        )
+
+    def __or__(self, other: Any) -> Any:
+        return self if other is False else other if other is True else self._joined("Or", operator.or_, other)
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __sym_not__(self) -> Any:
+        return self.numbers.made(torch.sym_not, (self,), self.relation.opposite(), not self.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, (bool, int)) and not isinstance(other, SymInt):
+            told = self.relation if other else self.relation.opposite()
+            return self.numbers.made(operator.eq, (self, other), told, self.value == bool(other))
+        return other is self
+
+    def __add__(self, other: Any) -> Any:
+        return self.as_int() + other
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        return self.as_int() * other
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return str(self.relation)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+SYMBOLIC = (SymInt, SymFloat, SymBool)
+for _class in SYMBOLIC:
+    _class.__module__ = package()
+SIZES = (Sym, SymInt, SymFloat)
+
+
+@contextmanager
+def python_functions() -> Iterator[None]:
+    """max(), min() and math.pow() of symbolic numbers are symbolic."""
+    before = (builtins.max, builtins.min, math.pow)
+    most, least, power = before
+
+    def largest(*args: Any, **kwargs: Any) -> Any:
+        several = not kwargs and len(args) > 1 and any_symbolic(args)
+        return reduce(torch.sym_max, args) if several else most(*args, **kwargs)
+
+    def smallest(*args: Any, **kwargs: Any) -> Any:
+        several = not kwargs and len(args) > 1 and any_symbolic(args)
+        return reduce(torch.sym_min, args) if several else least(*args, **kwargs)
+
+    def raised(x: Any, y: Any) -> Any:
+        return torch.sym_float(x) ** torch.sym_float(y) if any_symbolic((x, y)) else power(x, y)
+
+    builtins.max, builtins.min, math.pow = largest, smallest, raised
+    try:
+        yield
+    finally:
+        builtins.max, builtins.min, math.pow = before
+
+
+KEPT.update((SymInt, SymFloat))
+
+
+def plain(value: Any) -> Any:
+    """Arguments with the numbers of this call."""
+    if isinstance(value, SYMBOLIC):
+        return _plain(value)
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list, torch.Size):
+        return type(value)(map(plain, value)) if any_symbolic(value) else value
+    if isinstance(value, dict) and any_symbolic(value.values()):
+        return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, slice) and any_symbolic((value.start, value.stop, value.step)):
+        return slice(plain(value.start), plain(value.stop), plain(value.step))
+    return value
+
+
+def any_symbolic(values: Any) -> bool:
+    """Whether there are numbers among arguments that depend on inputs."""
+    return any(
+        isinstance(v, SYMBOLIC)
+        or (isinstance(v, (tuple, list)) and any_symbolic(v))
+        or (isinstance(v, slice) and any_symbolic((v.start, v.stop, v.step)))
+        for v in values
+    )
