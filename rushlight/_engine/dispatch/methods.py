@@ -36,7 +36,13 @@ from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
 from rushlight._engine.tensors.construction.legacy import new
-from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, preserve_format
+from rushlight._engine.tensors.geometry import (
+    MemoryFormat,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+)
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.lazy_views import place
 from rushlight._engine.tensors.meta import meta_array
@@ -455,7 +461,11 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
         return self
     escape("resize_() gives a tensor another shape in its place")
     flat = storage(self).bytes(a)
-    need = int(np.prod(size, dtype=np.int64)) * a.itemsize
+    strides = format_strides(size, contiguous_strides(size), memory_format)
+    need = math.prod(size) * a.itemsize
+    if max(need, *strides, 0) >= 2**63:
+        what = "Storage size" if need >= 2**63 else "Stride"
+        raise RuntimeError(f"{what} calculation overflowed with sizes={list(size)}")
     offset = self.storage_offset()
     if flat.size < need + offset * a.itemsize:
         if storage(self).foreign:
@@ -470,17 +480,29 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
             grown = self._kind.backend.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
         grown[: flat.size] = flat
         storage(self)._bytes = flat = grown
-    strides = format_strides(size, contiguous_strides(size), memory_format)
     place(self, strided(flat, a.dtype, size, strides, offset), self._kind)
     storage(self).version += 1
     return self
 
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Give this tensor another's shape."""
+    """Give this tensor another's shape; with a memory format also the strides of that, of preserve_format
+    those that suit the other's.
+    """
     if not isinstance(the_template, Tensor):
         raise wrong_type("resize_as_", "the_template", "Tensor", the_template, 1)
-    return resize_(self, the_template._geometry.shape)
+    shape = the_template._geometry.shape
+    found = resize_(self, shape)
+    if memory_format is None or memory_format is contiguous_format:
+        return found
+    if memory_format is preserve_format:
+        lasts = {4: channels_last, 5: channels_last_3d}
+        last = lasts.get(len(shape))
+        is_last = last is not None and the_template.is_contiguous(memory_format=last)
+        memory_format = last if is_last and not the_template.is_contiguous() else contiguous_format
+    a, kept = self._memory, format_strides(shape, contiguous_strides(shape), memory_format)
+    place(self, strided(storage(self).bytes(a), a.dtype, shape, kept, self.storage_offset()), self._kind)
+    return found
 
 
 def set_(
