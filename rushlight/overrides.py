@@ -236,13 +236,13 @@ def _stand_in(params: str) -> Callable[..., Any]:
 
 @lru_cache(None)
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """The public functions that are never taken over."""
+    """The public functions that are never taken over. None that is a method of tensors as well: those are."""
     found = set()
     for space, name, _ in method_overrides.lines():
         if space == "ignored":
             held, _, own = name.rpartition(".")
             found.add(_found(held, own))
-    return found - {None}
+    return found - {None} - _functions().keys()
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:

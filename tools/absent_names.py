@@ -6,9 +6,8 @@
 `prune` drops the names that Rushlight has got itself since: after building some, and after a merge (where git
 joins both sides' lines).
 
-MENTIONED has a dotted name a line: PyTorch's public ones and those that projects use. The table holds all
-public modules and, of the private ones (an underscore somewhere), those that are mentioned, each with all its
-public names; private names, where they are mentioned.
+The table holds all modules with all their names, private ones too. MENTIONED has a dotted name a line: those
+that projects use, some of which no file shows. What the table has said of a name stays.
 
 Names are read off the files of an installed PyTorch (nothing is imported or copied but names and plain
 numbers); those that Rushlight has itself are left out. A line is a module, or a tab and a name of the module
@@ -28,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from rushlight._engine.names import placeholders
-from rushlight._engine.names.placeholders import prefixes
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "rushlight" / "_engine" / "names" / "placeholders.tsv"
@@ -140,17 +138,8 @@ def origin(mark: str, modules: dict[str, dict[str, str]]) -> str:
 
 
 def chosen(modules: dict[str, dict[str, str]], mentioned: set[str]) -> dict[str, dict[str, str]]:
-    """Those of public modules and of mentioned ones, and mentioned names that no file shows."""
-    wanted = {prefix for name in mentioned for prefix in prefixes(name)}
-    kept = {
-        module: {
-            name: mark
-            for name, mark in names.items()
-            if not name.startswith("_") or f"{module}.{name}" in wanted
-        }
-        for module, names in modules.items()
-        if "._" not in module or module in wanted
-    }
+    """All of these modules' names, and mentioned names that no file shows."""
+    kept = {module: dict(names) for module, names in modules.items()}
     for full in sorted(mentioned):
         module, _, name = full.rpartition(".")
         if module.startswith("torch.ops.") and module.count(".") == 2:
@@ -213,7 +202,10 @@ def main() -> None:
         write({placeholders.shown(module): names for module, names in before.items()})
     else:
         mentioned = set(given.mentioned.read_text(encoding="utf-8").split())
-        write(chosen({**read(given.folders[0]), **read(given.folders[1])}, mentioned))
+        modules = chosen({**read(given.folders[0]), **read(given.folders[1])}, mentioned)
+        for module, names in before.items():
+            modules.setdefault(placeholders.shown(module), {}).update(names)
+        write(modules)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
 from importlib import import_module
 from itertools import chain
@@ -12,6 +12,7 @@ from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL, enable_grad
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.tensors.gradient import zero_gradient
@@ -319,6 +320,26 @@ class Optimizer:
             found = found if changed is None else changed
         return found
 
+    @staticmethod
+    def _process_value_according_to_param_policy(
+        param: Tensor,
+        value: Tensor,
+        param_id: int,
+        param_groups: list[dict[str, Any]],
+        key: Hashable = None,
+    ) -> Tensor:
+        """A tensor of the state as the parameter needs it: in its dtype if that is a floating one, and on its
+        device. `step` stays as it is; float32 beside the parameter where its saved group is fused or
+        capturable. Optimizers that keep state otherwise override this.
+        """
+        if key != "step":
+            dtype = param.dtype if param.is_floating_point() else value.dtype
+            return value.to(device=param.device, dtype=dtype)
+        group = next((group for group in param_groups if param_id in group["params"]), {})
+        if group.get("fused") or group.get("capturable"):
+            return value.to(device=param.device, dtype=float32)
+        return value
+
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state_dict(): states are cast to their parameters' dtypes and devices; parameters stay
         as they are.
@@ -344,11 +365,13 @@ class Optimizer:
                 strict=True,
             )
         )
-        single = {n for s in saved for n in s["params"] if s.get("fused") or s.get("capturable")}
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             p = by_number.get(key)
-            state[key if p is None else p] = value if p is None else _cast(p, value, key in single)
+            if p is None:
+                state[key] = value
+            else:
+                state[p] = _cast(self._process_value_according_to_param_policy, p, value, key, saved)
         fresh = [{**s, "params": g["params"]} for g, s in zip(groups, saved, strict=True)]
         for g, f in zip(groups, fresh, strict=True):
             if "param_names" in g and "param_names" not in f:
@@ -358,17 +381,23 @@ class Optimizer:
             hook(self)
 
 
-def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
-    """State as the parameter needs it: floating tensors in its dtype, `step` as it is (or `single`)."""
+def _cast(
+    process: Callable[..., Tensor],
+    p: Tensor,
+    value: Any,
+    number: int,
+    groups: list[dict[str, Any]],
+    key: str | None = None,
+) -> Any:
+    """State of the parameter `p`, saved under `number`: its tensors as `process` says, in what holds them."""
     if isinstance(value, Tensor):
-        if key == "step":
-            return value.clone().float() if single else value.clone()
-        return value.to(p.device, p.dtype if p.is_floating_point() else value.dtype, copy=True)
+        found = process(p, value, number, groups, key)
+        return found.clone() if found is value else found
     if isinstance(value, dict):
-        return {k: _cast(p, v, single, k) for k, v in value.items()}
+        return {k: _cast(process, p, v, number, groups, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
         kind: Callable[[Iterable[Any]], Any] = type(value)
-        return kind(_cast(p, v, single) for v in value)
+        return kind(_cast(process, p, v, number, groups) for v in value)
     return value
 
 

@@ -173,6 +173,7 @@ def test_classes_hear_them_too_and_may_be_left_out():
 def test_lists_of_what_can_be_taken_over():
     stand_ins = overrides.get_testing_overrides()
     assert stand_ins[torch.add](1, 2) == -1 and torch.tensor in overrides.get_ignored_functions()
+    assert not overrides.get_ignored_functions() & stand_ins.keys()
     assert torch.add in overrides.get_overridable_functions()[torch]
     assert overrides.resolve_name(torch.nn.functional.gelu) == "torch.nn.functional.gelu"
     assert (

@@ -136,3 +136,32 @@ def test_methods_of_text() -> None:
         return x.isnumeric(), x.isalnum(), x.center(8, "*"), x.zfill(6), x.rpartition("b"), x.rfind("b")
 
     assert told("aBb1") == (False, True, "**aBb1**", "00aBb1", ("aB", "b", "1"), 2)
+
+
+def _chosen_by_mask(x: torch.Tensor, v: int) -> torch.Tensor:
+    x[x == float("inf")] = 0
+    x[x > 2] = v
+    x[torch.tensor([0])] = True
+    x[x < 0] *= 3
+    x[torch.tensor([0, 1]), 1] += 0.5
+    return x
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.complex64])
+def test_numbers_are_put_where_tensors_choose(dtype: torch.dtype) -> None:
+    """A number is stored in the tensor's dtype; `x[chosen] += y` writes back what it has computed."""
+    x = torch.tensor([[1, float("inf"), 5], [-2, 4, 3]])
+    if dtype.is_complex:  # which are not ordered
+
+        def chosen(x: torch.Tensor) -> torch.Tensor:
+            x[torch.tensor([True, False])] = 3
+            x[torch.tensor([1])] *= 2
+            return x
+
+        assert torch.equal(
+            torch.jit.script(chosen)(torch.ones(2, 3, dtype=dtype)),
+            torch.tensor([[3] * 3, [2] * 3]).to(dtype),
+        )
+        return
+    given = x.to(dtype)
+    assert torch.equal(torch.jit.script(_chosen_by_mask)(given.clone(), 7), _chosen_by_mask(given.clone(), 7))

@@ -45,3 +45,28 @@ def test_a_program_may_have_a_step_that_is_called_update() -> None:
     for optimizer in (Lookahead(torch.optim.SGD([p], 0.1)), Named([p], 0.1)):
         optimizer.step()
     assert torch.allclose(p, torch.tensor([0.8, 0.8]))
+
+
+class _Kept(torch.optim.Adam):
+    """Keeps the averages in bfloat16, whatever dtype the parameters have."""
+
+    @staticmethod
+    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
+        if key == "exp_avg":
+            return value.to(torch.bfloat16)
+        return torch.optim.Optimizer._process_value_according_to_param_policy(
+            param, value, param_id, param_groups, key
+        )
+
+
+def test_an_optimizer_may_say_how_its_state_is_loaded() -> None:
+    """Libraries that keep state in few bits override one static method."""
+    p = torch.ones(3, requires_grad=True)
+    first = torch.optim.Adam([p])
+    p.grad = torch.ones(3)
+    first.step()
+    second = _Kept([p.detach().double().requires_grad_()])
+    second.load_state_dict(first.state_dict())
+    (state,) = second.state.values()
+    assert (state["exp_avg"].dtype, state["exp_avg_sq"].dtype) == (torch.bfloat16, torch.float64)
+    assert state["step"].dtype is torch.float32

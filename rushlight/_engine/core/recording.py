@@ -14,6 +14,7 @@ A recorder (trace/recorder.py) has these methods:
   fuses                                     whether it fuses what composites are made of
 It may have run_node(node, grad): what a node's rule gives in a backward pass.
 It may have warned(): a warning is given, which leaving out what ran would leave out, too.
+It may have made_whole(t): a view of what a composite has made becomes a tensor of its own.
 It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
 """
 

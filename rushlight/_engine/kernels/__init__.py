@@ -21,6 +21,7 @@ register(
         "column kernel": "loops.columns:columns",
         # running sums, first elements of an order
         "scan kernel": "loops.scan:scan",
+        "running extremes": "loops.extremes:running",
         "top-k kernel": "loops.topk:first",
         "top-k positions": "loops.topk:numbers",
         "top-k by the team": "loops.topk:shared",
@@ -29,6 +30,8 @@ register(
         "gather or scatter along a dim": "moves.along_dim:along",
         "gather rows": "moves.gather:rows",
         "add rows": "moves.scatter:add_rows",
+        "sums of rows along a dim": "moves.row_sums:along",
+        "sums of rows in bags": "moves.row_sums:bags",
         "blend of lines and columns": "moves.blends:blended",
         # random numbers
         "generator words": "moves.mersenne_twister:words",
@@ -43,6 +46,7 @@ register(
         "convolution of pairs": "products.convolution:pairs",
         "attention": "products.attention:attend",
         "attention backward": "products.attention:unattend",
+        "mean pool": "products.max_pool:means",
         "max pool": "products.max_pool:maxima",
         "max pool backward": "products.max_pool:spread",
         # calls past NumPy

@@ -14,6 +14,9 @@ from rushlight.jit.program.ir import Value
 from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import TENSOR, ClassType, Type, unify
 
+# How a tensor is made that is like another one.
+_ALIKE = {"dtype": "prim::dtype", "device": "prim::device"}
+
 
 class Compiler(Contexts):
     """Compiles one function: `function` gets its block, and its result type where it has none."""
@@ -137,6 +140,8 @@ class Compiler(Contexts):
         new = self.binary(node.op, old, self.expr(node.value), node, inplace=True)
         if not (isinstance(node.target, ast.Subscript) and old.type == TENSOR):
             self.assign(node.target, new, node)
+        elif old.node is not None and old.node.kind == "aten::index":  # a copy of the elements, not a view
+            self.call_builtin("aten::index_put_", [*old.node.inputs, new], {}, node)
 
     def assign(self, target: Any, found: Any, node: Any) -> None:
         """target = found."""
@@ -259,12 +264,20 @@ class Compiler(Contexts):
             self.block.nodes.remove(made)
             for source in made.inputs:
                 source.uses = [use for use in source.uses if use[0] is not made]
-            stored = value if value.type == TENSOR else self.call_builtin("aten::tensor", [value], {}, node)
-            self.call_builtin("aten::index_put_", [*made.inputs, stored], {}, node)
+            self.call_builtin(
+                "aten::index_put_", [*made.inputs, self.number_like(base, value, node)], {}, node
+            )
         else:
             self.call_builtin(
                 "aten::copy_" if value.type == TENSOR else "aten::fill_", [place, value], {}, node
             )
+
+    def number_like(self, base: Value, value: Value, node: Any) -> Value:
+        """A tensor as it is, a number as a tensor of another tensor's dtype and device."""
+        if value.type == TENSOR:
+            return value
+        alike = {name: self.call_builtin(kind, [base], {}, node) for name, kind in _ALIKE.items()}
+        return self.call_builtin("aten::tensor", [value], alike, node)
 
     def do_Delete(self, node: ast.Delete) -> None:
         """`del x[i]`, of lists and dicts; errors for slices and names."""

@@ -37,8 +37,8 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     otherwise: what to call where the body answers NotImplemented.  by_name: whether keyword-only
     parameters are handed to the body by name.
     """
-    names, operands = ", ".join(p.name for p in row.params), [p for p in row.params if _is_operand(p)]
-    arguments = [f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p) for p in row.params]
+    names, operands = ", ".join(p.name for p in row.params), [p for p in row.params if is_operand(p)]
+    arguments = [f"{p.name}={array_of(p)}" if by_name and p.keyword_only else array_of(p) for p in row.params]
     whole = by_keyword(row, body) if by_name else body
     meta, grads = (
         " or ".join(_any_of(p, fact) for p in operands) or "False"
@@ -61,7 +61,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         made("_out", "_found", "_KINDS[_found.dtype]", 8) + "    else:",
         "        _out = _found if _found.__class__ is bool else _wrapped(_found)",
         "    if _TAPE:",
-        f"        _TAPE[-1].run(_again, ({', '.join(map(_array, row.params))},), _out, ({names},))",
+        f"        _TAPE[-1].run(_again, ({', '.join(map(array_of, row.params))},), _out, ({names},))",
     ]
     if rules is not None:
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
@@ -106,7 +106,7 @@ def _compiled(row: Row, names: str, text: str, scope: dict[str, Any]) -> Run:
     return run
 
 
-def _is_operand(p: Param) -> bool:
+def is_operand(p: Param) -> bool:
     """Whether an argument may be a tensor or hold some."""
     return p.is_tensor or p.is_list or (p.type == "Any" and p.name != "generator")
 
@@ -139,7 +139,7 @@ def _by_resolved(
     )
     forget(scope["_FUNCTIONS"])
     return ", ".join(
-        _array(p)
+        array_of(p)
         if p.is_list or p.type == "Tensor"
         else f"*(({p.name}._array,) if isinstance({p.name}, Tensor) else ())"
         for p in operands
@@ -169,13 +169,13 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
 _ABSENT = "None if _t is None else "
 
 
-def _array(p: Param) -> str:
+def array_of(p: Param) -> str:
     """Code for what the body gets."""
     if p.is_list:
         return f"[{_ABSENT * ('None' in p.type)}_t._array for _t in {p.name}]"
     if p.type == "Tensor":
         return f"{p.name}._array"
-    return f"({p.name}._array if isinstance({p.name}, Tensor) else {p.name})" if _is_operand(p) else p.name
+    return f"({p.name}._array if isinstance({p.name}, Tensor) else {p.name})" if is_operand(p) else p.name
 
 
 def _any_of(p: Param, fact: str) -> str:
@@ -233,7 +233,7 @@ def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
             if made is not None:
                 keep(known, key, made)
 
-    if any(p.type == "Any" and _is_operand(p) for p in row.params):
+    if any(p.type == "Any" and is_operand(p) for p in row.params):
         return run
     scope = {
         "PLAIN": PLAIN,

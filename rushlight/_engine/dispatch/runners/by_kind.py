@@ -7,6 +7,7 @@ from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import SplitView, View, ViewStep
+from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight._engine.dispatch.nodes import transposed
@@ -110,6 +111,9 @@ def _make_whole(values: Sequence[Any], out: Any) -> None:
             continue
         known = [(v, getattr(v, "_view_of", None)) for v in values if isinstance(v, Tensor)]
         if not any([view[0] is v or (of is not None and view[0] is of[0]) for v, of in known]):
+            note = getattr(TAPE[-1], "made_whole", None) if TAPE else None
+            if note is not None:
+                note(t)
             t._view_of = None
 
 

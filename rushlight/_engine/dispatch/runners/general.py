@@ -194,7 +194,7 @@ def _tracked(p: signature.Param, n: str, each: bool = False) -> str:
     return f"{here * (p.type != 'Tensor')}{n}._grad_node is not None"
 
 
-def _checks(p: signature.Param) -> list[str]:
+def unlike(p: signature.Param) -> list[str]:
     """Conditions under which an argument is not plain."""
     n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
     if p.varargs:  # f(a, b) and f([a, b]) alike
@@ -293,7 +293,7 @@ def _prologue(
     checks = (
         ["extra"]
         + (["out is not None"] if row.out else [])
-        + [f"({c})" if " and " in c else c for p in params for c in _checks(p)]
+        + [f"({c})" if " and " in c else c for p in params for c in unlike(p)]
     )
     names = ", ".join(p.name for p in params)
     call = ", ".join(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, rebase, refuse_inference, refuse_overlap
+from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.promotion import can_cast
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast
@@ -19,13 +21,13 @@ from rushlight._engine.dispatch import arguments, overrides
 from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.out_arguments import overwrite
-from rushlight._engine.dispatch.runners import pointwise
+from rushlight._engine.dispatch.runners import array_bodies as by_arrays, general as by_prologue, pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword, silent
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype
 from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
 from rushlight._engine.numerics.rng import OF_THREAD, default_engine
 from rushlight._engine.ops import signature
-from rushlight._engine.ops.table import Row
+from rushlight._engine.ops.table import WIDE_DTYPES, Row
 from rushlight._engine.tensors.kind import CPU_KINDS
 from rushlight._engine.tensors.lazy_views import place
 from rushlight._engine.tensors.tensor import Tensor, alias, storage
@@ -76,7 +78,7 @@ def build(row: Row) -> Callable[..., Any]:
     if row.options.get("fill"):
         return _filling(silent(row, row.body), row.options["few"], _intercepted(row, _generic(row)))
     if row.kind != "pointwise":
-        return _intercepted(row, _generic(row))
+        return _writing(row) if "into" in row.options else _intercepted(row, _generic(row))
     direct = _pointwise(row)
     intercepted = _intercepted(row, direct)
     general = pointwise.planned(row, direct, intercepted, row.params, in_place=True)
@@ -111,6 +113,96 @@ def build(row: Row) -> Callable[..., Any]:
     )
     made.__doc__ = general.__doc__
     return made
+
+
+# What rows with the option `into` do where nothing is unusual: as `_generic`, without its questions.
+_INTO = """
+def {name}_({sig}, **extra):
+    if {unlike}:
+        return general({call}, **extra)
+    _s = {a}._storage
+    if not usual({a}, _s, ({others})):
+        return general({call}, **extra)
+    if {a}._kind not in TAKEN:
+        taken({a})
+    token = hush()
+    try:
+        into({arrays})
+    finally:
+        restore(token)
+    if _s is None:
+        _s = storage({a})
+    _s.version += 1
+    return {a}
+"""
+
+
+def _writing(row: Row) -> Callable[..., Tensor]:
+    """The callable of a row that writes where its first operand stands."""
+    direct = _generic(row)
+    general, params = _intercepted(row, direct), row.params
+    if any(p.varargs for p in params):
+        return general
+    known: set[Any] = set()
+
+    def taken(t: Tensor) -> None:
+        check_dtype(row.refuse, t._kind.dtype, t._array)
+        if t._geometry.size and not WIDE_DTYPES.used:
+            known.add(t._kind)
+
+    unlike = [f"({c})" if " and " in c else c for p in params for c in by_prologue.unlike(p)]
+    text = _INTO.format(
+        name=row.name,
+        sig=signature.source(params),
+        a=params[0].name,
+        unlike=" or ".join(["extra", *unlike]),
+        call=", ".join(f"{p.name}={p.name}" for p in params),
+        others="".join(f"{p.name}, " for p in params[1:] if by_arrays.is_operand(p)),
+        arrays=", ".join(map(by_arrays.array_of, params)),
+    )
+    scope = {
+        **pointwise.SCOPE,
+        "general": general,
+        "usual": _usual,
+        "TAKEN": known,
+        "taken": taken,
+        "hush": hush,
+        "restore": restore,
+        "into": by_keyword(row, row.options["into"]),
+        "Tensor": Tensor,
+        "NUMBERS": NUMBERS,
+        "LISTS": frozenset({list, tuple}),
+        "INT": frozenset({int}),
+        "DTYPE": dtype,
+        **{f"_default_{p.name}": p.default for p in params},
+    }
+    made = overrides.compile_callable(text, row, scope, direct, "_")
+    made.__doc__ = general.__doc__
+    return made
+
+
+def _usual(target: Tensor, memory: Any, others: Sequence[Any]) -> bool:
+    """Whether anybody may write to a plain tensor, outside the graph, what plain operands beside it hold."""
+    if (
+        target._kind.special
+        or TAPE
+        or 0 in target._geometry.strides
+        or LOCAL.transforms
+        or (target._grad_node is not None and LOCAL.enabled)
+        or (memory is not None and memory.inference)
+    ):
+        return False
+    for t in others:
+        if t.__class__ in (list, tuple):
+            if not _usual(target, memory, t):
+                return False
+        elif isinstance(t, Tensor) and (
+            t._kind.special
+            or (t._grad_node is not None and LOCAL.enabled)
+            or np.may_share_memory(t._array, target._array)
+        ):
+            return False
+    return True
 
 
 def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -259,9 +351,13 @@ def _generic(row: Row) -> Callable[..., Any]:
         if target._kind.lazy:
             return through(lambda own: run(own, *rest, **kwargs), target, *rest, *kwargs.values())
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
-        tracked = LOCAL.enabled and any(v._grad_node is not None for v in operands)
+        tracked, backend, mixed = False, target._kind.backend, False
+        for v in operands:
+            tracked = tracked or v._grad_node is not None
+            mixed = mixed or v._kind.backend is not backend
+        tracked = tracked and LOCAL.enabled
         check_writable(target, tracked)
-        if any(v._kind.backend is not target._kind.backend for v in operands):
+        if mixed:
             refuse_devices(operands, row=row)
         if not tracked and into is not None and not target._kind.off_cpu:
             refuse_overlap(target, operands)
@@ -314,11 +410,17 @@ def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Ten
 
 def _written(into: Callable[..., Any], target: Tensor, bound: dict[str, Any]) -> Tensor:
     """Rows with the option `into` write where the tensor stands: into(array, other arguments)."""
-    values = arrays_of(list(bound.values()))
-    if any(isinstance(v, np.ndarray) and np.may_share_memory(v, values[0]) for v in values[1:]):
-        values = [values[0], *[v.copy() if isinstance(v, np.ndarray) else v for v in values[1:]]]
-    with np.errstate(all="ignore"):
+    first, *values = arrays_of(list(bound.values()))
+    for v in values:
+        if v.__class__ is np.ndarray and np.may_share_memory(v, first):
+            values = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+            break
+    values.insert(0, first)
+    token = hush()
+    try:
         into(*values)
+    finally:
+        restore(token)
     if TAPE:
         TAPE[-1].write(into, tuple(values), tuple(bound.values()))
     storage(target).version += 1

@@ -125,6 +125,11 @@ class Script:
             self.lines.append(f"{self._constant(call)}({', '.join([*given, *memory])})")
         return call is not None
 
+    def made_whole(self, t: Tensor) -> None:
+        """How it is seen is asked now, since the tensor will not know."""
+        self._know(t)
+        self._code(t._array)
+
     def escape(self, *what: Any) -> None:
         """It cannot be repeated."""
         self.failed |= threading.get_ident() == self.thread

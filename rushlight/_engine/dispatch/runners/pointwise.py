@@ -65,7 +65,9 @@ def {name}({sig}):
         if not x.flags.c_contiguous and x.strides != y.strides:
             r = compute(compiled, (x, y))  # laid out as the first
         else:
-            r = compiled.fn(x, y) if x.size < BIG and y.size < BIG else compiled.large(x, y)
+            small = x.size * y.size < BIG or (x.size < BIG and y.size < BIG and (
+                x.shape == y.shape or broadcast(x, y).size < BIG))
+            r = compiled.fn(x, y) if small else compiled.large(x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._grad_node is not None) and LOCAL.enabled:
@@ -168,6 +170,7 @@ SCOPE: dict[str, Any] = {
     **MAKING,
     "PLAIN": interpreters.PLAIN,
     "BIG": BIG,
+    "broadcast": np.broadcast,
     "ndarray": np.ndarray,
     "asarray": asarray,
     "LOCAL": LOCAL,

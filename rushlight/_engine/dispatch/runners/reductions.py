@@ -149,6 +149,10 @@ class Reducer:
             else program((self.meaning.map,), (("input", compute.name),), work.name)
         )
 
+        if combine in ("any", "all") and like.dtype == np.bool_ and axes == (like.ndim - 1,):
+            wide = f"u{like.shape[-1]}"
+            if like.flags.c_contiguous and wide in _WORDS:
+                return lambda a: _flags(a, combine, wide, keepdim)
         if to is mapped is None:
             # few programs that only have small tensors compile
             from rushlight._engine.kernels.runtime import small_calls
@@ -222,6 +226,17 @@ class Reducer:
         mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
         env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}
         return formula(*[env[n] for n in names])
+
+
+# Rows of so many flags are one number.
+_WORDS = frozenset(("u2", "u4", "u8"))
+
+
+def _flags(a: Array, combine: str, wide: str, keepdim: bool) -> Array:
+    """Whether any flag of a short row is set, or all are."""
+    seen = (a if combine == "any" else np.logical_not(a)).view(wide)
+    found: Array = np.not_equal(seen, 0) if combine == "any" else np.equal(seen, 0)
+    return found if keepdim else found.reshape(a.shape[:-1])
 
 
 def _machine_plan(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
-from rushlight._engine.kernels.emit.llvm_ir import Module
+from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.loops.pointwise import conversion
 from rushlight._engine.kernels.products.tile_code import Writer
 from rushlight._engine.kernels.products.tiles import Array, Ints, offsets
 from rushlight._engine.kernels.runtime import native, parallel, team
-from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
 from rushlight._engine.kernels.runtime.shared_loops import close
 
 
@@ -31,13 +32,25 @@ def copy(out: Array, a: Array) -> bool:
         to, source = (np.moveaxis(x, axes, (0, 1)) for x in (out, a))
         to[i:], to[:i, j:] = source[i:], source[:i, j:]
         return True
-    straight = a.itemsize <= 8 and out.flags.c_contiguous and (a.flags.c_contiguous or not any(a.strides))
-    if straight:
+    rows = _rows(a.itemsize, a.shape, a.strides, out.strides)
+    if rows is not None and team.possible():
+        rows(parallel.get_num_threads(), a, out)
+        return True
+    straight = a.itemsize <= 8 and out.flags.c_contiguous and out.size > 0
+    if straight and (a.flags.c_contiguous or _in_rows(a)):
         of = f"int{8 * a.itemsize}"
         conversion(of, of).large(a.view(of), out=out.view(of))
-    return straight
+        return True
+    return False
 
 
+def _in_rows(a: Array) -> bool:
+    """Whether it lies in long rows, forwards or backwards."""
+    return a.shape[-1] >= _LONG and a.strides[-1] in (a.itemsize, -a.itemsize)
+
+
+# Elements of a row that is copied as such.
+_LONG = 32
 # Bytes of the shortest vectors that short axes are turned by.
 _NARROWEST = 16
 
@@ -53,7 +66,8 @@ def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, I
     while 2 * lanes > min(shape[i], shape[j]) and lanes * item > _NARROWEST:
         lanes //= 2
     others, side = [k for k in range(len(shape)) if k not in (i, j)], 2 * lanes
-    if i == j or min(shape[i], shape[j]) < side or shape[i] * side < 512:  # elements of a job
+    # A job has some hundred elements; what is repeated is no transposition.
+    if i == j or not source[j] or min(shape[i], shape[j]) < side or shape[i] * side < 512:
         return None
     sizes = [*[shape[k] for k in others], shape[j] // side]
     starts = [offsets(sizes, [*[steps[k] for k in others], steps[j] * side]) for steps in (source, to)]
@@ -64,6 +78,61 @@ def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, I
         (i, j),
         (shape[i] // lanes * lanes, shape[j] // side * side),
     )
+
+
+# Bytes of the shortest row that is copied as such, bytes of a vector, and of a job about.
+_ROW, _VECTOR, _JOB = 32, 64, 1 << 16
+_MOST_JOBS = 4096
+
+
+@lru_cache(maxsize=256)
+def _rows(item: int, shape: Ints, source: Ints, to: Ints) -> team.Call | None:
+    """What copies arrays that lie in short rows, which are apart in one of them; None for others."""
+    size, loops = item, list[list[int]]()  # of the loops: elements, steps of both, the last loop first
+    for n, *both in sorted(zip(shape, source, to, strict=True), key=lambda loop: loop[2]):
+        if n == 1:
+            continue
+        if not loops and both == [size, size]:
+            size *= n
+        elif loops and both == [loops[-1][0] * step for step in loops[-1][1:]]:
+            loops[-1][0] *= n
+        else:
+            loops.append([n, *both])
+    if not loops or not _ROW <= size <= _JOB:
+        return None
+    sizes, *steps = (list(each) for each in zip(*reversed(loops), strict=True))
+    *others, count = sizes
+    cut = max(1, _JOB // size)
+    pieces = -(-count // cut)
+    if prod(others) * pieces > _MOST_JOBS:
+        return None
+    low = np.arange(pieces) * cut
+    jobs = np.empty((prod(others), pieces, 4), np.int64)
+    for k, each in enumerate(steps):
+        jobs[:, :, k] = offsets(others, each[:-1])[:, None] + low * each[-1]
+    jobs[:, :, 2], jobs[:, :, 3] = np.minimum(cut, count - low), size
+    loop = native.address("rows", "", copy_rows)
+    last = np.array([each[-1] for each in steps], np.int64)
+    return team.Call(team.CallStage(loop, jobs.reshape(-1, 4), range(2), 2, last))
+
+
+def copy_rows(module: Module, name: str) -> None:
+    """The IR. args: source, out. dims: how many rows, bytes of one. steps: bytes from row to row of both."""
+    f = Function(module, HEADER.format(name))
+    source, out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
+    count, size = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+    steps = [f.load("i64", "%steps", SLOT * k) for k in range(2)]
+    with f.counted(count) as i:
+        line, to = (f.at(p, f.i64("mul", i, step)) for p, step in zip((source, out), steps, strict=True))
+        done = "0"
+        for wide in (_VECTOR, 16, 4, 1):
+            left = f.i64("udiv", f.i64("sub", size, done), wide)
+            with f.counted(left) as k:
+                at = f.i64("add", done, f.i64("mul", k, wide))
+                part = f.op(f"load <{wide} x i8>, ptr {f.at(line, at)}, align 1")
+                f.emit(f"store <{wide} x i8> {part}, ptr {f.at(to, at)}, align 1")
+            done = f.i64("add", done, f.i64("mul", left, wide))
+    close(f)
 
 
 def turn(module: Module, name: str, kind: str, lanes: int) -> None:

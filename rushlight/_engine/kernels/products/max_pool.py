@@ -1,4 +1,4 @@
-"""Maxima of windows, plane by plane, in machine code (`max_pool_code.py`)."""
+"""Maxima and means of windows, plane by plane, in machine code (`max_pool_code.py`)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import numpy as np
 from rushlight._engine.kernels.products import max_pool_code
 from rushlight._engine.kernels.products.tiles import Array, Ints, offsets, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
-from rushlight._engine.ops.nn.sliding_windows import reach
+from rushlight._engine.ops.nn.sliding_windows import lies_last, reach
 
 # Elements from which on threads are worth waking.
 _PARALLEL = 1 << 15
+# Elements of the longest vector, by which tables go on.
+_VECTOR = 16
 
 
 def _call(
@@ -52,11 +54,6 @@ def maxima(a: Array, kernel: Ints, *how: Ints) -> tuple[Array, Array] | None:
     return (np.moveaxis(found, -1, 1), np.moveaxis(places, -1, 1)) if last else (found, places)
 
 
-def lies_last(a: Array, n: int) -> bool:
-    """Whether (N, C, *space), of n dims of space, lies as dense (N, *space, C), and not as (N, C, *space)."""
-    return a.ndim == n + 2 and not a.flags.c_contiguous and np.moveaxis(a, 1, -1).flags.c_contiguous
-
-
 @lru_cache(maxsize=64)
 def pooling(
     of: Any,
@@ -71,40 +68,103 @@ def pooling(
     """What `maxima` runs, of the planes, the maxima and the places. last: channels lie last, as one more dim
     of a sample's one plane.
     """
-    n, item, space = len(kernel), of.itemsize, shape[-len(kernel) :]
-    pads = reach(space, kernel, stride, pad, dilation, out)
-    wide = tuple([low + size + high for size, (low, high) in zip(space, pads, strict=True)])
-    channels = shape[1] if last else 1
-    # Of each dim: bytes in the padded plane, and places in the space.
-    steps = [(item * channels * prod(wide[k + 1 :]), prod(space[k + 1 :])) for k in range(n)]
-    (ai, pi), (at, pt) = (
-        [offsets(extents, [s[which] * f for s, f in zip(steps, factors, strict=True)]) for which in (0, 1)]
-        for extents, factors in ((out, stride), (kernel, dilation))
-    )
-    before, places = (sum(p * s[which] for p, s in zip(pad, steps, strict=True)) for which in (0, 1))
+    windows = _Reads(shape, kernel, stride, pad, dilation, out, of.itemsize, last)
     # A window's first tap that is not padding, dim by dim.
     first = np.zeros(1, np.int64)
     for k, o, s, p, d in zip(kernel, out, stride, pad, dilation, strict=True):
         first = (first[:, None] * k + np.maximum(0, -((np.arange(o) * s - p) // d))).ravel()
-    ai = (ai[:, None] + np.arange(channels) * item).ravel()
-    pi, first = pi.repeat(channels), first.repeat(channels)
-    count, size = len(ai), prod(space) * channels
-    ai, pi, first = (np.append(table, np.zeros(16, np.int64)) for table in (ai, pi - places, first))
-    lines = before + offsets(space[:-1], [s for s, _ in steps[:-1]])
+    (pi, pt), before = windows.offsets(1)
+    ai, pi, first = map(windows.of_vectors, (windows.ai, pi - before, first))
+    count, item = windows.count, of.itemsize
     return _call(
         max_pool_code.maxima,
         of,
-        prod(shape[:-n]) // channels,
-        (size * item, count * item, count * 8),
-        (ai, at, pi, pt, first, lines),
-        (
-            count,
-            prod(kernel),
-            len(lines),
-            space[-1] * channels * item,
-            prod(wide) * channels * (wide != space),
-        ),
+        windows.planes,
+        (windows.size * item, count * item, count * 8),
+        (ai, windows.at, pi, pt, first, windows.lines),
+        windows.dims,
     )
+
+
+class _Reads:
+    """Which elements windows of planes read. last: channels lie last, as one more dim of a sample's plane."""
+
+    def __init__(
+        self,
+        shape: Ints,
+        kernel: Ints,
+        stride: Ints,
+        pad: Ints,
+        dilation: Ints,
+        out: Ints,
+        item: int,
+        last: bool = False,
+    ) -> None:
+        n = len(kernel)
+        self.space = space = shape[-n:]
+        self.how = kernel, stride, pad, dilation, out
+        pads = reach(space, kernel, stride, pad, dilation, out)
+        wide = tuple([low + size + high for size, (low, high) in zip(space, pads, strict=True)])
+        self.item, self.channels = item, shape[1] if last else 1
+        # Of each dim: bytes in the padded plane, and places in the space.
+        line = item * self.channels
+        self.steps = [(line * prod(wide[k + 1 :]), prod(space[k + 1 :])) for k in range(n)]
+        (ai, self.at), before = self.offsets(0)
+        self.ai = (ai[:, None] + np.arange(self.channels) * item).ravel()
+        self.count, self.size = len(self.ai), prod(space) * self.channels
+        self.planes = prod(shape[:-n]) // self.channels
+        self.lines = before + offsets(space[:-1], [s for s, _ in self.steps[:-1]])
+        padded = prod(wide) * self.channels * (wide != space)
+        if self.count < _VECTOR and not padded:  # planes of few windows are one, so that vectors are filled
+            together = max(k for k in range(1, _VECTOR * 4 // self.count) if self.planes % k == 0)
+            apart = np.arange(together)[:, None] * (self.size * item)
+            self.ai = (apart + self.ai).ravel()
+            self.count, self.size = self.count * together, self.size * together
+            self.planes //= together
+        self.dims = self.count, prod(kernel), len(self.lines), space[-1] * line, padded
+
+    def offsets(self, which: int) -> tuple[list[Array], int]:
+        """Where windows begin, and where taps are from there; and how far the padding before them goes."""
+        kernel, stride, pad, dilation, out = self.how
+        steps = [s[which] for s in self.steps]
+        found = [
+            offsets(extents, [s * f for s, f in zip(steps, factors, strict=True)])
+            for extents, factors in ((out, stride), (kernel, dilation))
+        ]
+        return found, sum(p * s for p, s in zip(pad, steps, strict=True))
+
+    def of_vectors(self, table: Array) -> Array:
+        """A table of windows as it is read: for each channel or plane, and on for a vector."""
+        times = self.count // len(table)
+        every = np.tile(table, times) if self.channels == 1 else table.repeat(times)
+        return np.append(every, np.zeros(_VECTOR, table.dtype))
+
+
+def means(a: Array, shares: Array, kernel: Ints, stride: Ints, pad: Ints, out: Ints) -> Array | None:
+    """The sums of windows of dense planes (*lead, *space) over their shares, one for each window of a plane.
+    None where there is no machine code.
+    """
+    if not suits(a) or not a.size or not prod(out) or not a.flags.c_contiguous or not team.possible():
+        return None
+    found = np.empty((*a.shape[: a.ndim - len(kernel)], *out), a.dtype)
+    _averaging(a.dtype, a.shape, shares.tobytes(), kernel, stride, pad, out)(threads(a), a, found)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _averaging(
+    of: Any, shape: Ints, shares: bytes, kernel: Ints, stride: Ints, pad: Ints, out: Ints
+) -> team.Call:
+    """What `means` runs, of the planes and the means."""
+    windows = _Reads(shape, kernel, stride, pad, (1,) * len(kernel), out, of.itemsize)
+    tables = (
+        windows.of_vectors(np.frombuffer(shares, of)),
+        windows.of_vectors(windows.ai),
+        windows.at,
+        windows.lines,
+    )
+    sizes = windows.size * of.itemsize, windows.count * of.itemsize
+    return _call(max_pool_code.means, of, windows.planes, sizes, tables, windows.dims)
 
 
 def spread(g: Array, places: Array, size: int, last: bool = False) -> Array | None:

@@ -52,9 +52,12 @@ def _copy(module: Module, size: int) -> None:
         module.declare(*MEMCPY)
         f.emit(f"call void {MEMCPY[0]}(ptr %to, ptr %from, i64 {f.i64('mul', '%n', size)}, i1 false)")
         begin.set("%n")
+    behind = f.op(f"and i1 {f.i64('icmp eq', '%to_step', size)}, {f.i64('icmp eq', '%from_step', -size)}")
+    with f.when(behind):
+        begin.set(_reversed(f, kind, size))
     turns = f.i64("udiv", f.i64("sub", "%n", begin.get()), _UNROLLED)
     with f.counted(turns) as turn:
-        first = f.i64("mul", turn, _UNROLLED)
+        first = f.i64("add", begin.get(), f.i64("mul", turn, _UNROLLED))
         to, source = (f.at(p, f.i64("mul", first, step)) for p, step in _ENDS)
         for k in range(_UNROLLED):
             f.store(kind, f.load(kind, source), to)
@@ -66,6 +69,23 @@ def _copy(module: Module, size: int) -> None:
     close(f, "void")
 
 
+def _reversed(f: Function, kind: str, size: int) -> str:
+    """Copy elements that lie in reverse, vector by vector; gives how many."""
+    wide = _REVERSED // size
+    vector, last = f"<{wide} x {kind}>", (wide - 1) * size
+    mask = ", ".join(f"i32 {k}" for k in reversed(range(wide)))
+    blocks = f.i64("udiv", "%n", wide)
+    with f.counted(blocks) as k:
+        offset = f.i64("mul", k, wide * size)
+        source = f.at(f.at("%from", f.i64("sub", 0, offset)), -last)
+        line = f.op(f"load {vector}, ptr {source}, align 1")
+        line = f.op(f"shufflevector {vector} {line}, {vector} poison, <{wide} x i32> <{mask}>")
+        f.emit(f"store {vector} {line}, ptr {f.at('%to', offset)}, align 1")
+    return f.i64("mul", blocks, wide)
+
+
+# Bytes of a vector of them.
+_REVERSED = 32
 _ENDS = ("%to", "%to_step"), ("%from", "%from_step")
 MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
@@ -95,25 +115,28 @@ def slot(f: Function, base: str, index: str, extra: int = 0) -> str:
 class _Strip:
     """The parts of rl_strip share what the descriptor says."""
 
-    def __init__(self, f: Function) -> None:
-        self.function = f
+    def __init__(
+        self, f: Function, frame: str = "%frame", bases: str = "%bases", line: int = BUFFER * 8
+    ) -> None:
+        """line: bytes of an operand's buffer."""
+        self.function, self.bases, self.line = f, bases, line
         self.body = f.load("ptr", "%desc")
         self.count, self.reads, self.lanes = (f.load("i64", "%desc", SLOT * k) for k in (1, 2, 3))
         self.sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
         # Where a frame keeps its pointers and its increments.
-        self.pointers = f.at("%frame", SLOT)
+        self.frame, self.pointers = frame, f.at(frame, SLOT)
         self.increments = slot(f, self.pointers, self.count)
-        size = f.i64("mul", self.count, BUFFER * 8)
+        size = f.i64("mul", self.count, line)
         self.buffers = f.op(f"alloca i8, i64 {size}, align 64")
 
     def operand(self, k: str) -> tuple[str, str, str, str]:
         """Base, byte step, item size and buffer of operand k."""
         f = self.function
         return (
-            f.load("ptr", slot(f, "%bases", k)),
+            f.load("ptr", slot(f, self.bases, k)),
             f.load("i64", slot(f, "%steps", k)),
             f.load("i64", slot(f, self.sizes, k)),
-            f.at(self.buffers, f.i64("mul", k, BUFFER * 8)),
+            f.at(self.buffers, f.i64("mul", k, self.line)),
         )
 
     def point(self, k: str, pointer: str, size: str) -> None:
@@ -142,7 +165,7 @@ class _Strip:
         """Run the body on some vectors, if any."""
         f = self.function
         with f.when(f.i64("icmp ne", vectors, 0)):
-            f.emit(f"call void {self.body}(ptr %frame, i64 {vectors}, i64 {valid})")
+            f.emit(f"call void {self.body}(ptr {self.frame}, i64 {vectors}, i64 {valid})")
 
     def buffered(self, begin: str) -> None:
         """The elements from `begin` on, by way of the buffers."""
@@ -256,13 +279,85 @@ def _pointwise(module: Module) -> None:
     with f.when(plane):
         rows.set(f.i64("sub", 0, first))
         n.set(f.load("i64", "%dims", SLOT))
-    with quiet(f), f.loop(rows.get()):
-        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr %steps, i64 {n.get()})")
-        with f.when(plane), f.loop(count) as k:
-            base = slot(f, bases, k)
+    with quiet(f):
+        lines = _Lines(f, frame, bases, n.get())
+        straight = f.op(f"and i1 {plane}, {lines.are_straight()}")
+        with f.when(straight):
+            lines.run(rows.get())
+        with f.loop(f.op(f"select i1 {straight}, i64 0, i64 {rows.get()}")):
+            f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr %steps, i64 {n.get()})")
+            with f.when(plane):
+                lines.go_on()
+    close(f, "void")
+
+
+class _Lines:
+    """Rows of a plane, which all lie alike: what rl_strip finds out of each is asked once."""
+
+    def __init__(self, f: Function, frame: str, bases: str, n: str) -> None:
+        self.function, self.frame, self.bases, self.n = f, frame, bases, n
+        self.strip = _Strip(f, frame, bases, _LINE)
+
+    def are_straight(self) -> str:
+        """An i1: whether all operands are read and written side by side, or repeat along rows."""
+        f, strip = self.function, self.strip
+        good = f.var("true", "i1")
+        with f.loop(strip.count) as k:
+            _, step, size, _ = strip.operand(k)
+            repeated = f.op(f"and i1 {f.i64('icmp eq', step, 0)}, {f.i64('icmp ult', k, strip.reads)}")
+            fits = f.op(f"or i1 {repeated}, {f.i64('icmp eq', step, size)}")
+            good.set(f.op(f"and i1 {good.get()}, {fits}"))
+        return good.get()
+
+    def run(self, rows: str) -> None:
+        """The body along each row; rl_strip for what is left of the last vector."""
+        f, strip, lanes = self.function, self.strip, self.strip.lanes
+        slots = f.i64("add", f.i64("shl", strip.count, 1), 1)
+        other_frame = f.op(f"alloca i64, i64 {slots}, align 16")
+        others = f.op(f"alloca ptr, i64 {strip.count}, align 16")
+        f.store("ptr", "null", other_frame)
+        vectors, left = f.i64("udiv", self.n, lanes), f.i64("urem", self.n, lanes)
+        whole = f.i64("mul", vectors, lanes)
+        with f.loop(rows):
+            with f.loop(strip.count) as k:
+                base, step, size, buffer = strip.operand(k)
+                strip.point(k, base, size)
+                f.store("ptr", f.at(base, f.i64("mul", whole, step)), slot(f, others, k))
+                with f.when(f.i64("icmp eq", step, 0)):
+                    _repeat(f, buffer, base, size, f.i64("mul", size, lanes))
+                    f.store("ptr", buffer, slot(f, strip.pointers, k))
+                    f.store("i64", 0, slot(f, strip.increments, k))
+            strip.call(vectors, lanes)
+            with f.when(f.i64("icmp ne", left, 0)):
+                f.emit(
+                    f"call void @rl_strip(ptr %desc, ptr {other_frame}, ptr {others}, ptr %steps, i64 {left})"
+                )
+            self.go_on()
+
+    def go_on(self) -> None:
+        """To the next row."""
+        f, count = self.function, self.strip.count
+        with f.loop(count) as k:
+            base = slot(f, self.bases, k)
             step = f.load("i64", slot(f, "%steps", f.i64("add", count, k)))
             f.store("ptr", f.at(f.load("ptr", base), step), base)
-    close(f, "void")
+
+
+# Bytes of the longest line of an operand's lanes, and of the vectors that fill it.
+_LINE, _FILL = 512, 64
+
+
+def _repeat(f: Function, to: str, source: str, size: str, bytes_: str) -> None:
+    """Fill bytes, whole vectors of them, with one element of 1, 2, 4 or 8."""
+    for item in (1, 2, 4, 8):
+        with f.when(f.i64("icmp eq", size, item)):
+            kind, wide = f"i{8 * item}", _FILL // item
+            vector = f"<{wide} x {kind}>"
+            one = f.op(f"insertelement {vector} poison, {kind} {f.load(kind, source)}, i64 0")
+            every = f.op(f"shufflevector {vector} {one}, {vector} poison, <{wide} x i32> zeroinitializer")
+            blocks = f.i64("udiv", f.i64("add", bytes_, _FILL - 1), _FILL)
+            with f.counted(blocks) as k:
+                f.emit(f"store {vector} {every}, ptr {f.at(to, f.i64('mul', k, _FILL))}, align 1")
 
 
 def _multi(module: Module) -> None:

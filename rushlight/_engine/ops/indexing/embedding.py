@@ -55,16 +55,19 @@ def _outside(place: Any, weight: Array) -> IndexError:
 
 @embedding.gradient
 def embedding_gradient(s: Any, grad: Any) -> Any:
-    if s.sparse:
-        if s.scale_grad_by_freq:
+    how = s.shape("weight"), s.padding_idx, s.scale_grad_by_freq, s.sparse
+    return table_gradient(grad, s.indices, *how), None
+
+
+def table_gradient(grad: Any, indices: Any, shape: Any, padding: int, by_freq: bool, sparse: bool) -> Any:
+    """The gradient of a table, sparse if asked for, from those of the rows that indices read."""
+    if sparse:
+        if by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-        places, values = s.indices.reshape(-1), grad.reshape(s.indices.numel(), grad.shape[-1])
-        kept = places != s.padding_idx
-        return service("sparse tensor")(
-            (places[kept].long().unsqueeze(0), values[kept]), s.shape("weight")
-        ), None
-    rows = s.shape("weight")[0]
-    return _dense_backward(grad, s.indices, rows, s.padding_idx, s.scale_grad_by_freq), None
+        places, values = indices.reshape(-1), grad.reshape(indices.numel(), grad.shape[-1])
+        kept = places != padding
+        return service("sparse tensor")((places[kept].long().unsqueeze(0), values[kept]), shape)
+    return _dense_backward(grad, indices, shape[0], padding, by_freq)
 
 
 @opaque(name="embedding_dense_backward", where=("aten",))

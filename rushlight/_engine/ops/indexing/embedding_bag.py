@@ -9,10 +9,12 @@ import numpy as np
 from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import decides
+from rushlight._engine.core.services import service
+from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy
-from rushlight._engine.ops.indexing.embedding import embedding, renorm_rows
-from rushlight._engine.ops.table import Array, composite
+from rushlight._engine.ops.indexing.embedding import embedding, renorm_rows, table_gradient
+from rushlight._engine.ops.table import Array, composite, opaque
 
 MODES = ("sum", "mean", "max")
 
@@ -58,10 +60,14 @@ def functional_embedding_bag(
         renorm_rows(weight, flat, max_norm, norm_type)
     _check(weight, flat, starts, mode, per_sample_weights, padding_idx)
     padding = _padding(padding_idx, weight)
-    plain = input.ndim == 2 and mode != "max" and input.numel() and per_sample_weights is None
-    if plain and padding < 0 and input.dtype.itemsize >= 4:
-        rows = embedding(weight, input, -1, scale_grad_by_freq, sparse)
-        return rows.sum(1) if mode == "sum" else rows.mean(1)
+    if mode != "max" and flat.numel() and len(starts) and weight.dtype.name in ("float32", "float64"):
+        length = input.shape[1] if offsets is None else 0
+        if offsets is not None:
+            decides("embedding_bag")
+            offsets = offsets[:-1] if include_last_offset else offsets
+        how = length, padding, mode == "mean", scale_grad_by_freq, sparse
+        if offsets is None or offsets.numel():
+            return _summed(weight, flat, offsets, per_sample_weights, *how)
     return _bags(
         weight,
         flat,
@@ -73,6 +79,69 @@ def functional_embedding_bag(
         include_last_offset,
         padding,
     )[0]
+
+
+@opaque(name="_summed", where=("aten",), node="embedding_bag")
+def _summed(
+    weight,
+    indices,
+    offsets: Tensor | None,
+    weights: Tensor | None,
+    length: int,
+    padding_idx: int,
+    mean: bool,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+) -> Array:
+    """The sums of bags of rows, or their means. offsets: where each bag of indices begins; None: all have one
+    length. padding_idx: the row left out, or -1.
+    """
+    _check_range(weight, indices, "mean" if mean else "sum", padding_idx >= 0)
+    bounds, places, factors = _bounds(indices, offsets, length), indices.astype(np.int64, copy=False), weights
+    if padding_idx >= 0 and not (kept := places != padding_idx).all():
+        bounds = np.append(0, kept.cumsum())[bounds]
+        places, factors = places[kept], factors if factors is None else factors[kept]
+    total: Array | None = service("sums of rows in bags")(weight, bounds, places, factors)
+    if total is None:
+        total = np.zeros((len(bounds) - 1, weight.shape[1]), weight.dtype)
+        rows = weight[places] if factors is None else weight[places] * factors[:, None]
+        add_at(total, np.arange(len(total)).repeat(np.diff(bounds)), rows)
+    if mean:
+        np.divide(total, np.maximum(np.diff(bounds), 1).astype(total.dtype)[:, None], total)
+    return total
+
+
+def _bounds(indices: Array, offsets: Array | None, length: int) -> Array:
+    """Where each bag begins, and where the last one ends."""
+    if offsets is None:
+        return np.arange(0, len(indices) + 1, length)
+    return np.append(offsets.astype(np.int64, copy=False), len(indices))
+
+
+@opaque(name="_bag_numbers", where=("aten",))
+def _bag_numbers(indices, offsets: Tensor | None, length: int) -> Array:
+    """The bag of each index."""
+    bounds = _bounds(indices, offsets, length)
+    return np.arange(len(bounds) - 1).repeat(np.diff(bounds))
+
+
+@_summed.gradient
+def _summed_gradient(s: Any, grad: Any) -> Any:
+    numbers = _bag_numbers(s.indices, s.offsets, s.length)
+    kept = None if s.padding_idx < 0 else s.indices != s.padding_idx
+    if s.mean:
+        counted = grad.new_ones(numbers.shape) if kept is None else kept.to(grad.dtype)
+        sizes = grad.new_zeros(grad.shape[:1]).index_add(0, numbers, counted)
+        grad = grad / sizes.clamp(min=1).unsqueeze(1)
+    rows, to_weight, to_weights = grad.index_select(0, numbers), None, None
+    if s.needs("weight"):
+        given = rows if s.weights is None else rows * s.weights.unsqueeze(1)
+        how = s.shape("weight"), s.padding_idx, s.scale_grad_by_freq, s.sparse
+        to_weight = table_gradient(given, s.indices, *how)
+    if s.weights is not None and s.needs("weights"):
+        to_weights = (rows * embedding(s.weight, s.indices)).sum(1)
+        to_weights = to_weights if kept is None else to_weights.masked_fill(~kept, 0)
+    return to_weight, None, None, to_weights
 
 
 def _in_todays_order(input: Any, weight: Any) -> tuple[Any, Any]:
@@ -207,13 +276,22 @@ def _check(
             f"offsets[-1] can not be greater than input's length {indices.numel()} but got "
             f"offsets[-1] of {int(starts[-1])}"
         )
-    if (np.diff(starts) < 0).any():
+    if (starts[1:] < starts[:-1]).any():
         raise RuntimeError("offsets have to be in order: each bag begins where the one before it ends")
-    rows, flat = weight.shape[0], host(indices._array).reshape(-1)
+    _check_range(weight._array, host(indices._array), mode, padding_idx is not None)
+
+
+def _check_range(weight: Array, indices: Array, mode: str, padded: bool) -> None:
+    """RuntimeError for an index that is no row."""
+    rows = weight.shape[0]
+    # As numbers without a sign, those below 0 are too large.
+    flat = np.ascontiguousarray(indices).reshape(-1)
+    if not flat.size or np.maximum.reduce(flat.view(f"u{flat.itemsize}")) < rows:
+        return
     outside = np.flatnonzero((flat < 0) | (flat >= rows))
     if len(outside):
         first = flat[outside[0]]
-        if mode == "max" or weight.itemsize == 8 or padding_idx is not None:
+        if mode == "max" or weight.itemsize == 8 or padded:
             raise RuntimeError(
                 f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {first}"
             )

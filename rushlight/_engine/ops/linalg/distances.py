@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache, partial, reduce
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
-from rushlight._engine.ops.table import ROWS, composite
+from rushlight._engine.ops.expressions import Expr, m, symbol
+from rushlight._engine.ops.row_expressions import reduce_
+from rushlight._engine.ops.row_kernels import RowKernel
+from rushlight._engine.ops.table import ROWS, Array, composite
 
 # From this many vectors on PyTorch takes Euclidean distances from a product of matrices.
 _MANY = 25
@@ -37,9 +42,12 @@ def _length(input, p: float):
 
 @_length.gradient
 def _length_gradient(s: Any, grad: Any) -> Any:
-    # Where two vectors meet the distance has no gradient: 0, as PyTorch's.
-    apart, p = s.input, s.p
-    grad, y = grad.unsqueeze(-1), s.result.unsqueeze(-1)
+    return _slopes(grad, s.input, s.result, s.p)
+
+
+def _slopes(grad: Any, apart: Any, found: Any, p: float) -> Any:
+    """The gradient of what is between two vectors. Where they meet it is 0, as PyTorch's."""
+    grad, y = grad.unsqueeze(-1), found.unsqueeze(-1)
     if p == 0:
         return apart * 0.0
     if p == 1:
@@ -97,7 +105,72 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if
     many = _BY_PRODUCT[compute_mode]
     if p == 2 and max(x1.shape[-2], x2.shape[-2]) > many:
         return _euclid_by_product(x1, x2)
+    return _between(x1, x2, p)
+
+
+_A, _B = symbol("a"), symbol("b")
+# Elements of a vector up to which its parts are operands of one kernel; more are a row.
+_FEW = 8
+
+
+def _summand(p: float) -> Expr:
+    """What is summed, or is the largest, of two elements."""
+    apart = _A - _B
+    return apart * apart if p == 2 else m.abs(apart)
+
+
+_ROWS = {
+    p: RowKernel(
+        partial(lambda p: (_finish(reduce_("max" if p == inf else "add", _summand(p)), p),), p), ("a", "b")
+    )
+    for p in (1, 2, inf)
+}
+
+
+def _finish(total: Expr, p: float) -> Expr:
+    return m.sqrt(total) if p == 2 else total
+
+
+@composite(name="_between", where=("aten",), node="cdist")
+def _between(x1, x2, p: float):
+    """(*, n, m) distances between vectors (*, n, size) and (*, m, size)."""
     return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+@_between.kernel
+def _between_kernel(x1: Array, x2: Array, p: float) -> Any:
+    size = x1.shape[-1]
+    usual = p in _ROWS and size and x1.size and x2.size and x1.dtype == x2.dtype
+    if not usual or x1.dtype.name not in ("float32", "float64"):
+        return NotImplemented
+    a, b = x1[..., :, None, :], x2[..., None, :, :]
+    if size > _FEW:
+        return _ROWS[p](-1, a, b)
+    kernel = _of_parts(x1.dtype.name, size, p)
+    parts = [np.ascontiguousarray(t[..., k]) for t in (a, b) for k in range(size)]
+    found: Array = kernel.large(*parts)
+    return found
+
+
+@cache
+def _of_parts(of: str, size: int, p: float) -> Any:
+    """The kernel of the distance between vectors of a few elements: all of the first's, then the second's."""
+    pairs = [(symbol(f"a{k}"), symbol(f"b{k}")) for k in range(size)]
+    terms = [m.abs(a - b) if p != 2 else (a - b) * (a - b) for a, b in pairs]
+    total = reduce(m.maximum, terms) if p == inf else sum(terms[1:], terms[0])
+    names = [(f"{what}{k}", of) for what in "ab" for k in range(size)]
+    kernel = service("pointwise kernel")((_finish(total, p),), tuple(names), (of,))
+    kernel.compile_now()
+    return kernel
+
+
+@_between.gradient
+def _between_gradient(s: Any, grad: Any) -> Any:
+    found = _slopes(grad, s.x1.unsqueeze(-2) - s.x2.unsqueeze(-3), s.result, s.p)
+    return (
+        found.sum(-2).sum_to_size(s.shape("x1")),
+        (-found).sum(-3).sum_to_size(s.shape("x2")),
+    )
 
 
 @composite(where=("torch", "nn.functional"))
@@ -108,7 +181,12 @@ def pdist(input, p: float = 2.0):
     _check("pdist", input, "input", input.shape[0] > 1)
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    first, second = (tensor_of(i) for i in np.triu_indices(input.shape[0], 1))
+    rows, columns = np.triu_indices(input.shape[0], 1)
+    if p > 0 and input.shape[0] > 1 and input.shape[1]:
+        return (
+            _between(input, input, p).reshape(-1).index_select(0, tensor_of(rows * input.shape[0] + columns))
+        )
+    first, second = tensor_of(rows), tensor_of(columns)
     select = ROWS["index_select"]
     apart = select(input, 0, first) - select(input, 0, second)
     if p == 0:  # nan where rows cannot be compared

@@ -103,7 +103,23 @@ def _of_equation(equation: str, operands: list[Tensor]):
     """einsum."""
     full = _normalised(equation, [t.ndim for t in operands])
     _check_sizes(full, operands)
+    if len(operands) == 2 and operands[0].dtype is operands[1].dtype:
+        terms, result = full.split("->")
+        first, second = (_beside(t, term, result) for t, term in zip(operands, terms.split(","), strict=True))
+        if first is not None and second is not None:  # nothing is summed
+            return first * second
     return _einsum(list(operands), full)
+
+
+def _beside(t: Any, labels: str, result: str) -> Any:
+    """A view with the dims in the result's order, 1 where it has none; None if labels are summed or alike."""
+    if len(set(labels)) < len(labels) or not set(labels) <= set(result):
+        return None
+    turned = t.permute([labels.index(c) for c in result if c in labels])
+    for place, c in enumerate(result):
+        if c not in labels:
+            turned = turned.unsqueeze(place)
+    return turned
 
 
 def _check_sizes(equation: str, operands: Any) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.names.deprecations import deprecated
+from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import matmul
 from rushlight._engine.ops.linalg.matrix_checks import check_square, is_inexact
 from rushlight._engine.ops.signature import spread_tensors
-from rushlight._engine.ops.table import ROWS, composite
+from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
 @composite(out=True)
@@ -151,8 +152,14 @@ def _cross(input: Any, other: Any, dim: int) -> Any:
         )
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {other.dtype.legacy}")
-    roll = ROWS["roll"]
-    return roll(input, 2, at) * roll(other, 1, at) - roll(input, 1, at) * roll(other, 2, at)
+    (a, b, c), (x, y, z) = input.unbind(at), other.unbind(at)
+    return ROWS["stack"]([_minor(b, z, c, y), _minor(c, x, a, z), _minor(a, y, b, x)], at)
+
+
+@pointwise(where=(), inplace=False)
+def _minor(a: Expr, b: Expr, c: Expr, d: Expr) -> Expr:
+    """a * b - c * d."""
+    return a * b - c * d
 
 
 @composite(out=True, planned=True)

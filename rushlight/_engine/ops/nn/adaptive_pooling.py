@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrong_type
+from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.ops.creation.copying import formatted, in_format
+from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
 from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, images, parts, tuple_of
 from rushlight._engine.ops.nn.taps import _weighted_sums
@@ -75,7 +77,11 @@ def _adaptive_mean(n: int) -> None:
     def body(input, output_size: Any):
         out = _adaptive_sizes(name, n, input, output_size)
         if set(out) == {1}:
-            return input.mean(tuple(range(-n, 0)), True)
+            mean = input.mean(tuple(range(-n, 0)), True)
+            if has_channels_last(input.shape, input.stride(), (4, 5)[n - 2 : n - 1]):
+                channels = input.shape[1]
+                return mean.as_strided(mean.shape, (channels, 1, *[channels] * n))
+            return mean
         return ROWS[f"_{name}"](input, out)
 
     def parts(input, out: Ints):
@@ -85,10 +91,10 @@ def _adaptive_mean(n: int) -> None:
         if kernel:
             found = input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2)))
         else:
-            found = input
+            found = input.float() if is_low_precision(input._array) else input  # sums are rounded once
             for dim in reversed(range(input.ndim - n, input.ndim)):
                 found = _weighted_sums(found, dim, input.shape[dim], out[dim - input.ndim], ("mean",))
-        return in_format(found, input, PLANES[n])
+        return in_format(found.to(input.dtype), input, PLANES[n])
 
     doc = f"The mean of windows that divide the space of {images(n)} into output_size parts."
     doc += " None keeps a size." if n > 1 else ""
@@ -109,7 +115,9 @@ def _adaptive_max(input, out: Ints) -> ArrayFunction:
         for where in np.ndindex(*out):
             cut: tuple[Any, ...] = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
             flat = a[cut].reshape(*lead, (inside := numbers[cut].reshape(-1)).size)
-            at = flat.argmax(-1)
+            at, lost = flat.argmax(-1), flat != flat
+            if lost.any():  # the last nan is a window's maximum
+                at = np.where(lost.any(-1), lost.shape[-1] - 1 - lost[..., ::-1].argmax(-1), at)
             best[(..., *where)] = np.take_along_axis(flat, at[..., None], -1)[..., 0]
             place[(..., *where)] = inside[at]
         return best, place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,8 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
 from rushlight._engine.ops.expressions import Expr
 from rushlight._engine.ops.linalg.matmul import is_low_precision
-from rushlight._engine.ops.nn.taps import FILTERS, _weighted_sums, fixed, taps
+from rushlight._engine.ops.nn.taps import FILTERS, _weighted_sums, fixed, nearest, taps
 from rushlight._engine.ops.table import ROWS, Array, composite, pointwise
-
-
-def _nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:
-    step = size / out if scale is None else 1.0 / scale
-    places = (np.arange(out) + 0.5) * step if exact else np.arange(out) * step
-    return np.minimum(np.floor(places.astype(np.float32)), size - 1).astype(np.int64)
-
 
 _MODES = {
     "nearest": (1, 2, 3),
@@ -127,9 +121,15 @@ def interpolate(
 
 def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
     """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
+    if x.is_floating_point() and x.dtype.itemsize < 4 and mode not in ("nearest", "nearest-exact"):
+        return resized(x.float(), out, scales, mode, align, smooth).to(x.dtype)  # rounded once
     whole = all([n * o <= _LARGE for n, o in zip(x.shape[2:], out, strict=True)])
-    if whole and _blends(x, mode) and has_channels_last(x.shape, x.stride()):
-        return _last_resized(x, out, scales, align, mode, smooth)
+    if whole and x.is_floating_point() and has_channels_last(x.shape, x.stride()):
+        if mode in ("nearest", "nearest-exact"):
+            how = tuple([(scale, False, mode, False) for scale in scales])
+            return _picked(x.movedim(1, -1), out, how).movedim(-1, 1)
+        if _blends(x, mode):
+            return _last_resized(x, out, scales, align, mode, smooth)
     # The last dim comes first, as in PyTorch: bytes are rounded after each, and lines are made once.
     found, dims = x, x.ndim - 2
     if (
@@ -166,7 +166,7 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
             raise NotImplementedError(
                 f"\"compute_indices_weights_nearest\" not implemented for '{x.dtype.legacy}'"
             )
-        places = _nearest(size, out, scale, mode != "nearest")
+        places = nearest(size, out, scale, mode != "nearest")
         times = out // size
         if 1 < times <= _FEW and out == times * size and np.array_equal(places, np.arange(out) // times):
             return _repeated(x, dim, times)
@@ -189,6 +189,42 @@ _LARGE = 1 << 16
 _MANY = 1 << 19
 # Copies of an element, up to which their gradients are added one after the other.
 _FEW = 8
+
+
+@composite(name="_picked", where=("aten",))
+def _picked(input, out: Any, how: Any):
+    """(N, *out, C) of (N, *space, C): the elements that are nearest, by taps of each dim of space."""
+    found = input
+    for dim, size in enumerate(out, 1):
+        found = found.index_select(dim, tensor_of(taps(input.shape[dim], size, *how[dim - 1])[0][:, 0]))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _numbers(lead: int, space: Any, out: Any, how: Any) -> Array:
+    """Which rows those are, (lead, *out), of as many blocks of a space."""
+    found = np.arange(lead)
+    for size, to, one in zip(space, out, how, strict=True):
+        found = found[..., None] * size + taps(size, to, *one)[0][:, 0]
+    return found
+
+
+@_picked.kernel
+def _picked_kernel(input: Array, out: Any, how: Any) -> Any:
+    if not input.flags.c_contiguous:
+        return NotImplemented
+    numbers = _numbers(len(input), input.shape[1:-1], tuple(out), how)
+    rows = input.reshape(-1, input.shape[-1])
+    found = service("gather rows")(rows, numbers)
+    return rows.take(numbers, 0) if found is None else found
+
+
+@_picked.gradient
+def _picked_gradient(s: Any, grad: Any) -> Any:
+    found = grad
+    for i, (size, out, how) in enumerate(zip(s.shape("input")[1:-1], s.out, s.how, strict=True), 1):
+        found = _weighted_sums(found, i, size, out, how, True)
+    return found
 
 
 @composite(name="_repeated", where=("aten",))

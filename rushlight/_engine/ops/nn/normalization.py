@@ -667,6 +667,10 @@ def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.7
     if not input.numel():
         return input
     around = *[0] * (2 * input.ndim - 4), size // 2, (size - 1) // 2
-    window = ROWS["pad"](input * input, around).unfold(1, size, 1)
-    window = window.mean(-1) if input.is_floating_point() else window.sum(-1) // size
+    square = ROWS["pad"](input * input, around)
+    if input.is_floating_point():
+        lines = square.flatten(2).unsqueeze(1)
+        window = ROWS["avg_pool2d"](lines, (size, 1), 1).reshape(input.shape)
+    else:
+        window = square.unfold(1, size, 1).sum(-1) // size
     return input / (window * alpha + k) ** beta

@@ -20,11 +20,13 @@ from rushlight._engine.ops.nn.sliding_windows import (
     add_windows,
     for_dims,
     images,
+    lies_last,
     offsets,
     out_size,
     padder,
     reach,
     reads,
+    terms,
     tuple_of,
 )
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
@@ -195,10 +197,14 @@ def _greatest(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
 @_greatest.kernel
 @resolved
 def _greatest_kernel(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
+    lead = x.shape[: -len(out)]
+    if x.shape == (*lead, *kernel) and not any(pad) and x.dtype in (np.float32, np.float64):
+        places = tuple(range(len(lead), x.ndim))
+        return formatted(x, lambda a: np.maximum.reduce(a, places, keepdims=True))
     if math.prod(kernel) > FEW_TAPS or x.size > _LARGE:
         return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
-    wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[: -len(out)], *out)
+    wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*lead, *out)
 
     def run(a: Array) -> Array:
         a, found = wide(a), np.empty(shape, a.dtype)
@@ -315,14 +321,31 @@ def _avg_pool(
         return formatted(input, looked_up, PLANES[len(kernel)])
 
     def run(a: Array) -> Array:
-        a = wide(a.astype(wide_of, copy=False))
-        total = a[first].copy()
+        a = a.astype(wide_of, copy=False)
+        if lies_last(a, len(out)):
+            total = sums_of_places(a, *terms(space, kernel, stride, pad, out, False))
+            if total is not None:
+                shared = share.reshape(-1, 1)
+                found = np.divide(total, shared, total).astype(of, copy=False)
+                return np.moveaxis(found.reshape(len(a), *out, a.shape[1]), -1, 1)
+        done: Array | None = service("mean pool")(a, share, kernel, stride, pad, out)
+        if done is not None:
+            return done.astype(of, copy=False)
+        a = wide(a)
+        total = a[first] + 0
         for cut in others:
             np.add(total, a[cut], total)
-        found: Array = np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
-        return found
+        mean: Array = np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
+        return mean
 
     return formatted(input, run, PLANES[len(kernel)])
+
+
+def sums_of_places(a: Array, starts: Array, places: Array) -> Array | None:
+    """(N, n, C) sums of places of (N, C, *space) in channels last: of each n those that its list says."""
+    rows = np.moveaxis(a, 1, -1).reshape(len(a), -1, a.shape[1])
+    found: Array | None = service("sums of rows along a dim")(rows, 1, starts, places)
+    return found
 
 
 @_avg_pool.gradient
@@ -342,6 +365,10 @@ def _avg_pool_back(
 
     def run(grad: Array) -> Array:
         part = (grad / share).astype(grad.dtype, copy=False)
+        if lies_last(part, n):
+            found = sums_of_places(part, *terms(space, kernel, stride, pad, out, True))
+            if found is not None:
+                return np.moveaxis(found.reshape(len(part), *space, part.shape[1]), -1, 1)
         each = np.broadcast_to(part.reshape(*lead, *[1] * n, *out), (*lead, *kernel, *out))
         return add_windows(each, space, kernel, stride, pad, (1,) * n)
 

@@ -91,6 +91,11 @@ def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Arra
     return run
 
 
+def lies_last(a: Array, n: int) -> bool:
+    """Whether (N, C, *space), of n dims of space, lies as dense (N, *space, C), and not as (N, C, *space)."""
+    return a.ndim == n + 2 and not a.flags.c_contiguous and np.moveaxis(a, 1, -1).flags.c_contiguous
+
+
 def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
     """A view (*lead, *kernel, *out) of an array (*lead, *space)."""
     n = len(kernel)
@@ -146,3 +151,16 @@ def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, ou
     pads = reach(space, kernel, stride, pad, dilation, out)
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
     return np.stack([table[cut].ravel() for cut in offsets(kernel, stride, dilation, out)])
+
+
+@lru_cache(maxsize=32)
+def terms(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, back: bool) -> tuple[Array, Array]:
+    """(where each window's list starts, the places that it reads), or, with `back`, each place's windows."""
+    table = reads(space, kernel, stride, pad, (1,) * len(kernel), out).T
+    windows, taps = np.nonzero(table >= 0)
+    places = table[windows, taps]
+    if back:
+        order = np.lexsort((windows, taps, places))  # as add_windows adds: tap by tap
+        windows, places = places[order], windows[order]
+    starts = np.searchsorted(windows, np.arange((math.prod(space) if back else math.prod(out)) + 1))
+    return starts, np.ascontiguousarray(places)

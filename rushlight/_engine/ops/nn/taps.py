@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.ops.creation.copying import tensor_of
-from rushlight._engine.ops.linalg.matmul import unrounded_product
+from rushlight._engine.core.services import service
+from rushlight._engine.ops.creation.copying import converted, tensor_of
+from rushlight._engine.ops.linalg.matmul import is_low_precision, unrounded_product
 from rushlight._engine.ops.nn.sliding_windows import parts
 from rushlight._engine.ops.table import Array, composite
 
@@ -35,10 +36,19 @@ def _positions(size: int, out: int, scale: float | None, align: bool) -> Array:
 
 
 def _linear(size: int, out: int, scale: float | None, align: bool) -> Taps:
+    if size == out:  # as they are, whatever the scale; PyTorch adds 0 times the same element
+        return np.arange(out).repeat(2).reshape(out, 2), np.tile((1.0, 0.0), (out, 1))
     at = np.maximum(_positions(size, out, scale, align), 0)
     low = np.minimum(np.floor(at).astype(int), size - 1)
     part = at - low
     return np.stack((low, np.minimum(low + 1, size - 1)), 1), np.stack((1 - part, part), 1)
+
+
+def nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:
+    """The element that each output element is; exact: by the centres of both."""
+    step = size / out if scale is None else 1.0 / scale
+    places = (np.arange(out) + 0.5) * step if exact else np.arange(out) * step
+    return np.minimum(np.floor(places.astype(np.float32)), size - 1).astype(np.int64)
 
 
 def _cubic(size: int, out: int, scale: float | None, align: bool) -> Taps:
@@ -100,7 +110,9 @@ def taps(size: int, out: int, *how: Any) -> Taps:
     """The taps (out, n) of a line of `size` elements."""
     if how == ("mean",):
         return _means(size, out)
-    *_, mode, smooth = how
+    scale, _, mode, smooth = how
+    if mode in ("nearest", "nearest-exact"):
+        return nearest(size, out, scale, mode != "nearest")[:, None], np.ones((out, 1))
     if smooth:
         return _smooth(size, out, *how[:-1])
     return (_cubic if mode == "bicubic" else _linear)(size, out, *how[:-2])
@@ -128,6 +140,24 @@ def _operand(size: int, out: int, how: How, back: bool, dtype: str, turned: bool
     return np.ascontiguousarray(weights.T if back != turned else weights)
 
 
+@lru_cache(maxsize=64)
+def _listed(size: int, out: int, how: How, back: bool, dtype: str) -> tuple[Array, Array, Array]:
+    """(where each sum's terms start, what they read, their weights), one sum after the other; back: of the
+    sums that gradients are.
+    """
+    at, weights = taps(size, out, *how)
+    sources, sums = at, np.broadcast_to(np.arange(out)[:, None], at.shape)
+    if how == ("mean",) or how[-1]:  # lists of other lengths, filled up with weights of zero
+        there = weights != 0
+        sources, sums, weights = sources[there], sums[there], weights[there]
+    if back:
+        sources, sums = sums, sources
+    order = np.argsort(sums, axis=None, kind="stable")
+    sources, sums, weights = (part.reshape(-1)[order] for part in (sources, sums, weights))
+    starts = np.searchsorted(sums, np.arange((size if back else out) + 1))
+    return starts, np.ascontiguousarray(sources, np.int64), weights.astype(dtype)
+
+
 @composite(name="_weighted_sums", where=("aten",))
 def _weighted_sums(input, dim: int, size: int, out: int, how: How, back: bool = False):
     """Lines of `size` elements along a dim become `out` sums of them, by their taps; with `back`, lines of
@@ -139,17 +169,28 @@ def _weighted_sums(input, dim: int, size: int, out: int, how: How, back: bool = 
 
 @_weighted_sums.kernel
 def _weighted_sums_kernel(input: Array, dim: int, size: int, out: int, how: How, back: bool = False) -> Any:
-    if input.dtype.kind != "f" or input.dtype.itemsize < 4 or not input.size:
+    if not input.size or (not (low := is_low_precision(input)) and input.dtype.kind != "f"):
         return NotImplemented
+    if low:  # the sums are rounded once
+        wide = _weighted_sums_kernel(
+            converted(input, np.empty(input.shape, np.float32)), dim, size, out, how, back
+        )
+        return converted(wide, np.empty(wide.shape, input.dtype))
     length, behind = input.shape[dim], math.prod(input.shape[dim + 1 :])
     lines = np.ascontiguousarray(input).reshape(-1, length, behind)
+    shape = (*input.shape[:dim], size if back else out, *input.shape[dim + 1 :])
+    if behind > 1:
+        tables = _listed(size, out, how, back, input.dtype.name)
+        found = service("sums of rows along a dim")(lines, 1, *tables)
+        if found is not None:
+            return found.reshape(shape)
     if behind == 1:
         found = unrounded_product(lines[:, :, 0], _operand(size, out, how, back, input.dtype.name, False))
     else:
         found = unrounded_product(_operand(size, out, how, back, input.dtype.name, True), lines)
     if not np.isfinite(np.add.reduce(found, axis=None)):
         found = _tap_by_tap(lines, size, out, how, back)
-    return found.reshape(*input.shape[:dim], size if back else out, *input.shape[dim + 1 :])
+    return found.reshape(shape)
 
 
 @_weighted_sums.gradient
@@ -159,17 +200,9 @@ def _weighted_sums_gradient(s: Any, grad: Any) -> Any:
 
 def _tap_by_tap(lines: Array, size: int, out: int, how: How, back: bool) -> Array:
     """The sums of what each reads, of lines (*, length, *)."""
-    at, weights = taps(size, out, *how)
-    sources, sums = at, np.broadcast_to(np.arange(out)[:, None], at.shape)
-    if how == ("mean",) or how[-1]:  # lists of other lengths, filled up with weights of zero
-        there = weights != 0
-        sources, sums, weights = sources[there], sums[there], weights[there]
-    if back:
-        sources, sums = sums, sources
-    order = np.argsort(sums, axis=None, kind="stable")
-    sources, sums, weights = (part.reshape(-1)[order] for part in (sources, sums, weights))
-    reached, starts = np.unique(sums, return_index=True)
+    starts, sources, weights = _listed(size, out, how, back, lines.dtype.name)
+    reached = np.flatnonzero(np.diff(starts))
     found = np.zeros((len(lines), size if back else out, lines.shape[2]), lines.dtype)
-    terms = lines[:, sources] * weights.astype(lines.dtype)[:, None]
-    found[:, reached] = np.add.reduceat(terms, starts, axis=1)
+    terms = lines[:, sources] * weights[:, None]
+    found[:, reached] = np.add.reduceat(terms, starts[reached], axis=1)
     return found

@@ -140,6 +140,10 @@ def _running_extreme(ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
     if not a.size:
         return a.copy(), np.empty(a.shape, np.int64)
     d, source = wrap_dim(dim, a.ndim), at_least_1d(a)
+    done: tuple[Array, Array] | None
+    done = service("running extremes")("max" if ufunc is np.maximum else "min", a, d)
+    if done is not None:
+        return done
     values = ufunc.accumulate(source, d)
     new = source == values
     if source.dtype.kind in "fV":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from itertools import accumulate
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
-from rushlight._engine.core.layout import has_channels_last
+from rushlight._engine.core.layout import channels_last_strides, has_channels_last, laid_out
 from rushlight._engine.core.promotion import promote_types
+from rushlight._engine.ops.creation.copying import assign
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
@@ -87,11 +89,26 @@ def _cat(tensors: list[Tensor], dim: int) -> ArrayFunction:
         return lambda tensors: np.empty(0, of)
     if len(taken) < len(tensors):
         return lambda tensors: np.concatenate([tensors[i] for i in taken], d)
-    if _lie_as_joined(tensors):
-        return np.concatenate if d == 0 else (lambda tensors: np.concatenate(tensors, d))
-    first = tensors[0].shape
+    first, alike = tensors[0].shape, _lie_as_joined(tensors)
     shape = (*first[:d], sum([t.shape[d] for t in tensors]), *first[d + 1 :])
+    if d and alike and math.prod(shape) >= _LARGE:
+        return lambda tensors: _joined(tensors, d, shape)
+    if alike:
+        return np.concatenate if d == 0 else (lambda tensors: np.concatenate(tensors, d))
     return lambda tensors: np.concatenate(tensors, d, np.empty(shape, of))
+
+
+# Elements from which on parts are copied into the result by machine code.
+_LARGE = 1 << 18
+
+
+def _joined(tensors: Sequence[Array], d: int, shape: tuple[int, ...]) -> Array:
+    """Tensors that lie alike, one after the other along a dim."""
+    out = laid_out(shape, (channels_last_strides(shape),) if _last(tensors) else (), tensors[0].dtype)
+    ends = accumulate([t.shape[d] for t in tensors])
+    for t, end in zip(tensors, ends, strict=True):
+        assign(out[(slice(None),) * d + (slice(end - t.shape[d], end),)], t)
+    return out
 
 
 @_cat.gradient

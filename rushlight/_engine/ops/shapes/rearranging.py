@@ -14,7 +14,14 @@ from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, tiled
 from rushlight._engine.core.recording import decides
 from rushlight._engine.ops import forms
-from rushlight._engine.ops.creation.copying import arranged, assign, formatted, in_format, tensor_of
+from rushlight._engine.ops.creation.copying import (
+    arranged,
+    assign,
+    duplicate,
+    formatted,
+    in_format,
+    tensor_of,
+)
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
@@ -37,7 +44,9 @@ def flip(input, dims: "*Ints") -> ArrayFunction:
     if input.ndim - 1 in axes and input.size:  # PyTorch copies whole rows otherwise
         refuse_wide("flip_cpu", input.dtype)
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
-    return (lambda a: a[at].copy()) if input.flags.c_contiguous else (lambda a: assign(arranged(a), a[at]))
+    if input.flags.c_contiguous:
+        return lambda a: duplicate(a[at])
+    return lambda a: assign(arranged(a), a[at])
 
 
 flip.gradient(lambda s, grad: grad.flip(s.dims))
