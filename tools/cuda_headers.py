@@ -251,7 +251,15 @@ def declared(name: str, header: Header, places: Sequence[Path]) -> dict[str, Any
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "told.cpp", Path(folder) / "told"
         source.write_text(_program(name, header, header.known(_text(name, places))), encoding="utf-8")
-        command = ["g++", "-std=c++17", "-w", *[f"-I{place}" for place in places], "-o", program, source]
+        command = [
+            "g++",
+            "-std=c++17",
+            "-w",
+            *[f"-I{place}" for place in places],
+            "-o",
+            str(program),
+            str(source),
+        ]
         subprocess.run(command, check=True)
         shown = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     found: dict[str, Any] = json.loads(shown)

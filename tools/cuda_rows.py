@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 import rushlight as torch  # noqa: E402 - from this tree
 from rushlight._engine.devices.cuda import draws, served as by_kernels  # noqa: E402
 from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
+    alignments,
     attention,
     device_math,
     lines,
@@ -161,7 +162,8 @@ def table() -> str:
         "of it alone), the host's LAPACK on a simulated one",
         LIBRARY: "only simulated, by the host's NumPy, BLAS and compiled loops over the device's memory; a "
         "real device refuses them by name, but for composites, which run by their rows there",
-        DRAWN: "PyTorch's CUDA numbers (Philox), drawn by the host into the device's memory",
+        DRAWN: "drawn by the host into the device's memory: PyTorch's CUDA numbers (Philox), but for "
+        "binomial, poisson and what begins with _, which have the distribution alone",
         VIEW: "a view: no memory is touched",
         ROWS_OF: "composites: by their rows",
     }
@@ -235,6 +237,8 @@ def _families() -> Iterator[tuple[str, str]]:
         ):
             text = attention.attention(kind, of, width, True, of != "float32", "nvptx")[0]
             yield f"attention {kind}, {of} of {width}", text
+    yield "ctc_loss", alignments.forward("float32", "nvptx")[0]
+    yield "ctc_loss backward", alignments.backward("float32", "nvptx")[0]
     for of in ("float32", "float64", "bfloat16", "complex64"):
         yield f"product, {of}", own_products.plain(of, of, "nvptx")[0]
     for words in ((True, True), (False, False)):

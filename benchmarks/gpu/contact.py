@@ -251,7 +251,7 @@ class Contact:
         """Copies by a stream to memory that the host has locked."""
         array = self.arrays[0]
         address = self.driver.handle("cuMemHostAlloc", 4 * COUNT, 1)
-        there = np.frombuffer((ctypes.c_uint8 * (4 * COUNT)).from_address(address), np.float32)
+        there = _at(address)
         self.driver("cuMemcpyDtoHAsync_v2", address, array, 4 * COUNT, 0)
         self.driver("cuStreamSynchronize", 0)
         self._expect(there.copy(), self.here[0], "what came into page-locked memory")
@@ -328,7 +328,7 @@ class Contact:
         address = self.driver.handle("cuMemHostAlloc", 4 * COUNT, 1)
         made.launch((4, 128), self.stream, [*self.arrays[:2], address, COUNT])
         self.driver("cuStreamSynchronize", self.stream)
-        there = np.frombuffer((ctypes.c_uint8 * (4 * COUNT)).from_address(address), np.float32)
+        there = _at(address)
         self._expect(there.copy(), self.here[0] + self.here[1], "a sum in page-locked memory")
         self.driver("cuMemFreeHost", address)
         return "good"
@@ -356,7 +356,8 @@ class Contact:
     def _backend(self) -> Any:
         from rushlight._engine.core.accelerator import platform as devices
 
-        return devices().device(0)
+        there: Any = devices()
+        return there.device(0)
 
     def device(self) -> str:
         """An array made, added to and read."""
@@ -401,6 +402,11 @@ class Contact:
 def _written(write: Callable[..., tuple[str, int]], meaning: Any, target: str) -> tuple[str, int]:
     """A kernel's text for a target."""
     return write(meaning, target=target)
+
+
+def _at(address: int) -> Any:
+    """COUNT floats of the host's."""
+    return np.ctypeslib.as_array((ctypes.c_float * COUNT).from_address(address))
 
 
 def _asked(library: Any, name: str) -> str:

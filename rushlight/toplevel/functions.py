@@ -98,7 +98,9 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     for given in (input, mat2):
         if given.dtype is not torch.int8:
             raise RuntimeError(f"Expected self.dtype and mat2.dtype to be int8, got {given.dtype}")
-    found = torch.mm(input.to(torch.int32), mat2.to(torch.int32))
+    # Sums of up to 1024 products of 2 ** 14 are whole numbers of 24 bits, which float32 has.
+    wide = torch.float32 if input.shape[-1] <= 1 << 10 else torch.int32
+    found = torch.mm(input.to(wide), mat2.to(wide)).to(torch.int32)
     return found if out is None else out.copy_(found)
 
 

@@ -36,8 +36,7 @@ def test_a_rehearsal(tmp_path: Path) -> None:
     assert not any(run["ended"] for runs in found.values() for run in runs.values()), found
     lines = [line for runs in found.values() for line in runs["rushlight"]["lines"]]
     failed = [line for line in lines if "error" in line]
-    refused = {"poisson", "poisson, large", "gamma", "gamma, small"}
-    assert len(lines) > 60 and {line["name"] for line in failed} == refused, failed
+    assert len(lines) > 60 and not failed, failed
     assert {line["value"] for line in lines if line["name"] == "denormal numbers"} == {"good"}
     assert "| gelu | us |" in (tmp_path / "gpu.md").read_text(encoding="utf-8")
 

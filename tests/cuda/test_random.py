@@ -111,3 +111,41 @@ def test_bernoulli_by_a_tensor_moves_the_generator_on_by_twelve() -> None:
     torch.cuda.manual_seed(0)
     torch.bernoulli(torch.full((100_000,), 0.5, device="cuda"))
     assert torch.cuda.get_rng_state()[8:].view(torch.int64).item() == 12
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_samplers_follow_the_devices_seed(real: bool) -> None:
+    """Numbers of the right distribution, on both kinds of device, that leave the CPU's generator alone."""
+    from tests.cuda.conftest import use
+    from tests.cuda.fake_driver import FakeDriver, install
+
+    if real:
+        install(FakeDriver())
+        use("driver")
+    try:
+        rate = torch.full((4000,), 3.0, device="cuda")
+        draws = {
+            "poisson": (lambda: torch.poisson(rate), 3.0, 3.0),
+            "gamma": (lambda: torch._standard_gamma(rate), 3.0, 3.0),
+            "binomial": (lambda: torch.binomial(rate * 4, rate / 6), 6.0, 3.0),
+        }
+        before = torch.random.get_rng_state()
+        for draw, mean, variance in draws.values():
+            torch.cuda.manual_seed(7)
+            one, two = draw(), draw()
+            torch.cuda.manual_seed(7)
+            assert torch.equal(one, draw()) and not torch.equal(one, two)
+            assert one.is_cuda and one.mean().item() == pytest.approx(mean, abs=0.15)
+            assert one.var().item() == pytest.approx(variance, abs=0.4)
+        g = torch.Generator("cuda").manual_seed(7)
+        torch.cuda.manual_seed(7)
+        assert torch.equal(torch.poisson(rate, generator=g), torch.poisson(rate))
+        shares = torch.distributions.Dirichlet(rate[:5]).sample()
+        assert shares.is_cuda and shares.sum().item() == pytest.approx(1, abs=1e-5)
+        slopes = torch.nn.functional.rrelu(-rate, 0.1, 0.3, training=True) / -3
+        assert 0.1 <= slopes.min().item() < 0.12 and 0.28 < slopes.max().item() <= 0.3
+        assert torch.equal(torch.random.get_rng_state(), before)
+    finally:
+        if real:
+            install(None)
+            use("")

@@ -21,7 +21,9 @@ from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.philox import Philox
 from rushlight._engine.numerics import distributions
 from rushlight._engine.numerics.distributions import in_memory_order
+from rushlight._engine.numerics.rng import Engine
 from rushlight._engine.ops.creation.filled import Fill, like as fill_like, np_dtype, sizes_of
+from rushlight._engine.ops.table import ROWS as TABLE
 
 Array = np.ndarray[Any, Any]
 
@@ -423,7 +425,42 @@ def _check_weights(w: Array) -> None:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
 
 
+@dataclass(frozen=True)
+class _Seeded:
+    """Stands for a torch.Generator of the host's, from which a row's body draws."""
+
+    engine: Engine
+
+
+def _by_samplers(name: str, words: int) -> Callable[..., Any]:
+    """A row whose numbers the CPU's samplers draw, from a seed that is the device's next words; as many are
+    used as PyTorch's kernel uses for a thread. They have the row's distribution, and are not PyTorch's.
+    """
+
+    def row(backend: Device, *given: Any) -> Any:
+        *operands, generator = given
+        place = engine_of(backend, generator).take(words)
+
+        def sample(*arrays: Any) -> Array:
+            seed, offset = place
+            (first, *_) = (int(w[0]) for w in philox.words(seed, offset, 1))
+            found: Array = TABLE[name].body(*arrays, generator=_Seeded(Engine(first)))
+            return found
+
+        if backend.simulated:
+            return backend.call(sample, operands, what=name)
+        read = [backend.read(a) if a.__class__ is DeviceArray else a for a in operands]
+        return backend.brought(sample(*read))
+
+    return row
+
+
 ROWS: dict[str, Callable[..., Any]] = {
+    "poisson": _by_samplers("poisson", 20),
+    "binomial": _by_samplers("binomial", 42),
+    "_standard_gamma": _by_samplers("_standard_gamma", 10),
+    "_sample_dirichlet": _by_samplers("_sample_dirichlet", 10),
+    "_rrelu_slopes": _by_samplers("_rrelu_slopes", 4),
     "uniform": _uniform,
     "normal_fill": _normal,
     "random": _random,

@@ -123,14 +123,21 @@ def eye(n: int, m: int | None = None, *, dtype: dtype | None = None) -> Array:
 # --- triangles ------------------------------------------------------------------------------------
 
 
-def _triangle(op: str, which: str, find: Any) -> None:
+def _triangle(op: str, which: str, upper: bool) -> None:
     def body(row: int, col: int, offset: int = 0, *, dtype: dtype = dt.int64) -> Array:
         for name, size in (("row", row), ("col", col)):
             if size < 0:
                 raise RuntimeError(f"{name} must be non-negative, got{size}")
         if dtype not in (dt.int32, dt.int64):
             raise NotImplementedError(f"\"{op}\" not implemented for '{dtype.legacy}'; use torch.int64")
-        return np.stack(find(row, offset, col)).astype(dtype.np)
+        lines = np.arange(row)
+        ends = (lines + (offset + (not upper))).clip(0, col)  # where each row ends, or begins
+        counts = col - ends if upper else ends
+        before = counts.cumsum() - counts
+        found = np.empty((2, int(counts.sum())), dtype.np)
+        found[0] = lines.repeat(counts)
+        found[1] = np.arange(found.shape[1]) - (before - ends if upper else before).repeat(counts)
+        return found
 
     factory(
         body,
@@ -140,5 +147,5 @@ def _triangle(op: str, which: str, find: Any) -> None:
     )
 
 
-_triangle("tril_indices", "lower", np.tril_indices)
-_triangle("triu_indices", "upper", np.triu_indices)
+_triangle("tril_indices", "lower", False)
+_triangle("triu_indices", "upper", True)

@@ -260,12 +260,16 @@ def unique_consecutive(
     source = input.reshape(-1) if whole else input
     rows = _rows_of(source, d) if source.size else np.empty((source.shape[d], 0))
     starts = np.ones(rows.shape[0], bool)
-    starts[1:] = (rows[1:] != rows[:-1]).any(1)
+    one = rows.shape[1:] == (1,)
+    starts[1:] = rows[1:, 0] != rows[:-1, 0] if one else (rows[1:] != rows[:-1]).any(1)
     first = starts.nonzero()[0]
-    back = np.cumsum(starts, dtype=np.int64) - 1
-    count = np.diff(first, append=rows.shape[0])
-    values = _slices(source, d, first)
-    back = back.reshape(input.shape) if whole else back
+    values = source.take(first) if whole else _slices(source, d, first)
+    back = count = first
+    if return_inverse:
+        back = np.cumsum(starts, dtype=np.int64) - 1
+        back = back.reshape(input.shape) if whole else back
+    if return_counts:
+        count = np.diff(first, append=rows.shape[0])
     return _chosen((values, back, count), return_inverse, return_counts)
 
 

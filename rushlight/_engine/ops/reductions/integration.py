@@ -51,6 +51,11 @@ def _parts(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 @composite(aliases=("trapz",), where=("torch",))
 def trapezoid(y, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1):
     """The integral along dim of samples y, at points x or at distances dx (1)."""
+    if not y.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if x is None and y.dtype.name != "bool" and y.shape[d := wrap_dim(dim, y.ndim)]:
+        # What lies inside counts whole.
+        return (y.sum(d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * (1 if dx is None else dx)
     doubled, d = _parts("trapezoid", y, x, dx, dim)
     return y.sum(d) * 0.0 if doubled is None else doubled.sum(d) / 2.0
 

@@ -135,7 +135,9 @@ def _triangle(name: str, doc: str, upper: bool) -> Row:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
         if input.size > 1 << 14 or input.itemsize > 8:
-            return lambda a: np.asarray((np.triu if upper else np.tril)(a, diagonal), order="C")
+            if input.shape[-2] > _STRIP * _STRIPS:
+                return lambda a: np.asarray((np.triu if upper else np.tril)(a, diagonal), order="C")
+            return _strips(*input.shape[-2:], diagonal, upper)
         mask, of = _mask(*input.shape[-2:], diagonal, upper, input.itemsize), input.dtype
         bits = mask.dtype  # which are faster than np.where
         return lambda a: (np.ascontiguousarray(a).view(bits) & mask).view(of)
@@ -144,6 +146,31 @@ def _triangle(name: str, doc: str, upper: bool) -> Row:
         return ROWS[name](grad, s.diagonal)
 
     return opaque(resolved(body), name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
+
+
+# Rows of a strip, and the most strips of a matrix.
+_STRIP, _STRIPS = 64, 1 << 9
+
+
+def _strips(rows: int, columns: int, k: int, upper: bool) -> ArrayFunction:
+    """What copies such matrices and clears, strip by strip, what is beside the triangle."""
+    clear: list[tuple[slice, slice, Any]] = []
+    for low in range(0, rows, _STRIP):
+        high = min(low + _STRIP, rows)
+        # From column `first` on some rows of the strip are cleared, or no longer; from `last` on all or none.
+        first, last = (min(max(n + k, 0), columns) for n in ((low, high - 1) if upper else (low + 1, high)))
+        apart = np.arange(first, last) - np.arange(low, high)[:, None]
+        here = slice(low, high)
+        clear.append((here, slice(first, last), apart < k if upper else apart > k))
+        clear.append((here, slice(0, first) if upper else slice(last, columns), True))
+
+    def run(a: Array) -> Array:
+        out, nothing = duplicate(a), a.dtype.type(0)
+        for lines, part, which in clear:
+            np.copyto(out[..., lines, part], nothing, where=which)
+        return out
+
+    return run
 
 
 @lru_cache(maxsize=32)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, WARP, Thread
-from rushlight._engine.devices.cuda.kernels.writing import ThreadBody, from_bits, one, strided
+from rushlight._engine.devices.cuda.kernels.writing import applied, from_bits, one, strided
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module, Variable
 from rushlight._engine.kernels.emit.meaning import Meaning
@@ -68,20 +68,13 @@ class _Kernel:
         """A float as a lane, which has operators."""
         return self.f.splat("float", scalar)
 
-    def _function(self, meaning: Meaning, x: Lane) -> Lane:
-        body = ThreadBody(self.f, meaning, meaning.types())
-        (root,) = meaning.outputs
-        body.give(root.src[0], x)
-        body.compute(meaning.outputs)
-        return body.values[root]
-
     def exp(self, x: Lane) -> Lane:
         """e to a power."""
-        return self._function(_EXP, x)
+        return applied(self.f, _EXP, x)
 
     def log(self, x: Lane) -> Lane:
         """The natural logarithm."""
-        return self._function(_LOG, x)
+        return applied(self.f, _LOG, x)
 
     def larger(self, a: Lane, b: Lane) -> Lane:
         """The larger number."""

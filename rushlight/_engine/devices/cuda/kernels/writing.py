@@ -191,6 +191,15 @@ class ThreadBody(Body):
         return widen(f.splat(kind, f.load(kind, place)), storage)
 
 
+def applied(f: Thread, meaning: Meaning, x: Lane) -> Lane:
+    """A function of one number, given by the expression of its symbol."""
+    body = ThreadBody(f, meaning, meaning.types())
+    (root,) = meaning.outputs
+    body.give(root.src[0], x)
+    body.compute(meaning.outputs)
+    return body.values[root]
+
+
 def note_outside(f: Thread, index: Lane, low: Lane, high: Lane) -> str:
     """Note at %failed that an index lies outside [low, high); an i1: whether it does."""
     wrong = (index < low) | (index >= high)

@@ -33,6 +33,7 @@ _MODULES = (
     "fourier",
     "attention",
     "solving",
+    "alignments",
 )
 _rows: dict[str, Callable[..., Any]] = {}
 

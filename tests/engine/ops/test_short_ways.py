@@ -1,4 +1,4 @@
-"""Bags of embeddings by one kernel; distances between vectors without what is between them."""
+"""Ops that go a shorter way than by their parts: bags, distances, triangles, orders, products of bytes."""
 
 from __future__ import annotations
 
@@ -77,3 +77,46 @@ def test_writes_by_the_generated_way_are_refused_as_by_the_general() -> None:
     own = torch.arange(4.0).repeat(2, 1)
     with pytest.raises(RuntimeError, match="single memory location|unsupported operation"):
         own.index_add_(0, torch.tensor([1]), own[:1])
+
+
+def test_trapezoids_of_samples_at_equal_distances() -> None:
+    y = torch.tensor([[1.0, 2.0, 4.0], [0.0, 3.0, 1.0]])
+    assert torch.trapezoid(y).tolist() == [4.5, 3.5]
+    assert torch.trapezoid(y, dx=2.0, dim=0).tolist() == [1.0, 5.0, 5.0]
+    assert torch.trapezoid(torch.zeros(3, 0)).tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(IndexError):
+        torch.trapezoid(torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("size", [(200, 150), (2, 130, 129), (70, 300)])
+def test_triangles_of_large_matrices(size: tuple[int, ...]) -> None:
+    a = torch.rand(size) + 1
+    apart = torch.arange(size[-1]) - torch.arange(size[-2])[:, None]
+    for k in (-300, -65, 0, 1, 63, 300):
+        assert torch.equal(a.tril(k), torch.where(apart <= k, a, 0.0))
+        assert torch.equal(a.triu(k), torch.where(apart >= k, a, 0.0))
+
+
+@pytest.mark.parametrize("k", [16, 1024, 1032])
+def test_products_of_bytes_are_exact(k: int) -> None:
+    a, b = torch.full((32, k), -128, dtype=torch.int8), torch.full((k, 8), -128, dtype=torch.int8)
+    b[0] = 127
+    assert torch.equal(torch._int_mm(a, b), (a.long() @ b.long()).int())
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("span", [40, 1 << 20])
+def test_integers_near_each_other_are_ordered_as_others(descending: bool, span: int) -> None:
+    a = torch.randint(-span, span, (3000, 2))
+    values, places = a.sort(0, descending=descending, stable=True)
+    assert torch.equal(values, a.gather(0, places))
+    steps = values.diff(dim=0) * (-1 if descending else 1)
+    assert (steps >= 0).all() and (places.diff(dim=0)[steps == 0] > 0).all()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (5, 2), (0, 3), (3, 0)])
+def test_places_of_triangles(rows: int, columns: int) -> None:
+    for k in (-6, -1, 0, 2, 6):
+        for name in ("tril", "triu"):
+            found = getattr(torch, f"{name}_indices")(rows, columns, k)
+            assert torch.equal(found, getattr(torch.ones(rows, columns), name)(k).nonzero().T)
