@@ -45,7 +45,8 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
         low = a.min()
         if int(a.max()) - int(low) < 1 << 16:  # whose digits NumPy counts
             near = (a - low).astype(np.uint16)
-            return (~near if descending else near).argsort(d, "stable")
+            order: Array = (~near if descending else near).argsort(d, "stable")
+            return order
     if _packs(a):
         return _positions(np.sort(packed(a, d, descending), -1)).swapaxes(-1, d)
     a = comparable(a)

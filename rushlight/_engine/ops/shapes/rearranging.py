@@ -137,7 +137,7 @@ def _triangle(name: str, doc: str, upper: bool) -> Row:
         if input.size > 1 << 14 or input.itemsize > 8:
             if input.shape[-2] > _STRIP * _STRIPS:
                 return lambda a: np.asarray((np.triu if upper else np.tril)(a, diagonal), order="C")
-            return _strips(*input.shape[-2:], diagonal, upper)
+            return _strips(input.shape[-2], input.shape[-1], diagonal, upper)
         mask, of = _mask(*input.shape[-2:], diagonal, upper, input.itemsize), input.dtype
         bits = mask.dtype  # which are faster than np.where
         return lambda a: (np.ascontiguousarray(a).view(bits) & mask).view(of)
