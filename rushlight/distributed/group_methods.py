@@ -7,10 +7,9 @@ the group.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rushlight import Tensor
+from rushlight import Tensor
 
 
 def _only(tensors: Any) -> Any:
