@@ -44,6 +44,15 @@ DECORATOR = re.compile(
 MEMBER = re.compile(r"^    ([A-Z]\w*)\s*(?::[^=\n]*)?= ", re.M)
 
 
+# Names of compiled modules that Rushlight has elsewhere: an error that is caught by one is raised by the
+# other.
+ELSEWHERE = {
+    "torch._C.AcceleratorError": "torch.AcceleratorError",
+    "torch._C.JITException": "torch.jit.Error",
+    "torch._C.OutOfMemoryError": "torch.OutOfMemoryError",
+}
+
+
 def names_of(text: str, package: str) -> dict[str, str]:
     """A file's names with their marks."""
     found: dict[str, str] = {}
@@ -174,7 +183,9 @@ def write(modules: dict[str, dict[str, str]]) -> None:
     for module, names in sorted(modules.items()):
         absent = not there(module)
         kept = [
-            name + mark for name, mark in sorted(names.items()) if absent or not there(f"{module}.{name}")
+            name + (f">{ELSEWHERE[full]}" if (full := f"{module}.{name}") in ELSEWHERE else mark)
+            for name, mark in sorted(names.items())
+            if absent or not there(f"{module}.{name}")
         ]
         if absent or kept:
             blocks.append("\n\t".join([module, *kept]) + "\n")

@@ -25,7 +25,10 @@ GRACE = 5.0  # seconds that workers have to end by themselves when one has faile
 
 @dataclass
 class Plan:
-    """What is to be run, and where nodes meet. `command`: a worker's; logs 1: stdout, 2: stderr, 3: both."""
+    """What is to be run, and where nodes meet. `command`: a worker's; logs 1: stdout, 2: stderr, 3: both, of
+    all
+    workers or by local rank.
+    """
 
     command: Sequence[str]
     workers: int
@@ -40,8 +43,8 @@ class Plan:
     role: str = "default"
     timeout: float = 600.0
     log_dir: str | None = None
-    redirects: int = 0
-    tee: int = 0
+    redirects: int | Mapping[int, int] = 0
+    tee: int | Mapping[int, int] = 0
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -54,6 +57,8 @@ class Agent:
         self._line = Connection(plan.host, self.port, plan.timeout)
         self._events: queue.Queue[tuple[Any, ...]] = queue.Queue()
         self._workers: dict[int, subprocess.Popen[bytes]] = {}  # by local rank, those that run
+        self.ranks: range = range(0)  # of this node's workers
+        self.failures: dict[int, tuple[int, int, int]] = {}  # by rank: local rank, process, exit code
         self._first = self._attempt = 0
         self._stop_at: float | None = None  # when the workers will be sent the next signal
         self._signal = signal.SIGTERM
@@ -72,7 +77,8 @@ class Agent:
 
     def run(self) -> int:
         """Work until the hub says that the run has ended."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        main = threading.current_thread() is threading.main_thread()
+        for number in (signal.SIGINT, signal.SIGTERM) if main else ():
             signal.signal(number, lambda got, frame: self._events.put(("signal", got)))
         for target in (self._listen, self._beat):
             threading.Thread(target=target, daemon=True).start()
@@ -134,6 +140,7 @@ class Agent:
     def _on_start(self, *numbers: str) -> None:
         attempt, node, nodes, first, world = map(int, numbers)
         self._attempt, self._first, self._stop_at, self._signal = attempt, first, None, signal.SIGTERM
+        self.ranks, self.failures = range(first, first + self.plan.workers), {}
         plan, many = self.plan, dict(os.environ) | dict(self.plan.environment)
         for local in range(plan.workers):
             self._start(
@@ -161,14 +168,18 @@ class Agent:
     def _start(self, local: int, environment: dict[str, str]) -> None:
         streams: dict[str, Any] = {}
         copies: list[tuple[str, BinaryIO | None]] = []
+        redirects, tee = (
+            bits.get(local, 0) if isinstance(bits, Mapping) else bits
+            for bits in (self.plan.redirects, self.plan.tee)
+        )
         for bit, name in ((1, "stdout"), (2, "stderr")):
             log: BinaryIO | None = None
-            if (self.plan.redirects | self.plan.tee) & bit and self.plan.log_dir is not None:
+            if (redirects | tee) & bit and self.plan.log_dir is not None:
                 folder = Path(self.plan.log_dir) / self.plan.run / f"attempt_{self._attempt}" / str(local)
                 folder.mkdir(parents=True, exist_ok=True)
                 environment["TORCHELASTIC_ERROR_FILE"] = str(folder / "error.json")
-                streams[name] = log = open(folder / f"{name}.log", "wb")  # noqa: SIM115 - the worker writes it
-            if self.plan.tee & bit:
+                streams[name] = log = open(folder / f"{name}.log", "wb")  # noqa: SIM115 - the worker's
+            if tee & bit:
                 streams[name] = subprocess.PIPE
                 copies.append((name, log))
         # Its own session, so that what it starts can be stopped with it.
@@ -195,6 +206,8 @@ class Agent:
         if self._workers.get(local) is not worker:
             return
         del self._workers[local]
+        if code and self._stop_at is None:
+            self.failures[self._first + local] = local, worker.pid, code
         self._line.send("exit", self._first + local, worker.pid, code, attempt)
         if self._workers:
             return

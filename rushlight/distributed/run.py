@@ -128,12 +128,12 @@ def _meeting_point(made: Plan, given: argparse.Namespace) -> None:
         made.hosts_hub = made.node_rank == 0
     elif given.rdzv_backend == "c10d":
         made.host, made.port = (host, int(port)) if host else (given.rdzv_endpoint, 29400)
-        made.hosts_hub = _is_here(made.host)
+        made.hosts_hub = is_here(made.host)
     else:
         raise ValueError(f"--rdzv-backend {given.rdzv_backend}: expected static or c10d")
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
     """Whether the name is this machine's: an address that can be bound here."""
     try:
         with socket.socket() as probe:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from typing import Optional
+from typing import List, Optional
+
+import pytest
 
 import rushlight as torch
 
@@ -98,3 +100,26 @@ def test_a_bool_is_taken_where_a_number_is_expected():
 
     shifted, two, added = torch.jit.script(Shifted())(torch.ones(2))
     assert (shifted.tolist(), two, added.tolist()) == ([2.0, 2.0], 2, [2.0, 2.0])
+
+
+def test_a_tuple_is_held_as_the_list_that_a_variable_was():
+    def sized(x: torch.Tensor, size: Optional[List[int]], more: List[int]):
+        if size is None:
+            a = x.shape[0]
+            size = a, a
+        if x.dim() > 1:
+            more = (3, 4)
+        return x.new_ones(size), more
+
+    scripted = torch.jit.script(sized)
+    ones, more = scripted(torch.ones(2, 2), None, [1, 2])
+    assert ones.shape == (2, 2) and more == [3, 4]
+    assert scripted(torch.ones(3), [1, 2], [5])[1] == [5]
+
+    def mixed(x: torch.Tensor, more: List[int]):
+        if x.dim() > 1:
+            more = (3.0, 4)
+        return more
+
+    with pytest.raises(RuntimeError, match=r"type List\[int\] but is now .* of type Tuple\[float, int\]"):
+        torch.jit.script(mixed)

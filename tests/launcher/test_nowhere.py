@@ -134,3 +134,10 @@ def test_modules_of_backends_settings_and_older_spellings():
         print(error)
     """
     assert run(code) == "True True\n[2, 3] torch.Size([2, 3])\n'module' object is not callable\n"
+
+
+def test_errors_are_one_by_both_of_their_names():
+    from rushlight import _C
+
+    assert _C.OutOfMemoryError is torch.OutOfMemoryError and _C._LinAlgError is torch.linalg.LinAlgError
+    assert _C.JITException is torch.jit.Error and _C.AcceleratorError is torch.AcceleratorError

@@ -1,1 +1,1 @@
-"""torch.distributed.elastic: see .errors of elastic.multiprocessing."""
+"""torch.distributed.elastic: see .multiprocessing and .utils; the launcher is torch.distributed.launcher."""

@@ -149,22 +149,7 @@ class Compiler(Contexts):
             # In its own block a variable may become something else; what it was around that stays.
             old = self.around.get(target.id)
             if isinstance(found, Value):
-                if isinstance(old, Value) and old.type != found.type and _is_module(found.type):
-                    raise self.error(
-                        target,
-                        f"Cannot re-assign '{target.id}' to a value of type module because {target.id} is "
-                        "not a first-class value.  Only reassignments to first-class values are allowed",
-                    )
-                if (
-                    isinstance(old, Value)
-                    and old.type.kind not in ("open", "Class")
-                    and (unify(old.type, found.type) is None and not target.id.startswith(("$", "_")))
-                ):
-                    raise self.error(
-                        node,
-                        f"Variable '{target.id}' previously had type {old.type} but is now being assigned to "
-                        f"a value of type {found.type}",
-                    )
+                found = self._held(target, old, found, node) if isinstance(old, Value) else found
                 if found.node and found.node.kind not in ("prim::Constant", "prim::Param") and not found.hint:
                     found.hint = "" if target.id.startswith(("$", "_")) else target.id
             self.env[target.id] = found
@@ -176,6 +161,26 @@ class Compiler(Contexts):
             self.set_item(self.expr(target.value), target, self.value(found, node), node)
         else:
             raise UnsupportedNodeError(self.source, target)
+
+    def _held(self, target: Any, old: Value, found: Value, node: Any) -> Value:
+        """What a variable of a block around this one may hold instead of `old`; a tuple becomes a list
+        there.
+        """
+        if old.type != found.type and _is_module(found.type):
+            raise self.error(
+                target,
+                f"Cannot re-assign '{target.id}' to a value of type module because {target.id} is "
+                "not a first-class value.  Only reassignments to first-class values are allowed",
+            )
+        if old.type.kind in ("open", "Class") or unify(old.type, found.type) is not None:
+            return found
+        if target.id.startswith(("$", "_")):
+            return found
+        told = f"Variable '{target.id}' previously had type {{wanted}} but is now being assigned to "
+        told += "a value of type {actual}"
+        if found.type.kind != "Tuple":
+            raise self.error(node, told.format(wanted=old.type, actual=found.type))
+        return self.convert(found, old.type, node, told)
 
     def unpack(self, target: Any, found: Any, node: Any) -> None:
         """a, b = found."""

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rushlight.utils.tensorboard import values
+from rushlight.utils.tensorboard.summary import Summary, histogram_raw
 from rushlight.utils.tensorboard.wire import frame, message
 
 __all__ = ["FileWriter", "SummaryWriter"]
@@ -29,6 +30,8 @@ class FileWriter:
         os.makedirs(log_dir, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
         self._path = os.path.join(log_dir, f"{name}.{next(_numbers)}{filename_suffix}")
+        self._log_dir = os.fspath(log_dir)
+        self._file: Any = None
         self.add_event({3: "brain.Event:2"})
 
     def add_event(self, event: dict[int, Any], step: Any = None, walltime: float | None = None) -> None:
@@ -38,12 +41,31 @@ class FileWriter:
         if len(self._waiting) > self._most or time.monotonic() - self._flushed > self._longest:
             self.flush()
 
+    def add_summary(self, summary: Summary | bytes, global_step: Any = None, walltime: Any = None) -> None:
+        """Write what a function of torch.utils.tensorboard.summary made, or its bytes."""
+        made = summary if isinstance(summary, bytes) else summary.SerializeToString()
+        self.add_event({5: made}, global_step, walltime)
+
+    def get_logdir(self) -> str:
+        """The directory."""
+        return str(self._log_dir)
+
     def flush(self) -> None:
         """Hand all events to the system."""
         self._flushed = time.monotonic()
-        with open(self._path, "ab") as file:
-            file.write(b"".join(self._waiting))
+        if self._file is None:  # open until close(): the directory may be gone by then
+            self._file = open(self._path, "ab", buffering=0)  # noqa: SIM115
+        self._file.write(b"".join(self._waiting))
         self._waiting.clear()
+
+    def close(self) -> None:
+        """Flush, and close the file; what is added later opens it again."""
+        self.flush()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    reopen = flush
 
 
 class SummaryWriter:
@@ -122,6 +144,29 @@ class SummaryWriter:
         data = named.pop("values", values_)
         self._add({1: tag, 5: values.histogram(data, bins, max_bins)}, global_step, walltime)
 
+    def add_histogram_raw(
+        self,
+        tag: str,
+        min: Any,
+        max: Any,
+        num: int,
+        sum: Any,
+        sum_squares: Any,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+    ) -> None:
+        """A histogram that was counted before: bucket_limits are the buckets' upper ends. ValueError where
+        they
+        are not as many as the counts.
+        """
+        self._get_file_writer().add_summary(
+            histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts),
+            global_step,
+            walltime,
+        )
+
     def add_image(
         self,
         tag: str,
@@ -154,7 +199,7 @@ class SummaryWriter:
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Any = None) -> None:
         """A text, shown as Markdown."""
         self._add(
-            {1: f"{tag}/text_summary", 8: {1: 7, 2: {2: {1: 1}}, 8: text_string}, 9: values.plugin("text")},
+            values.text(tag, text_string),
             global_step,
             walltime,
         )
@@ -262,7 +307,15 @@ class SummaryWriter:
         for writer in self._writers.values():
             writer.flush()
 
-    close = flush
+    def close(self) -> None:
+        """Flush, and close the files; what is added later opens them again."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def _get_file_writer(self) -> FileWriter:
+        """What writes to this writer's directory."""
+        self._event({}, None)
+        return self._writers[self.log_dir]
 
     def __enter__(self) -> SummaryWriter:
         return self

@@ -34,6 +34,11 @@ def plugin(name: str, content: bytes = b"") -> dict[int, Any]:
     return {1: {1: name, 2: content or None}}
 
 
+def text(tag: str, content: str) -> dict[int, Any]:
+    """A value of the text plugin."""
+    return {1: f"{tag}/text_summary", 8: {1: 7, 2: {2: {1: 1}}, 8: content}, 9: plugin("text")}
+
+
 def histogram(values: Any, bins: Any, most: int | None) -> dict[int, Any]:
     """Counts between limits; `bins` as numpy.histogram's, or "tensorflow": limits that grow by tenths."""
     flat = array(values).reshape(-1).astype(float)
