@@ -19,6 +19,7 @@ from rushlight._engine.core.device import device, device as _device
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import (
     broadcast_shapes,
+    channels_last_strides,
     check_apart_from_itself,
     contiguous_strides,
     format_strides,
@@ -36,13 +37,7 @@ from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.construction import factories
 from rushlight._engine.tensors.construction.legacy import new
-from rushlight._engine.tensors.geometry import (
-    MemoryFormat,
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    preserve_format,
-)
+from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, preserve_format
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.lazy_views import place
 from rushlight._engine.tensors.meta import meta_array
@@ -462,11 +457,9 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
     escape("resize_() gives a tensor another shape in its place")
     flat = storage(self).bytes(a)
     strides = format_strides(size, contiguous_strides(size), memory_format)
-    need = math.prod(size) * a.itemsize
+    need, offset = math.prod(size) * a.itemsize, self.storage_offset()
     if max(need, *strides, 0) >= 2**63:
-        what = "Storage size" if need >= 2**63 else "Stride"
-        raise RuntimeError(f"{what} calculation overflowed with sizes={list(size)}")
-    offset = self.storage_offset()
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if flat.size < need + offset * a.itemsize:
         if storage(self).foreign:
             raise RuntimeError(
@@ -486,23 +479,19 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
 
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Give this tensor another's shape; with a memory format also the strides of that, of preserve_format
-    those that suit the other's.
-    """
+    """Give this tensor another's shape; with a memory format also its strides, preserved ones the other's."""
     if not isinstance(the_template, Tensor):
         raise wrong_type("resize_as_", "the_template", "Tensor", the_template, 1)
-    shape = the_template._geometry.shape
-    found = resize_(self, shape)
-    if memory_format is None or memory_format is contiguous_format:
-        return found
+    shape, theirs = the_template._geometry.shape, the_template.stride()
+    resize_(self, shape)
+    if memory_format in (None, contiguous_format):
+        return self
     if memory_format is preserve_format:
-        lasts = {4: channels_last, 5: channels_last_3d}
-        last = lasts.get(len(shape))
-        is_last = last is not None and the_template.is_contiguous(memory_format=last)
-        memory_format = last if is_last and not the_template.is_contiguous() else contiguous_format
-    a, kept = self._memory, format_strides(shape, contiguous_strides(shape), memory_format)
-    place(self, strided(storage(self).bytes(a), a.dtype, shape, kept, self.storage_offset()), self._kind)
-    return found
+        lasts = len(shape) in (4, 5) and theirs == channels_last_strides(shape)
+        memory_format = None if lasts else contiguous_format
+    a, kept = storage(self).bytes(self._memory), format_strides(shape, theirs, memory_format)
+    place(self, strided(a, self._kind.np, shape, kept, self.storage_offset()), self._kind)
+    return self
 
 
 def set_(
