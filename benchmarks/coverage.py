@@ -444,6 +444,7 @@ def inside(build: Callable[[bool], Step]) -> tuple[float, dict[str, int]]:
     runner.trace.reasons.clear()
     for owner, name, within in (
         (segment.Program, "run", True),
+        (segment.Program, "at_once", True),
         (matching.Region, "eagerly", False),
         (matching.Region, "_listen", False),
     ):

@@ -1,8 +1,8 @@
 """Images for training, under torchvision's names: datasets, transforms, models, ops, utils, tv_tensors.
 
 `import torchvision` means this package after `rushlight.install_as_torch()`. Pillow is optional and asked
-for when an image is first needed. Models classify images or segment them; those of detection and of video
-are not here, nor are the ops for quantized models and deformable convolutions.
+for when an image is first needed. Models classify images, segment them, detect what is in them, or classify
+videos; those of optical flow, MViT and Swin for videos, and the quantized ones are not here.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import rushlight as torch
@@ -61,3 +62,12 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -
 
     grid = make_grid(tensor, **kwargs).mul(255).add(0.5).clamp(0, 255).to("cpu", torch.uint8)
     to_pil_image(grid).save(fp, format=format)
+
+
+def _log_api_usage_once(obj: Any) -> None:
+    """Nothing is counted here; packages call it."""
+
+
+def _make_ntuple(x: Any, n: int) -> tuple[Any, ...]:
+    """The values of x, or x itself n times."""
+    return tuple(x) if isinstance(x, Iterable) else (x,) * n

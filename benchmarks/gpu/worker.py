@@ -102,11 +102,13 @@ class Bench:
             sys.exit(int(lost))
 
     def lost(self) -> bool:
-        """Whether the device's context is lost: then every call fails."""
+        """Whether the device's context is lost: then every call fails. Not where there is no device."""
         try:
             self.torch.cuda.synchronize()
-        except Exception:
+        except self.torch.AcceleratorError:
             return True
+        except Exception:
+            return False
         return False
 
     def seconds(self, work: Callable[[], Any], repeats: int = 20) -> float:

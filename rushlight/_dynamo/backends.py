@@ -14,9 +14,9 @@ from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.overrides import public
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import wrap
-from rushlight._engine.trace import choice, matching
+from rushlight._engine.trace import choice
 from rushlight._engine.trace.guards import key_of
-from rushlight._engine.trace.trace import Node, Place
+from rushlight._engine.trace.trace import Node, Place, Trace
 from rushlight.nn import Module
 
 # PyTorch's is a package: its modules are found by names (names/alternatives.tsv, names/placeholders.tsv).
@@ -32,7 +32,7 @@ class CompiledByBackend:
     def __init__(self, function: Callable[..., Any], backend: Callable[..., Any], fullgraph: bool) -> None:
         self.function, self.backend, self.fullgraph = function, backend, fullgraph
         self.plans: dict[Any, Any] = {}
-        self.trace = matching.Trace()
+        self.trace = Trace()
         self.trace.program = self._program
         self.trace.ends = [] if fullgraph else None
 
@@ -55,6 +55,9 @@ class Segment:
         self.backend, self.path, self.wanted = backend, path, wanted
         self.inputs, self.module = graph_of(node.path(), wanted)
         self.compiled: Callable[..., Any] | None = None
+
+    def at_once(self, arrays: dict[int, Any], aside: Any) -> None:
+        """Nothing: the backend's graphs are called."""
 
     def run(self, arrays: dict[int, Any], region: Any) -> list[Any]:
         """The arrays at the wanted places; `arrays`: what lies at the places that came in."""

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from rushlight._dynamo.api import compile as made
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.kernels.runtime.stages import Run
-from rushlight._engine.trace import choice, matching
+from rushlight._engine.trace import choice
 from rushlight._engine.trace.compiled import Compiled, Specialization
 from rushlight._engine.trace.eager_backends import Eager
 from rushlight._engine.trace.graph import text, whole
+from rushlight._engine.trace.trace import Trace
 
 
 class Explanation:
@@ -117,7 +118,7 @@ def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explain
     if TAPE:
         raise RuntimeError("explain() was called while a function is recorded")
     function = getattr(getattr(function, "_runner", None), "function", function)
-    trace = matching.Trace()
+    trace = Trace()
     trace.ends, trace.program = [], _Unmade
     choice.call(trace, function, args, kwargs)
     graphs, node = [], trace.root

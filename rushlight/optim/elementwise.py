@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from itertools import chain, repeat
-from operator import attrgetter, is_
+from operator import attrgetter, is_, is_not
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.profiling_ranges import spanned
+from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight.optim import optimizer, updates
 from rushlight.optim.checks import check_options
@@ -59,6 +60,9 @@ class StepBucket:
         "storages",
         "counters",
         "step",
+        "put_off",
+        "often",
+        "__weakref__",
     )
 
     def __init__(
@@ -91,10 +95,26 @@ class StepBucket:
         ]
         self.storages = [*map(storage, self.tensors[: len(params) * (1 + len(names))])]
         self.counters = [s["step"]._array for s in counted]
+        # What a matched call knows it as (_engine/trace/updates.py), and how often it has stepped in one.
+        self.put_off: Any = None
+        self.often = 0
 
     def number(self, name: str) -> Any:
         """A carried number, as it is stored."""
         return self.states[0][name]._array[()]
+
+    def noted(self) -> None:
+        """The step is done, but for what the kernel does."""
+        for counter in self.counters:
+            counter[...] = self.step
+        for s in self.storages:
+            s.version += 1
+
+    def back(self) -> None:
+        """A step that was noted will not be done."""
+        self.step -= 1
+        for counter in self.counters:
+            counter[...] = self.step
 
     def carry(self, name: str, value: Any) -> None:
         """Give all parameters this number."""
@@ -107,10 +127,8 @@ class StepBucket:
         return (
             len(now) == len(self.rest)
             and all(map(is_, now, self.rest))
-            and (
-                all(map(is_, map(_memory, self.tensors), self.held))
-                and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states))
-            )
+            and all(map(is_, map(_memory, self.tensors), self.held))
+            and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states))
         )
 
     def arrays(self) -> list[tuple[Any, ...]]:
@@ -175,6 +193,13 @@ class Elementwise(Optimizer):
         """The number that the state `name` begins with."""
         start = self._initial.get(name, 0.0)
         return number(group[start]) if isinstance(start, str) else start
+
+    def _in_buckets(self) -> bool:
+        own = type(self)
+        plain = own._step_group is Elementwise._step_group and (
+            getattr(own.step, "__wrapped__", None) is Optimizer.step
+        )
+        return plain and not any([group.get("differentiable") for group in self.param_groups])
 
     def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
         """`step`, a call of step(), as a program has it at every replay."""
@@ -257,26 +282,25 @@ class Elementwise(Optimizer):
             self._capture(group, plan, backend)
             return
         differentiable = group.get("differentiable")
-        plan.step = step = (int(plan.states[0]["step"]._array) if self._counted else plan.step) + 1
+        plan.step = (int(plan.states[0]["step"]._array) if self._counted else plan.step) + 1
         lr = group["lr"] if differentiable else number(group["lr"])
-        for counter in plan.counters:
-            counter[...] = step
         options = self._options(group, plan)
         if differentiable:
             formula = self._formula(*options)
             names = updates.scalars(formula, plan.names)
+            for counter in plan.counters:
+                counter[...] = plan.step
             _record(plan, formula, dict(zip(names, self._numbers(group, lr, plan, names), strict=True)))
         else:
             if options != plan.options:
                 plan.options = options
                 plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
-            numbers = self._numbers(group, lr, plan, plan.kernel.scalars)
-            if backend is None:
-                plan.kernel(plan.arrays(), [*map(float, numbers)])
-            else:
-                backend.run_step(plan.kernel, plan.arrays(), [*map(float, numbers)])
-            for s in plan.storages:
-                s.version += 1
+            numbers = [*map(float, self._numbers(group, lr, plan, plan.kernel.scalars))]
+            if backend is not None:
+                backend.run_step(plan.kernel, plan.arrays(), numbers)
+            elif not TAPE or not TAPE[-1].update(plan, numbers):
+                plan.kernel(plan.arrays(), numbers)
+            plan.noted()
 
     def _capture(self, group: dict[str, Any], plan: StepBucket, backend: Any) -> None:
         """A step that is captured into a graph: each replay is the next one, with its own numbers."""
@@ -298,10 +322,7 @@ class Elementwise(Optimizer):
 
         def again() -> list[float]:
             numbers = advance()
-            for counter in plan.counters:
-                counter[...] = plan.step
-            for s in plan.storages:
-                s.version += 1
+            plan.noted()
             return numbers
 
         before = plan.step
@@ -340,12 +361,15 @@ class Elementwise(Optimizer):
 
     def _plans_hold(self, group: dict[str, Any], members: list[Tensor], plans: list[StepBucket]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
-        key = self._key(group)
-        have = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
-        return (
-            len(have) == len(members)
-            and all(map(is_, have, members))
-            and all(plan.key == key and plan.fits(self.state) for plan in plans)
+        params = group["params"]
+        if len(params) == len(members):  # as is usual
+            alike = all(map(is_, params, members)) and all(map(is_not, map(_gradient, members), repeat(None)))
+        else:
+            have = [p for p in params if getattr(p, "_grad", None) is not None]
+            alike = len(have) == len(members) and all(map(is_, have, members))
+        key = plans[0].key if plans else None  # all of them have one
+        return alike and (
+            key is None or (key == self._key(group) and all([plan.fits(self.state) for plan in plans]))
         )
 
     def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[StepBucket]]:
@@ -401,7 +425,7 @@ def _record(plan: StepBucket, formula: updates.Formula, numbers: dict[str, Any])
 
 def number(value: Any) -> Any:
     """A number as it is, a tensor of one element as a number of its own dtype."""
-    return value.detach().numpy().reshape(())[()] if isinstance(value, Tensor) else value
+    return value._array.reshape(())[()] if isinstance(value, Tensor) else value
 
 
 def scalar(value: Any, single: bool = False) -> Tensor:

@@ -14,7 +14,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL, enable_grad
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.profiling_ranges import spanned
-from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.recording import TAPE, escape, region, settle
 from rushlight._engine.tensors.gradient import zero_gradient
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.utils.hooks import RemovableHandle, add_hook
@@ -54,8 +54,13 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if TAPE and any(map(callable, (*args, *kwargs.values()))):
             escape("an optimizer's step has a closure, which computes in Python")
-        elif TAPE:
+        elif TAPE and not (self._in_buckets() and region() is not None):
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
+        place = _place(type(self).__name__, "step")
+        if not (
+            _global_pre or _global_post or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+        ):
+            return spanned(place, step, self, *args, **kwargs)
         args = (self, *args)  # hooks see the optimizer among the arguments
         for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -65,7 +70,6 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        place = _place(type(self).__name__, "step")
         found = spanned(place, step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
@@ -237,7 +241,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients: `grad` is None; with set_to_none=False, zeros in the same memory."""
-        if TAPE:
+        if TAPE and (not set_to_none or region() is None):
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
         place = _place(type(self).__name__, "zero_grad")
@@ -264,9 +268,16 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group in self.param_groups:
-            self._step_group(group)
+        try:
+            for group in self.param_groups:
+                self._step_group(group)
+        finally:
+            settle()
         return loss
+
+    def _in_buckets(self) -> bool:
+        """Whether all that step() does to memory is to step buckets of parameters (elementwise.py)."""
+        return False
 
     def _step_group(self, group: dict[str, Any]) -> None:
         raise NotImplementedError(f"{type(self).__name__} defines neither step nor _step_group(group)")

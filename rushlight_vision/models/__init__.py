@@ -1,4 +1,5 @@
-"""torchvision.models: convolutional networks and transformers that classify images.
+"""torchvision.models: convolutional networks and transformers that classify images; in packages of their own
+those that segment them, and that detect what is in them.
 
 Each builder takes `weights=` (an entry of its weights' enum, that entry's name, "DEFAULT", or None),
 `progress=`, and what its class takes. Weights are read from the hub's folder of checkpoints, or fetched
@@ -7,8 +8,10 @@ into it.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from rushlight_vision._packages import NamesakePackage
 from rushlight_vision.models import _api, weights as _weights
 from rushlight_vision.models._api import (
     Weights,
@@ -29,6 +32,7 @@ __all__ = [
     "get_weight",
     "list_models",
 ]
+sys.modules[__spec__.name].__class__ = NamesakePackage  # `models.alexnet` is the function
 _HERE = {name: home for name, home in _api.HOMES.items() if "." not in home}
 _ENUMS = [kind for kind, builder in _weights.ENUMS.items() if "." not in _api.HOMES.get(builder, "")]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
+from rushlight_vision._packages import NamesakePackage
 from rushlight_vision.models import weights as _weights
 from rushlight_vision.models.weights import Weights as Weights, WeightsEnum as WeightsEnum
 
@@ -14,11 +16,21 @@ from rushlight_vision.models.weights import Weights as Weights, WeightsEnum as W
 _FAMILIES = {
     "alexnet": "AlexNet alexnet",
     "convnext": "ConvNeXt convnext_tiny convnext_small convnext_base convnext_large",
+    "detection.faster_rcnn": "FasterRCNN fasterrcnn_resnet50_fpn fasterrcnn_resnet50_fpn_v2 "
+    "fasterrcnn_mobilenet_v3_large_fpn fasterrcnn_mobilenet_v3_large_320_fpn",
+    "detection.fcos": "FCOS fcos_resnet50_fpn",
+    "detection.keypoint_rcnn": "KeypointRCNN keypointrcnn_resnet50_fpn",
+    "detection.mask_rcnn": "MaskRCNN maskrcnn_resnet50_fpn maskrcnn_resnet50_fpn_v2",
+    "detection.retinanet": "RetinaNet retinanet_resnet50_fpn retinanet_resnet50_fpn_v2",
+    "detection.ssd": "ssd300_vgg16",
+    "detection.ssdlite": "ssdlite320_mobilenet_v3_large",
     "densenet": "DenseNet densenet121 densenet161 densenet169 densenet201",
     "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 "
     "efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s "
     "efficientnet_v2_m efficientnet_v2_l",
     "googlenet": "GoogLeNet GoogLeNetOutputs googlenet",
+    "inception": "Inception3 InceptionOutputs _InceptionOutputs inception_v3",
+    "maxvit": "MaxVit maxvit_t",
     "mnasnet": "MNASNet mnasnet0_5 mnasnet0_75 mnasnet1_0 mnasnet1_3",
     "mobilenetv2": "MobileNetV2 mobilenet_v2",
     "mobilenetv3": "MobileNetV3 mobilenet_v3_large mobilenet_v3_small",
@@ -33,17 +45,72 @@ _FAMILIES = {
     "shufflenetv2": "ShuffleNetV2 shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 "
     "shufflenet_v2_x2_0",
     "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
-    "swin_transformer": "SwinTransformer swin_t swin_s swin_b",
+    "swin_transformer": "SwinTransformer swin_t swin_s swin_b swin_v2_t swin_v2_s swin_v2_b",
     "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
+    "video.resnet": "VideoResNet mc3_18 r2plus1d_18 r3d_18",
+    "video.s3d": "S3D s3d",
     "vision_transformer": "VisionTransformer vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14",
 }
 HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}
 HOMES |= {
     name: name
-    for name in (*_FAMILIES, "feature_extraction", "segmentation")
+    for name in (*_FAMILIES, "detection", "feature_extraction", "segmentation", "video")
     if name not in HOMES and "." not in name
 }
 _BUILDERS = sorted(name for name in HOMES if name in _weights.BUILDERS)
+# What programs register themselves, by name.
+BUILTIN_MODELS: dict[str, Callable[..., Any]] = {}
+
+
+def enums(module: str) -> Callable[[str], Any]:
+    """__getattr__ of a module that has enums of weights."""
+
+    def __getattr__(name: str) -> Any:
+        if name in _weights.ENUMS:
+            return _weights.enum(name)
+        return import_module("rushlight._engine.names.alternatives").attribute(module, name)
+
+    return __getattr__
+
+
+def package(name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """__getattr__ and __dir__ of a package of families below `torchvision.models`."""
+    own = name.rpartition(".")[2]
+    here = {k: home for k, home in HOMES.items() if home.startswith(f"{own}.")}
+    kinds = sorted(kind for kind, builder in _weights.ENUMS.items() if builder in here)
+    modules = {home.partition(".")[2] for home in here.values()}
+    sys.modules[name].__class__ = NamesakePackage  # `video.s3d` is the function
+
+    def __getattr__(name: str) -> Any:
+        if name in kinds:
+            return _weights.enum(name)
+        if name in here:
+            return getattr(import_module(f"rushlight_vision.models.{here[name]}"), name)
+        if name in modules:
+            return import_module(f"rushlight_vision.models.{own}.{name}")
+        alternatives = import_module("rushlight._engine.names.alternatives")
+        try:
+            return alternatives.attribute(f"rushlight_vision.models.{own}", name)
+        except AttributeError as error:
+            raise AttributeError(f"{error}; there are {', '.join(sorted(here))}") from None
+
+    def __dir__() -> list[str]:
+        return sorted([*here, *kinds, *modules])
+
+    return __getattr__, __dir__
+
+
+def register_model(name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: `get_model` knows the function by `name`, or by its own. ValueError for a known name."""
+
+    def known(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = function.__name__ if name is None else name
+        if own in BUILTIN_MODELS or own in _BUILDERS:
+            raise ValueError(f"An entry is already registered under the name '{own}'.")
+        BUILTIN_MODELS[own] = function
+        return function
+
+    return known
 
 
 def build(
@@ -90,6 +157,8 @@ def builder(
 def get_model_builder(name: str) -> Callable[..., Any]:
     """The builder of this name, in any case. ValueError where there is none."""
     found = name.lower()
+    if found in BUILTIN_MODELS:
+        return BUILTIN_MODELS[found]
     if found not in _BUILDERS:
         raise ValueError(f"Unknown model {found}")
     home = import_module(f"rushlight_vision.models.{HOMES[found]}")
@@ -128,6 +197,11 @@ def list_models(
     """
     homes = {n: f".models.{HOMES[n]}".rpartition(".")[0] for n in _BUILDERS}
     names = [n for n, home in homes.items() if module is None or module.__name__.endswith(home)]
+    names += [
+        n
+        for n, made in BUILTIN_MODELS.items()
+        if module is None or made.__module__.rpartition(".")[0] == module.__name__
+    ]
 
     def of(patterns: Any) -> set[str]:
         patterns = [patterns] if isinstance(patterns, str) else patterns or ()

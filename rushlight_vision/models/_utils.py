@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 from rushlight import Tensor, nn
+from rushlight._engine.core.callers import warn
 
 
 class IntermediateLayerGetter(nn.ModuleDict):
@@ -33,6 +37,52 @@ def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int
     """The multiple of divisor nearest to v, not under 90 % of it."""
     found = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
     return found + divisor if found < 0.9 * v else found
+
+
+def _ovewrite_named_param(kwargs: dict[str, Any], param: str, new_value: Any) -> None:
+    """kwargs[param] = new_value; ValueError where it has another one."""
+    if param in kwargs and kwargs[param] != new_value:
+        raise ValueError(
+            f"The parameter '{param}' expected value {new_value} but got {kwargs[param]} instead."
+        )
+    kwargs[param] = new_value
+
+
+def _ovewrite_value_param(param: str, actual: Any, expected: Any) -> Any:
+    """`expected`; ValueError where `actual` is something else that is not None."""
+    if actual is not None and actual != expected:
+        raise ValueError(f"The parameter '{param}' expected value {expected} but got {actual} instead.")
+    return expected
+
+
+def handle_legacy_interface(**weights: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator of builders that were called with `pretrained=`: NAME=(older name, default or its maker).
+
+    The older name warns, and means the default weights, or None, of the newer.
+    """
+
+    def decorate(builder: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(builder)
+        def build(*args: Any, **kwargs: Any) -> Any:
+            given = list(args)
+            for name, (older, default) in weights.items():
+                if given and name not in kwargs:
+                    kwargs[name] = given.pop(0)
+                value = kwargs.get(name)
+                if older in kwargs:
+                    warn(
+                        f"The parameter '{older}' is deprecated since 0.13 and may be removed in the future, "
+                        f"please use '{name}' instead."
+                    )
+                    value = kwargs.pop(older)
+                if isinstance(value, bool):
+                    chosen = default(kwargs) if callable(default) and not hasattr(default, "url") else default
+                    kwargs[name] = chosen if value else None
+            return builder(*given, **kwargs)
+
+        return build
+
+    return decorate
 
 
 def start_plainly(model: nn.Module) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 
 
 class AlexNet(nn.Module):
@@ -46,3 +46,4 @@ class AlexNet(nn.Module):
 
 
 alexnet = builder(AlexNet, "alexnet")
+__getattr__ = enums(__name__)

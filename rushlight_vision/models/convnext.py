@@ -8,9 +8,9 @@ from typing import Any
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
-from rushlight_vision.ops.dropping import StochasticDepth
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.ops.misc import Conv2dNormActivation, Permute
+from rushlight_vision.ops.stochastic_depth import StochasticDepth
 
 
 class LayerNorm2d(nn.LayerNorm):
@@ -115,3 +115,4 @@ convnext_tiny = _convnext("convnext_tiny", 96, 9, 0.1)
 convnext_small = _convnext("convnext_small", 96, 27, 0.4)
 convnext_base = _convnext("convnext_base", 128, 27, 0.5)
 convnext_large = _convnext("convnext_large", 192, 27, 0.5)
+__getattr__ = enums(__name__)

@@ -10,7 +10,7 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor, nn
 from rushlight.utils.checkpoint import checkpoint
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 
 
 class _DenseLayer(nn.Module):
@@ -146,3 +146,4 @@ densenet121 = _densenet("densenet121", (6, 12, 24, 16))
 densenet161 = _densenet("densenet161", (6, 12, 36, 24), 48)
 densenet169 = _densenet("densenet169", (6, 12, 32, 32))
 densenet201 = _densenet("densenet201", (6, 12, 48, 32))
+__getattr__ = enums(__name__)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.models._utils import _make_divisible, start_plainly
-from rushlight_vision.ops.dropping import StochasticDepth
 from rushlight_vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
+from rushlight_vision.ops.stochastic_depth import StochasticDepth
 
 
 class Stage(NamedTuple):
@@ -208,3 +208,4 @@ efficientnet_b7 = _scaled("efficientnet_b7", 2.0, 3.1, 0.5, eps=0.001, momentum=
 efficientnet_v2_s = _second("efficientnet_v2_s", 0.2)
 efficientnet_v2_m = _second("efficientnet_v2_m", 0.3)
 efficientnet_v2_l = _second("efficientnet_v2_l", 0.4)
+__getattr__ = enums(__name__)

@@ -14,6 +14,20 @@ from rushlight_vision.models import _api
 GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
 
 
+def renormalised(x: Tensor) -> Tensor:
+    """Images (N, 3, H, W) normalised as torchvision's others are, as those of [-1, 1] that weights of
+    TensorFlow were trained on.
+    """
+    means, deviations = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+    return torch.cat(
+        [
+            torch.unsqueeze(x[:, i], 1) * (d / 0.5) + (m - 0.5) / 0.5
+            for i, (m, d) in enumerate(zip(means, deviations, strict=True))
+        ],
+        1,
+    )
+
+
 class BasicConv2d(nn.Module):
     """A convolution without bias, batch norm, ReLU."""
 
@@ -139,16 +153,7 @@ class GoogLeNet(nn.Module):
                 nn.init.constant_(m.bias, 0)
 
     def _transform_input(self, x: Tensor) -> Tensor:
-        if not self.transform_input:
-            return x
-        means, deviations = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-        return torch.cat(
-            [
-                torch.unsqueeze(x[:, i], 1) * (d / 0.5) + (m - 0.5) / 0.5
-                for i, (m, d) in enumerate(zip(means, deviations, strict=True))
-            ],
-            1,
-        )
+        return renormalised(x) if self.transform_input else x
 
     def forward(self, x: Tensor) -> Tensor | GoogLeNetOutputs:
         """x: (N, 3, H, W); gives (N, num_classes), or GoogLeNetOutputs of three such."""
@@ -182,3 +187,6 @@ def googlenet(*, weights: Any = None, progress: bool = True, **options: Any) -> 
             "auxiliary heads in the pretrained googlenet model are NOT pretrained, so make sure to train them"
         )
     return model
+
+
+__getattr__ = _api.enums(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.models._utils import _make_divisible
 
 # What TensorFlow calls a momentum of 0.9997.
@@ -91,3 +91,4 @@ mnasnet0_5 = builder(MNASNet, "mnasnet0_5", alpha=0.5)
 mnasnet0_75 = builder(MNASNet, "mnasnet0_75", alpha=0.75)
 mnasnet1_0 = builder(MNASNet, "mnasnet1_0", alpha=1.0)
 mnasnet1_3 = builder(MNASNet, "mnasnet1_3", alpha=1.3)
+__getattr__ = enums(__name__)

@@ -7,7 +7,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.models._utils import _make_divisible, start_plainly
 from rushlight_vision.ops.misc import Conv2dNormActivation
 
@@ -98,3 +98,4 @@ class MobileNetV2(nn.Module):
 
 
 mobilenet_v2 = builder(MobileNetV2, "mobilenet_v2")
+__getattr__ = enums(__name__)

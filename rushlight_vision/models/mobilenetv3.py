@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.models._utils import _make_divisible, start_plainly
 from rushlight_vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
 
@@ -180,3 +180,4 @@ def _mobile(
 
 mobilenet_v3_large = builder(_mobile, "mobilenet_v3_large", table=_LARGE, last_channel=1280)
 mobilenet_v3_small = builder(_mobile, "mobilenet_v3_small", table=_SMALL, last_channel=1024)
+__getattr__ = enums(__name__)

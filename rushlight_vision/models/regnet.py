@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.models._utils import _make_divisible
 from rushlight_vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
 
@@ -164,3 +164,4 @@ regnet_x_3_2gf = _regnet("regnet_x_3_2gf", 25, 88, 26.31, 2.25, 48)
 regnet_x_8gf = _regnet("regnet_x_8gf", 23, 80, 49.56, 2.88, 120)
 regnet_x_16gf = _regnet("regnet_x_16gf", 22, 216, 55.59, 2.1, 128)
 regnet_x_32gf = _regnet("regnet_x_32gf", 23, 320, 69.86, 2.0, 168)
+__getattr__ = enums(__name__)

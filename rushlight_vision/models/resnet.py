@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 
 
 def conv3x3(inputs: int, outputs: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
@@ -181,3 +181,4 @@ resnext101_32x8d = _resnet("resnext101_32x8d", Bottleneck, [3, 4, 23, 3], groups
 resnext101_64x4d = _resnet("resnext101_64x4d", Bottleneck, [3, 4, 23, 3], groups=64, width_per_group=4)
 wide_resnet50_2 = _resnet("wide_resnet50_2", Bottleneck, [3, 4, 6, 3], width_per_group=128)
 wide_resnet101_2 = _resnet("wide_resnet101_2", Bottleneck, [3, 4, 23, 3], width_per_group=128)
+__getattr__ = enums(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 
 
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
@@ -104,3 +104,4 @@ shufflenet_v2_x0_5 = _shuffle("shufflenet_v2_x0_5", 48)
 shufflenet_v2_x1_0 = _shuffle("shufflenet_v2_x1_0", 116)
 shufflenet_v2_x1_5 = _shuffle("shufflenet_v2_x1_5", 176)
 shufflenet_v2_x2_0 = _shuffle("shufflenet_v2_x2_0", 244, 2048)
+__getattr__ = enums(__name__)

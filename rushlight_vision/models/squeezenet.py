@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 
 # Widths of the fire modules: squeeze, and of both kinds of expansion; "M" for a maximum.
 _FIRES: dict[str, tuple[tuple[int, int] | str, ...]] = {
@@ -78,3 +78,4 @@ class SqueezeNet(nn.Module):
 
 squeezenet1_0 = builder(SqueezeNet, "squeezenet1_0", version="1_0")
 squeezenet1_1 = builder(SqueezeNet, "squeezenet1_1", version="1_1")
+__getattr__ = enums(__name__)

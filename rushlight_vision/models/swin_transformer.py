@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
-from rushlight_vision.ops.dropping import StochasticDepth
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.ops.misc import MLP, Permute
+from rushlight_vision.ops.stochastic_depth import StochasticDepth
 
 # What is added to the scores of pixels that lie in one window only since the image was rolled.
 _APART = -100.0
@@ -20,6 +21,13 @@ def _even(x: Tensor, steps: Any) -> Tensor:
     """x (N, H, W, C) with zeros below and to the right, up to multiples of `steps`."""
     height, width = (-n % step for n, step in zip(x.shape[1:3], steps, strict=True))
     return F.pad(x, (0, 0, 0, width, 0, height))
+
+
+def _merged(x: Tensor) -> Tensor:
+    """The squares of 2x2 pixels of x (..., H, W, C) as one of 4 C channels."""
+    x = F.pad(x, (0, 0, 0, x.shape[-2] % 2, 0, x.shape[-3] % 2))
+    corners = [x[..., row::2, column::2, :] for column in (0, 1) for row in (0, 1)]
+    return torch.cat(corners, -1)
 
 
 class PatchMerging(nn.Module):
@@ -33,9 +41,22 @@ class PatchMerging(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (..., H, W, dim)."""
-        x = F.pad(x, (0, 0, 0, x.shape[-2] % 2, 0, x.shape[-3] % 2))
-        corners = [x[..., row::2, column::2, :] for column in (0, 1) for row in (0, 1)]
-        return self.reduction(self.norm(torch.cat(corners, -1)))
+        return self.reduction(self.norm(_merged(x)))
+
+
+class PatchMergingV2(nn.Module):
+    """The same with the norm last."""
+
+    def __init__(self, dim: int, norm_layer: Any = nn.LayerNorm) -> None:
+        super().__init__()
+        self.dim = dim
+        self.reduction = nn.Linear(4 * dim, 2 * dim, bias=False)
+        self.norm = norm_layer(2 * dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (..., H, W, dim)."""
+        found: Tensor = self.norm(self.reduction(_merged(x)))
+        return found
 
 
 def _windows(x: Tensor, size: Any) -> Tensor:
@@ -61,6 +82,57 @@ def _regions(height: int, width: int, size: Any, shift: Any) -> Tensor:
     return (bands[0][:, None] * 3 + bands[1])[None, :, :, None]
 
 
+def shifted_window_attention(
+    input: Tensor,
+    qkv_weight: Tensor,
+    proj_weight: Tensor,
+    relative_position_bias: Tensor,
+    window_size: list[int],
+    num_heads: int,
+    shift_size: list[int],
+    attention_dropout: float = 0.0,
+    dropout: float = 0.0,
+    qkv_bias: Tensor | None = None,
+    proj_bias: Tensor | None = None,
+    logit_scale: Tensor | None = None,
+    training: bool = True,
+) -> Tensor:
+    """Attention in windows of images (N, H, W, C) that are rolled by `shift_size`.
+
+    `relative_position_bias` (1, heads, pixels, pixels) is added to the scores; with `logit_scale`
+    (heads, 1, 1) those are cosines times its exponential, 100 at most, and keys have no bias (Liu et al.,
+    "Swin Transformer V2", CVPR 2022).
+    """
+    size, (_, *space, channels) = window_size, input.shape
+    x = _even(input, size)
+    height, width = x.shape[1:3]
+    shift = [0 if w >= n else s for w, n, s in zip(size, (height, width), shift_size, strict=True)]
+    rolled = torch.roll(x, (-shift[0], -shift[1]), (1, 2)) if any(shift) else x
+    if logit_scale is not None and qkv_bias is not None:
+        keys = qkv_bias.numel() // 3
+        qkv_bias = qkv_bias.clone()
+        qkv_bias[keys : 2 * keys].zero_()
+    windows = F.linear(_windows(rolled, size), qkv_weight, qkv_bias)
+    # (N, windows, heads, pixels, channels of a head) each
+    query, key, value = windows.unflatten(-1, (3, num_heads, -1)).permute(3, 0, 1, 4, 2, 5).unbind()
+    if logit_scale is not None:
+        cosines = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
+        scores = cosines * torch.clamp(logit_scale, max=math.log(100.0)).exp()
+    else:
+        scores = (query * (channels // num_heads) ** -0.5) @ key.transpose(-2, -1)
+    scores = scores + relative_position_bias
+    if any(shift):
+        region = _windows(_regions(height, width, size, shift), size)[0, :, :, 0]
+        apart = region[:, None, :] != region[:, :, None]
+        scores = scores + (apart * _APART).to(scores)[:, None]
+    scores = F.dropout(F.softmax(scores, dim=-1), p=attention_dropout, training=training)
+    found = F.linear((scores @ value).transpose(2, 3).flatten(-2), proj_weight, proj_bias)
+    found = F.dropout(found, p=dropout, training=training)
+    joined = _joined(found, size, height, width)
+    joined = torch.roll(joined, tuple(shift), (1, 2)) if any(shift) else joined
+    return joined[:, : space[0], : space[1]].contiguous()
+
+
 class ShiftedWindowAttention(nn.Module):
     """Attention in windows of an image that is rolled by `shift_size`, with a bias for each distance."""
 
@@ -82,42 +154,97 @@ class ShiftedWindowAttention(nn.Module):
         self.attention_dropout, self.dropout = attention_dropout, dropout
         self.qkv = nn.Linear(dim, dim * 3, bias=qkv_bias)
         self.proj = nn.Linear(dim, dim, bias=proj_bias)
-        height, width = window_size
-        table = torch.zeros((2 * height - 1) * (2 * width - 1), num_heads)
+        self.define_relative_position_bias_table()
+        self.define_relative_position_index()
+
+    def define_relative_position_bias_table(self) -> None:
+        """A bias of each head for each distance."""
+        height, width = self.window_size
+        table = torch.zeros((2 * height - 1) * (2 * width - 1), self.num_heads)
         self.relative_position_bias_table = nn.Parameter(table)
         nn.init.trunc_normal_(self.relative_position_bias_table, std=0.02)
+
+    def define_relative_position_index(self) -> None:
+        """Which distance each pair of pixels has."""
+        height, width = self.window_size
         rows = torch.arange(height).repeat_interleave(width)
         columns = torch.arange(width).repeat(height)
         down, right = (at[:, None] - at + n - 1 for at, n in ((rows, height), (columns, width)))
         self.register_buffer("relative_position_index", (down * (2 * width - 1) + right).flatten())
 
-    def _bias(self) -> Tensor:
-        """(heads, pixels, pixels)."""
+    def _of_pairs(self, table: Tensor) -> Tensor:
+        """(1, heads, pixels, pixels) of a table (distances, heads)."""
         pixels = self.window_size[0] * self.window_size[1]
-        found = self.relative_position_bias_table[self.relative_position_index]
-        return found.view(pixels, pixels, -1).permute(2, 0, 1)
+        found = table[self.relative_position_index].view(pixels, pixels, -1)
+        return found.permute(2, 0, 1).contiguous().unsqueeze(0)
+
+    def get_relative_position_bias(self) -> Tensor:
+        """(1, heads, pixels, pixels)."""
+        return self._of_pairs(self.relative_position_bias_table)
+
+    def _attend(self, x: Tensor, logit_scale: Tensor | None) -> Tensor:
+        return shifted_window_attention(
+            x,
+            self.qkv.weight,
+            self.proj.weight,
+            self.get_relative_position_bias(),
+            self.window_size,
+            self.num_heads,
+            self.shift_size,
+            self.attention_dropout,
+            self.dropout,
+            self.qkv.bias,
+            self.proj.bias,
+            logit_scale,
+            self.training,
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, H, W, dim)."""
-        size, (_, *space, channels) = self.window_size, x.shape
-        x = _even(x, size)
-        height, width = x.shape[1:3]
-        shift = [0 if w >= n else s for w, n, s in zip(size, (height, width), self.shift_size, strict=True)]
-        rolled = torch.roll(x, (-shift[0], -shift[1]), (1, 2)) if any(shift) else x
-        windows = _windows(rolled, size)
-        parts = self.qkv(windows).unflatten(-1, (3, self.num_heads, -1)).permute(3, 0, 1, 4, 2, 5)
-        query, key, value = parts.unbind()  # (N, windows, heads, pixels, channels of a head) each
-        scores = (query * (channels // self.num_heads) ** -0.5) @ key.transpose(-2, -1) + self._bias()
-        if any(shift):
-            region = _windows(_regions(height, width, size, shift), size)[0, :, :, 0]
-            apart = region[:, None, :] != region[:, :, None]
-            scores = scores + (apart * _APART).to(scores)[:, None]
-        scores = F.dropout(F.softmax(scores, dim=-1), p=self.attention_dropout, training=self.training)
-        found = self.proj((scores @ value).transpose(2, 3).flatten(-2))
-        found = F.dropout(found, p=self.dropout, training=self.training)
-        joined = _joined(found, size, height, width)
-        joined = torch.roll(joined, tuple(shift), (1, 2)) if any(shift) else joined
-        return joined[:, : space[0], : space[1]].contiguous()
+        return self._attend(x, None)
+
+
+class ShiftedWindowAttentionV2(ShiftedWindowAttention):
+    """The same by cosines, and with a small network that says the bias of each distance."""
+
+    def __init__(
+        self,
+        dim: int,
+        window_size: list[int],
+        shift_size: list[int],
+        num_heads: int,
+        qkv_bias: bool = True,
+        proj_bias: bool = True,
+        attention_dropout: float = 0.0,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(
+            dim, window_size, shift_size, num_heads, qkv_bias, proj_bias, attention_dropout, dropout
+        )
+        self.logit_scale = nn.Parameter(torch.log(10 * torch.ones((num_heads, 1, 1))))
+        self.cpb_mlp = nn.Sequential(
+            nn.Linear(2, 512, bias=True), nn.ReLU(inplace=True), nn.Linear(512, num_heads, bias=False)
+        )
+        if qkv_bias:
+            keys = self.qkv.bias.numel() // 3
+            self.qkv.bias[keys : 2 * keys].data.zero_()
+
+    def define_relative_position_bias_table(self) -> None:
+        """Distances, (1, 2 H - 1, 2 W - 1, 2), as logarithms of both signs."""
+        axes = [torch.arange(-(n - 1), n, dtype=torch.float32) for n in self.window_size]
+        table = torch.stack(torch.meshgrid(axes, indexing="ij"), -1).unsqueeze(0)
+        table = table / torch.tensor([n - 1 for n in self.window_size]) * 8
+        table = torch.sign(table) * torch.log2(torch.abs(table) + 1.0) / 3.0
+        self.register_buffer("relative_coords_table", table)
+
+    def get_relative_position_bias(self) -> Tensor:
+        """(1, heads, pixels, pixels)."""
+        table = self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads)
+        return 16 * torch.sigmoid(self._of_pairs(table))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, H, W, dim)."""
+        return self._attend(x, self.logit_scale)
 
 
 class SwinTransformerBlock(nn.Module):
@@ -155,6 +282,42 @@ class SwinTransformerBlock(nn.Module):
         """x: (N, H, W, dim)."""
         x = x + self.stochastic_depth(self.attn(self.norm1(x)))
         found: Tensor = x + self.stochastic_depth(self.mlp(self.norm2(x)))
+        return found
+
+
+class SwinTransformerBlockV2(SwinTransformerBlock):
+    """The same with the norms last."""
+
+    def __init__(
+        self,
+        dim: int,
+        num_heads: int,
+        window_size: list[int],
+        shift_size: list[int],
+        mlp_ratio: float = 4.0,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        stochastic_depth_prob: float = 0.0,
+        norm_layer: Any = nn.LayerNorm,
+        attn_layer: Any = ShiftedWindowAttentionV2,
+    ) -> None:
+        super().__init__(
+            dim,
+            num_heads,
+            window_size,
+            shift_size,
+            mlp_ratio,
+            dropout,
+            attention_dropout,
+            stochastic_depth_prob,
+            norm_layer,
+            attn_layer,
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (N, H, W, dim)."""
+        x = x + self.stochastic_depth(self.norm1(self.attn(x)))
+        found: Tensor = x + self.stochastic_depth(self.norm2(self.mlp(x)))
         return found
 
 
@@ -225,7 +388,9 @@ class SwinTransformer(nn.Module):
         return self.head(self.flatten(self.avgpool(x)))
 
 
-def _swin(name: str, embed_dim: int, third: int, heads: int, drop: float) -> Any:
+def _swin(
+    name: str, embed_dim: int, third: int, heads: int, drop: float, window: int = 7, **options: Any
+) -> Any:
     return builder(
         SwinTransformer,
         name,
@@ -233,11 +398,17 @@ def _swin(name: str, embed_dim: int, third: int, heads: int, drop: float) -> Any
         embed_dim=embed_dim,
         depths=[2, 2, third, 2],
         num_heads=[heads * 2**i for i in range(4)],
-        window_size=[7, 7],
+        window_size=[window, window],
         stochastic_depth_prob=drop,
+        **options,
     )
 
 
+_V2: dict[str, Any] = {"window": 8, "block": SwinTransformerBlockV2, "downsample_layer": PatchMergingV2}
 swin_t = _swin("swin_t", 96, 6, 3, 0.2)
 swin_s = _swin("swin_s", 96, 18, 3, 0.3)
 swin_b = _swin("swin_b", 128, 18, 4, 0.5)
+swin_v2_t = _swin("swin_v2_t", 96, 6, 3, 0.2, **_V2)
+swin_v2_s = _swin("swin_v2_s", 96, 18, 3, 0.3, **_V2)
+swin_v2_b = _swin("swin_v2_b", 128, 18, 4, 0.5, **_V2)
+__getattr__ = enums(__name__)

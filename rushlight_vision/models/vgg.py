@@ -6,7 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 
 # Convolutions of each depth, by stage; a maximum follows each stage.
 _STAGES = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
@@ -70,3 +70,4 @@ vgg11, vgg11_bn = _vgg("vgg11", 11), _vgg("vgg11_bn", 11, True)
 vgg13, vgg13_bn = _vgg("vgg13", 13), _vgg("vgg13_bn", 13, True)
 vgg16, vgg16_bn = _vgg("vgg16", 16), _vgg("vgg16_bn", 16, True)
 vgg19, vgg19_bn = _vgg("vgg19", 19), _vgg("vgg19_bn", 19, True)
+__getattr__ = enums(__name__)

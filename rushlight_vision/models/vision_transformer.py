@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models._api import builder
+from rushlight_vision.models._api import builder, enums
 from rushlight_vision.ops.misc import MLP
 
 
@@ -171,3 +171,4 @@ def _vit(name: str, patch_size: int, num_layers: int, num_heads: int, hidden_dim
 vit_b_16, vit_b_32 = _vit("vit_b_16", 16, 12, 12, 768), _vit("vit_b_32", 32, 12, 12, 768)
 vit_l_16, vit_l_32 = _vit("vit_l_16", 16, 24, 16, 1024), _vit("vit_l_32", 32, 24, 16, 1024)
 vit_h_14 = _vit("vit_h_14", 14, 32, 16, 1280)
+__getattr__ = enums(__name__)

@@ -1,7 +1,7 @@
 """Trained weights by name: where they lie, and how images are brought to the form that they were trained on.
 
-weights.tsv: builder, enum, name, file, crop (none where whole images are segmented), resize, interpolation,
-parameters, "*" where it is the default.
+weights.tsv: builder, enum, name, file, preset (its transforms: `_PRESETS`), crop, resize, interpolation,
+parameters, "*" where it is the default. categories.tsv: a data set and its classes, "|" between.
 """
 
 from __future__ import annotations
@@ -66,14 +66,57 @@ class WeightsEnum(Enum):
         return f"{self.__class__.__name__}.{self._name_}"
 
 
-def _weights(row: list[str]) -> Weights:
-    from rushlight_vision.transforms import InterpolationMode
-    from rushlight_vision.transforms._presets import ImageClassification, SemanticSegmentation
+# Transforms by a preset's name: the class, and the normalisation where it is not the class's own.
+_PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "classification": ("ImageClassification", {}),
+    "segmentation": ("SemanticSegmentation", {}),
+    "detection": ("ObjectDetection", {}),
+    "flow": ("OpticalFlow", {}),
+    "video": ("VideoClassification", {}),
+    "video_centred": ("VideoClassification", {"mean": (0.45,) * 3, "std": (0.225,) * 3}),
+    "video_imagenet": (
+        "VideoClassification",
+        {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)},
+    ),
+}
+# Which classes the weights of a preset know, where the file's name does not say otherwise.
+_SETS = {"classification": "imagenet", "segmentation": "voc", "detection": "coco"}
 
-    _, _, file, crop, resize, interpolation, parameters, *_ = row
-    made: Any = partial(ImageClassification, crop_size=int(crop)) if crop else SemanticSegmentation
-    made = partial(made, resize_size=int(resize), interpolation=InterpolationMode(interpolation))
-    return Weights(_URL + file, made, {"num_params": int(parameters)})
+
+@cache
+def _categories() -> dict[str, list[str]]:
+    with open(os.path.join(os.path.dirname(__file__), "categories.tsv"), encoding="utf-8") as file:
+        lines = [line.rstrip("\n").split("\t") for line in file]
+    return {name: names.split("|") for name, names in lines}
+
+
+def _meta(row: list[str]) -> dict[str, Any]:
+    builder, _, _, preset, _, _, _, parameters, *_ = row
+    found: dict[str, Any] = {"num_params": int(parameters)}
+    known = "kinetics" if preset.startswith("video") else _SETS.get(preset)
+    if builder.startswith("keypointrcnn"):
+        found["categories"] = ["no person", "person"]
+        found["keypoint_names"] = _categories()["keypoints"]
+    elif known is not None:
+        found["categories"] = _categories()[known]
+    return found
+
+
+def _weights(row: list[str]) -> Weights:
+    from rushlight_vision.transforms import InterpolationMode, _presets
+
+    _, _, file, preset, crop, resize, interpolation, *_ = row
+    name, options = _PRESETS[preset]
+    made: Any = getattr(_presets, name)
+    if name == "VideoClassification":
+        sizes = tuple(int(n) for n in resize.split("x"))
+        return Weights(
+            _URL + file, partial(made, crop_size=(int(crop),) * 2, resize_size=sizes, **options), _meta(row)
+        )
+    made = partial(made, crop_size=int(crop)) if crop else made
+    if resize:
+        made = partial(made, resize_size=int(resize), interpolation=InterpolationMode(interpolation))
+    return Weights(_URL + file, made, _meta(row))
 
 
 ENUMS = {row[1]: row[0] for row in _ROWS}

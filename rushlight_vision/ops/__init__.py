@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 from rushlight._engine.lazy import lazy_names
+from rushlight_vision._packages import NamesakePackage
 
 _HOMES = {
     **dict.fromkeys(
@@ -21,10 +24,10 @@ _HOMES = {
         ),
         "boxes",
     ),
-    **dict.fromkeys(
-        ("complete_box_iou_loss", "distance_box_iou_loss", "generalized_box_iou_loss", "sigmoid_focal_loss"),
-        "losses",
-    ),
+    "complete_box_iou_loss": "ciou_loss",
+    "distance_box_iou_loss": "diou_loss",
+    "generalized_box_iou_loss": "giou_loss",
+    "sigmoid_focal_loss": "focal_loss",
     **dict.fromkeys(
         (
             "Conv2dNormActivation",
@@ -36,13 +39,17 @@ _HOMES = {
         ),
         "misc",
     ),
-    **dict.fromkeys(
-        ("DropBlock2d", "DropBlock3d", "StochasticDepth", "drop_block2d", "drop_block3d", "stochastic_depth"),
-        "dropping",
-    ),
-    **dict.fromkeys(("RoIAlign", "RoIPool", "roi_align", "roi_pool"), "regions"),
+    **dict.fromkeys(("DropBlock2d", "DropBlock3d", "drop_block2d", "drop_block3d"), "drop_block"),
+    **dict.fromkeys(("StochasticDepth", "stochastic_depth"), "stochastic_depth"),
+    **dict.fromkeys(("DeformConv2d", "deform_conv2d"), "deform_conv"),
+    **dict.fromkeys(("PSRoIAlign", "ps_roi_align"), "ps_roi_align"),
+    **dict.fromkeys(("PSRoIPool", "ps_roi_pool"), "ps_roi_pool"),
+    **dict.fromkeys(("RoIAlign", "roi_align"), "roi_align"),
+    **dict.fromkeys(("RoIPool", "roi_pool"), "roi_pool"),
+    "MultiScaleRoIAlign": "poolers",
     "FeaturePyramidNetwork": "feature_pyramid_network",
 }
 __all__ = sorted(_HOMES)
-_MODULES = dict.fromkeys(("boxes", "feature_pyramid_network", "misc"), ".")
-__getattr__, __dir__ = lazy_names(globals(), {**_HOMES, **_MODULES})
+_MODULES = dict.fromkeys((*_HOMES.values(), "_utils"), ".")
+__getattr__, __dir__ = lazy_names(globals(), {**_MODULES, **_HOMES})
+sys.modules[__spec__.name].__class__ = NamesakePackage  # `ops.roi_align` is the function

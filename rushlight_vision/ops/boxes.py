@@ -8,10 +8,18 @@ import rushlight as torch
 from rushlight import Tensor
 
 
-def box_area(boxes: Tensor) -> Tensor:
-    """Areas, shape (N,), of boxes (N, 4)."""
+def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
+    """Areas, shape (...), of boxes (..., 4) of a form: "xyxy", "xywh" or "cxcywh"."""
+    _check_form(fmt)
     boxes = _upcast(boxes)
-    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    if fmt != "xyxy":
+        return boxes[..., 2] * boxes[..., 3]
+    return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
+
+
+def _check_form(fmt: str) -> None:
+    if fmt not in _FORMATS:
+        raise ValueError(f"Unsupported Box Area for given format {fmt}")
 
 
 def _upcast(t: Tensor) -> Tensor:
@@ -31,8 +39,10 @@ def intersections(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 _box_inter_union = intersections  # torchvision's name, which detectors import
 
 
-def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     """The share of what two boxes cover together that both cover (Jaccard index): (N, M)."""
+    if fmt != "xyxy":
+        boxes1, boxes2 = (box_convert(boxes, fmt, "xyxy") for boxes in (boxes1, boxes2))
     shared, union = intersections(boxes1, boxes2)
     return shared / union
 
@@ -146,13 +156,68 @@ _FORMATS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]
 }
 
 
+def _turn(boxes: Tensor) -> tuple[Tensor, ...]:
+    """x, y, width, height, and cosine and sine of the angle, as floats."""
+    x, y, width, height, angle = (boxes if boxes.is_floating_point() else boxes.float()).unbind(-1)
+    radians = angle * torch.pi / 180
+    return x, y, width, height, torch.cos(radians), torch.sin(radians)
+
+
+def _like(found: Tensor, boxes: Tensor) -> Tensor:
+    return (found if boxes.is_floating_point() else found.round()).to(boxes.dtype)
+
+
+def _moved(boxes: Tensor, sign: int) -> Tensor:
+    """Boxes (..., 5) whose place is another point of them: half a diagonal further, or back."""
+    x, y, width, height, cos, sin = _turn(boxes)
+    x, y = x + sign * (width * cos + height * sin) / 2, y + sign * (height * cos - width * sin) / 2
+    return torch.cat((_like(torch.stack((x, y), -1), boxes), boxes[..., 2:]), -1)
+
+
+def _to_corners(boxes: Tensor) -> Tensor:
+    x, y, width, height, cos, sin = _turn(boxes)
+    along, down = (width * cos, -width * sin), (height * sin, height * cos)
+    corners = [x, y, x + along[0], y + along[1]]
+    corners += [x + along[0] + down[0], y + along[1] + down[1], x + down[0], y + down[1]]
+    return _like(torch.stack(corners, -1), boxes)
+
+
+def _from_corners(boxes: Tensor) -> Tensor:
+    x, y, x2, y2, x3, y3 = (boxes if boxes.is_floating_point() else boxes.float())[..., :6].unbind(-1)
+    angle = torch.atan2(y - y2, x2 - x) * 180 / torch.pi
+    width, height = ((x2 - x) ** 2 + (y - y2) ** 2).sqrt(), ((x3 - x2) ** 2 + (y3 - y2) ** 2).sqrt()
+    return _like(torch.stack((x, y, width, height, angle), -1), boxes)
+
+
+def _from_centre(boxes: Tensor) -> Tensor:
+    return _moved(boxes, -1)
+
+
+def _to_centre(boxes: Tensor) -> Tensor:
+    return _moved(boxes, 1)
+
+
+# Rotated boxes: to and from a corner, sizes, and degrees against the clock.
+_ROTATED: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
+    "xywhr": (torch.clone, torch.clone),
+    "cxcywhr": (_from_centre, _to_centre),
+    "xyxyxyxy": (_from_corners, _to_corners),
+}
+
+
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Boxes (..., 4) from one form to another: "xyxy", "xywh", "cxcywh". ValueError for other names."""
-    if in_fmt not in _FORMATS or out_fmt not in _FORMATS:
-        raise ValueError(
-            f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}"
-        )
-    return boxes.clone() if in_fmt == out_fmt else _FORMATS[out_fmt][1](_FORMATS[in_fmt][0](boxes))
+    """Boxes from one form to another: "xyxy", "xywh", "cxcywh", (..., 4); of rotated boxes "xywhr" and
+    "cxcywhr", (..., 5), whose angle is in degrees against the clock, and "xyxyxyxy", the corners, (..., 8).
+
+    ValueError for other names; NotImplementedError from one kind to the other.
+    """
+    said = f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}"
+    if not {in_fmt, out_fmt} <= {*_FORMATS, *_ROTATED}:
+        raise ValueError(said)
+    forms = _ROTATED if in_fmt in _ROTATED else _FORMATS
+    if out_fmt not in forms:
+        raise NotImplementedError(said)
+    return boxes.clone() if in_fmt == out_fmt else forms[out_fmt][1](forms[in_fmt][0](boxes))
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:

@@ -60,3 +60,74 @@ class ImageClassification(SemanticSegmentation):
     def resized(self, img: Any) -> Any:
         """The centre of the image, resized."""
         return F.center_crop(super().resized(img), self.crop_size)
+
+
+def _floats(img: Any) -> Tensor:
+    """An image as floats of [0, 1]."""
+    img = img if isinstance(img, Tensor) else F.pil_to_tensor(img)
+    found: Tensor = F.convert_image_dtype(img, torch.float)
+    return found
+
+
+class ObjectDetection(nn.Module):
+    """Floats of [0, 1]: detectors themselves do the rest."""
+
+    def forward(self, img: Any) -> Tensor:
+        """img: an image of Pillow, or a tensor (..., C, H, W)."""
+        return _floats(img)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class OpticalFlow(nn.Module):
+    """Floats of [-1, 1], of two images."""
+
+    def forward(self, img1: Any, img2: Any) -> tuple[Tensor, Tensor]:
+        """Both: an image of Pillow, or a tensor (..., 3, H, W)."""
+        one, other = (
+            F.normalize(_floats(img), mean=[0.5, 0.5, 0.5], std=[0.5, 0.5, 0.5]).contiguous()
+            for img in (img1, img2)
+        )
+        return one, other
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class VideoClassification(nn.Module):
+    """The centre of every frame, resized, as floats that are normalised; channels before time."""
+
+    shown = ("crop_size", "resize_size", "mean", "std", "interpolation")
+
+    def __init__(
+        self,
+        *,
+        crop_size: tuple[int, int],
+        resize_size: tuple[int] | tuple[int, int],
+        mean: tuple[float, ...] = (0.43216, 0.394666, 0.37645),
+        std: tuple[float, ...] = (0.22803, 0.22145, 0.216989),
+        interpolation: Any = InterpolationMode.BILINEAR,
+    ) -> None:
+        super().__init__()
+        self.crop_size, self.resize_size = list(crop_size), list(resize_size)
+        self.mean, self.std, self.interpolation = list(mean), list(std), interpolation
+
+    def forward(self, vid: Tensor) -> Tensor:
+        """vid: (N, T, C, H, W), or (T, C, H, W); gives (N, C, T, H, W), or (C, T, H, W)."""
+        if vid.ndim == 4:
+            return self.forward(vid[None])[0]
+        n, t, c, h, w = vid.shape
+        frames = F.resize(
+            vid.view(-1, c, h, w), self.resize_size, interpolation=self.interpolation, antialias=False
+        )
+        frames = F.convert_image_dtype(F.center_crop(frames, self.crop_size), torch.float)
+        frames = F.normalize(frames, mean=self.mean, std=self.std)
+        found: Tensor = frames.view(n, t, c, *self.crop_size).permute(0, 2, 1, 3, 4)
+        return found
+
+    def __repr__(self) -> str:
+        return (
+            "\n".join([f"{type(self).__name__}(", *(f"    {n}={getattr(self, n)}" for n in self.shown)])
+            + "\n)"
+        )

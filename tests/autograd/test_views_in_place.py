@@ -91,3 +91,19 @@ def test_resizing_counts_as_a_write():
     assert x._version == 1
     x.resize_(1, 2)
     assert x._version == 1
+
+
+def test_a_gradient_in_another_order_than_the_base():
+    def gradient(g):
+        x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+        own = x * 2
+        own.view(-1)[3:7].mul_(x.view(-1)[:4])
+        own.t()[1:3].zero_()
+        own.backward(g)
+        return x.grad
+
+    g = torch.arange(1.0, 13.0).reshape(4, 3).t()
+    assert g.stride() == (1, 3)
+    found = gradient(g)
+    assert torch.equal(found, gradient(g.contiguous()))
+    assert found.tolist() == gradient(g.contiguous()).tolist()

@@ -27,7 +27,7 @@ def test_a_rehearsal(tmp_path: Path) -> None:
         [*command, "--only", "contact,machine,rules,numbers,ops,errors"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr[-2000:]

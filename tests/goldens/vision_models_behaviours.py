@@ -206,9 +206,9 @@ def _names(torch: Any) -> dict[str, Any]:
     }
 
 
-def _answers(torch: Any, texts: str) -> dict[str, Any]:
-    """Each expression's result, from the same seed."""
-    known, found = _names(torch), {}
+def _answers(torch: Any, texts: str, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Each expression's result, from the same seed; `more`: what else the expressions mention."""
+    known, found = {**_names(torch), **(more or {})}, {}
     for text in split(texts):
         torch.manual_seed(11)
         found[text] = attempt(lambda text=text: told(eval(text, known)))  # noqa: S307 - our own texts

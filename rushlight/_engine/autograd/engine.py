@@ -176,6 +176,17 @@ def _turns(waiting: Sequence[Node], first: Any) -> dict[Node, float]:
 def _run(
     roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool, wanted: _Wanted | None, accumulate: bool
 ) -> None:
+    """The pass itself, or what a recorder that knows it does instead."""
+    known = getattr(TAPE[-1], "walk", None) if TAPE else None
+    if known is None:
+        _walk(roots, keep, create, wanted, accumulate)
+    else:
+        known(_walk, roots, keep, create, wanted, accumulate)
+
+
+def _walk(
+    roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool, wanted: _Wanted | None, accumulate: bool
+) -> None:
     buffers, heap = _entered(roots)
     leaves = _Leaves(buffers)
     add = _adder() if accumulate else _ignore
@@ -419,10 +430,11 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             )
         return t._grad_node, t._output_nr, grad if create else grad.detach()
     if grad is None:
-        if t._geometry.size != 1:
+        layout = t._geometry
+        if layout.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs; call backward(gradient=...) with a "
-                f"tensor of shape {tuple(t._geometry.shape)}, or reduce first, with .sum() or .mean()"
+                f"tensor of shape {tuple(layout.shape)}, or reduce first, with .sum() or .mean()"
             )
         if not t._kind.dtype.is_floating_point:
             raise RuntimeError(
@@ -432,11 +444,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             return t._grad_node, t._output_nr, lookup_function("ones_like")(t, memory_format=preserve_format)
         if t._kind.backend is not None:
             return t._grad_node, t._output_nr, lookup_function("ones_like")(t)
-        one = (
-            _one(t._geometry.dtype).copy()
-            if not t._geometry.ndim
-            else np.ones(t._geometry.shape, t._geometry.dtype)
-        )
+        one = _one(layout.dtype).copy() if not layout.ndim else np.ones(layout.shape, layout.dtype)
         return t._grad_node, t._output_nr, wrap(constant(one), t._kind)
     if grad._geometry.shape != t._geometry.shape:
         raise RuntimeError(

@@ -201,7 +201,10 @@ _reference = weakref.ref
 
 
 class CopySlices(Node):
-    """base with the part seen through a chain of views replaced: gradients to both. saved: `view_chain`'s."""
+    """base with the part seen through a chain of views replaced: gradients to both.
+
+    saved: `view_chain`'s chain, and the base's strides, by which it can be followed.
+    """
 
     __slots__ = ()
     release = Node.let_go
@@ -212,7 +215,9 @@ class CopySlices(Node):
 
     def apply(self, grad: Any) -> Any:
         """(gradient of the old base, gradient of what was written)."""
-        chain = self.saved
+        chain, strides = self.saved
+        if grad.stride() != strides:
+            grad = grad.new_empty_strided(grad.shape, strides).copy_(grad)
         old = None
         if self.next[0] is not None:
             old = grad.clone()
@@ -267,7 +272,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
     if root is target:
         moved(root, result._grad_node, result._output_nr)
     else:
-        moved(root, CopySlices((edge(root), edge(result)), chain), 0)
+        moved(root, CopySlices((edge(root), edge(result)), (chain, root.stride())), 0)
     for reference in list(storage(root).views or ()):  # views that are taken anew are no more to be seen
         view = reference()
         if view is not None and view is not root:

@@ -8,7 +8,7 @@ is what the rule needs, None once freed. What it is depends on the class of the 
     formulas                           a SavedByFormula as a plain tuple (dispatch/nodes/formula_nodes.py)
     brackets with index tensors        (shape of the base, Kept indices) (dispatch/nodes/indexing_nodes.py)
     brackets of ints and slices        (shape of the base, (), index, new dims): no tensors
-    CopySlices                         the chain of views between base and what was written (in_place.py)
+    CopySlices                         (the views between base and what was written, strides of the base)
     any of these with saved-tensor hooks   Packed (saved_tensor_hooks.py)
 """
 

@@ -13,6 +13,9 @@ A recorder (trace/recorder.py) has these methods:
   once                                      why the call's backward pass may not be recorded before it comes
   fuses                                     whether it fuses what composites are made of
 It may have run_node(node, grad): what a node's rule gives in a backward pass.
+It may be a `region`, in which Python runs each time. It then has update(plan, numbers): an optimizer steps a
+bucket of parameters; whether that is put off until settle().
+It may have walk(function, ...): a whole backward pass, which function(...) does.
 It may have warned(): a warning is given, which leaving out what ran would leave out, too.
 It may have made_whole(t): a view of what a composite has made becomes a tensor of its own.
 It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
@@ -41,6 +44,11 @@ def constant(array: Any) -> Any:
 def fusing() -> bool:
     """Whether composites are taken apart and fused with what is around, not run by kernels of their own."""
     return bool(TAPE) and TAPE[-1].fuses
+
+
+def region() -> Any:
+    """The recorder, if Python runs each time that a call is made which it records; else None."""
+    return TAPE[-1] if TAPE and getattr(TAPE[-1], "region", None) is not None else None
 
 
 def settle() -> None:

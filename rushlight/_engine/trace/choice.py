@@ -5,7 +5,7 @@ the faster is kept. Why: docs/decisions/14-matched-or-eager.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -14,29 +14,31 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, STACK
 from rushlight._engine.tensors.tensor import Tensor, expect_filled
-from rushlight._engine.trace.matching import Region, Trace
-from rushlight._engine.trace.trace import Node
+from rushlight._engine.trace.matching import Region
+from rushlight._engine.trace.trace import Node, Trace
 
 
 class Sample:
-    """How long a call took, its backward() included.
+    """How long a call took, its backward() included: of this thread's own time, since a machine that does
+    something else meanwhile would add to one way or the other by chance.
 
-    warm: it was matched whole, and all was compiled; new: it did what had not been recorded.
+    warm: it was matched whole, and all was compiled; cold: something was recorded; new: it did what had not
+    been recorded at other sizes, either.
     """
 
     def __init__(self, trace: Trace | None) -> None:
         self.trace, self.seconds, self.noted = trace, 0.0, 0.0
-        self.warm, self.new = True, False
+        self.warm, self.new, self.cold = True, False, False
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """function(*args, **kwargs), its ops matched with the trace, if there is one."""
-        begin = perf_counter()
+        begin = thread_time()
         trace = self.trace
         if trace is None:
             out = function(*args, **kwargs)
         else:
             out = self._within(trace, trace.root, function, args, kwargs)
-        self.seconds += perf_counter() - begin
+        self.seconds += thread_time() - begin
         if LOCAL.enabled:
             for t in flatten(out)[0]:
                 if (
@@ -49,12 +51,12 @@ class Sample:
 
     def run_backward(self, function: Callable[..., Any], *args: Any) -> None:
         """function(*args), the backward pass through the graph that the call left."""
-        begin = perf_counter()
+        begin = thread_time()
         if self.trace is None:
             function(*args)
         else:
             self._within(self.trace, self.trace.backward, function, args, {})
-        self.seconds += perf_counter() - begin
+        self.seconds += thread_time() - begin
 
     def _within(
         self,
@@ -72,12 +74,14 @@ class Sample:
             self.warm = False
             return function(*args, **kwargs)
         try:
-            with Region(trace, begin) as region:
+            region = trace.own = trace.own or Region(trace)
+            with region.at(begin):
                 return function(*args, **kwargs)
         finally:
+            self.new = self.new or region.fresh
+            self.cold = self.cold or region.recorded > 0
+            self.warm = self.warm and region.warm and not self.cold
             trace.busy.release()
-            self.new = self.new or region.recorded > 0
-            self.warm = self.warm and region.warm and not self.new
 
 
 def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -102,6 +106,9 @@ class Choice:
         self._last: Sample | None = None
         self._cold = self._new = self._number = 0
         self._given_up = False
+        # Whether it is to be matched without a trial, as other kinds are faster so (it is asked again later);
+        # whether that has been considered.
+        self._trusting = self._asked = False
         # How long a call takes, as was decided.
         self._seconds = 0.0
 
@@ -110,15 +117,17 @@ class Choice:
     ) -> Any:
         """function(*args, **kwargs), one way or the other."""
         self.calls += 1
+        if trace.faster > 0 and not self._asked:
+            self._asked, self._trusting, self.until = True, True, 0
         if self.calls > self.until:
             self._note(trace)
         if self.calls <= self.until:
             trace.worked += self._seconds
             return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
         if not self._may_learn(trace):
-            begin = perf_counter()
+            begin = thread_time()
             out = function(*args, **kwargs)
-            trace.worked += perf_counter() - begin
+            trace.worked += thread_time() - begin
             return out
         matched = len(self._samples[True]) <= len(self._samples[False])
         # Other threads may begin a sample meanwhile.
@@ -140,7 +149,8 @@ class Choice:
             trace.kinds += 1
             self._number = trace.kinds
         at_once = self._number <= _AT_ONCE and not self._given_up
-        return at_once or trace.learnt <= _SHARE * trace.worked
+        share = _SHARE_OF_LIKE if self._trusting else _SHARE
+        return at_once or trace.learnt <= share * trace.worked
 
     def _note(self, trace: Trace) -> None:
         last, self._last = self._last, None
@@ -154,17 +164,25 @@ class Choice:
             self._cold += 1
             self._new += last.new
         tries = len(samples[False])
-        if tries >= _TRIES and samples[True]:
+        if self._trusting and samples[True]:
+            self._trusting = False
+            self._decide(True, trace)
+        elif min(tries, len(samples[True])) >= _FEWEST and _far(*samples.values()):
+            self._decide(max(samples[True]) < min(samples[False]), trace)
+        elif tries >= _TRIES and samples[True]:
             # Whatever else the machine does adds to a time: the least of a few is compared, of more where
             # they lie near each other.
             by_matching, eagerly = min(samples[True]), min(samples[False])
             if tries >= _MOST_TRIES or not _NEAR * eagerly < by_matching < eagerly / _NEAR:
-                self._decide(by_matching <= eagerly)
+                self._decide(by_matching <= eagerly, trace)
         elif self._cold > _PATIENCE or self._new > _NEW:
-            self._given_up = True
-            self._decide(False)
+            self._given_up, self._trusting = True, False
+            self._decide(False, trace)
 
-    def _decide(self, matches: bool) -> None:
+    def _decide(self, matches: bool, trace: Trace | None = None) -> None:
+        if trace is not None:
+            trace.faster += 1 if matches else -1
+        self._asked = True
         if not matches and not any(map(MATCHERS.__contains__, map(type, MODES))):
             expect_filled()
         self._seconds = min(self._samples[matches], default=0.0)
@@ -173,8 +191,15 @@ class Choice:
         self.until, self.wait = self.calls + self.wait, 4 * self.wait
 
 
-# How often calls are tried each way, at least and at most; which ratio of times is near; how many calls may
-# be recorded or compiled before that, and how many of these may do something new.
-_TRIES, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 8, 0.85, 16, 8
-# How many kinds are tried at once, and what share of the time those after them may take to be learnt.
-_AT_ONCE, _SHARE = 2, 0.15
+def _far(first: list[float], second: list[float]) -> bool:
+    """Whether all times of one way are much less than those of the other."""
+    return max(first) < _NEAR * min(second) or max(second) < _NEAR * min(first)
+
+
+# How often calls are tried each way: at least, at least if all times lie far apart, and at most; which ratio
+# of times is near; how many calls may be recorded or compiled before that, and how many of these may do
+# something new.
+_TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
+# How many kinds are tried at once, and what share of the time those after them may take to be learnt; where
+# more kinds have turned out to be faster by matching than not.
+_AT_ONCE, _SHARE, _SHARE_OF_LIKE = 2, 0.15, 0.6

@@ -33,13 +33,14 @@ from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, wrap
-from rushlight._engine.trace import choice, gradients, matching, reproduce
+from rushlight._engine.trace import choice, gradients, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards, difference, key_of, overlapping
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
 from rushlight._engine.trace.regions import BoundaryNode, Traced
+from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
@@ -96,7 +97,7 @@ class Compiled:
         # What Python did beside, for which kinds of arguments were refused.
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
-        self.trace = matching.Trace()
+        self.trace = Trace()
         owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "forward")
         self.name: str = getattr(function, "__qualname__", type(function).__name__)
         if is_module(owner):  # whose class says more than the one that defines its __call__
@@ -172,7 +173,7 @@ class Compiled:
 
             return graphs.slowly(self, plan, device, tensors, args, kwargs, _opaque)
         if plan.refusal:
-            return plan.choice.call(self.trace, self.function, args, kwargs)
+            return self._matched(plan, args, kwargs)
         if plan.task and plan.task.is_alive():
             return self.function(*args, **kwargs)
         start = time.perf_counter()
@@ -197,6 +198,16 @@ class Compiled:
         if plan.broken and self.fullgraph:
             raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {plan.broken}")
         return found
+
+    def _matched(self, plan: Specialization, args: Any, kwargs: Any) -> Any:
+        """A call that is matched, or tried, or left as it is."""
+        trace = self.trace
+        known, trace.new_at = trace.compiled, ""
+        try:
+            return plan.choice.call(trace, self.function, args, kwargs)
+        finally:
+            if known and trace.new_at:
+                self._tell(f"the call does what no call before did, from {trace.new_at} on")
 
     def _do(self, plan: Specialization, work: Callable[[], None]) -> None:
         """Now, or beside the calls that follow."""
@@ -241,8 +252,11 @@ class Compiled:
             or (not first and guards.failure())
         )
         if tracked and not why:
-            traced = Traced(recorder, tracked, [*given, *guards.known()])
-            why = traced.recorder.refusal
+            try:
+                traced = Traced(recorder, tracked, [*given, *guards.known()])
+                why = traced.recorder.refusal
+            except Exception as error:  # which is raised if the caller's backward() comes, not here
+                why = f"its backward pass fails: {type(error).__name__}: {error}"
         if why:
             plan.refuse(why)
             if why == unseen:
@@ -262,6 +276,7 @@ class Compiled:
             if why:
                 plan.refuse(why)
             plan.ready = not why
+            self.trace.faster += plan.ready
         return self._handed_on(output, {id(inputs[id(t)]): t for t in tensors})
 
     def _handed_on(self, output: Any, back: dict[int, Tensor]) -> Any:

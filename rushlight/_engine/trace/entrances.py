@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array, root
 
@@ -71,5 +72,10 @@ class Entrance:
 
 
 def apart(entrances: tuple[Entrance, ...]) -> bool:
-    """Whether what comes in by one call, and may do so one by one, lies in different memory."""
-    return len({e.root for e in entrances}) == len(entrances)
+    """Whether what comes in by one call, and may do so one by one, lies in different memory, or is at least
+    seen in it in different ways.
+    """
+    if len({e.root for e in entrances}) == len(entrances):
+        return True
+    seen = [(pointer(a), a.shape, a.strides, a.dtype) for a in [e.array() for e in entrances]]
+    return len(set(seen)) == len(seen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
-from rushlight._engine.trace.matchers import build, either
+from rushlight._engine.trace.matchers import Matcher, Writer, build
 from rushlight._engine.trace.trace import Node
 
 # How many ways a call is known to be matched from one node.
@@ -21,6 +21,7 @@ class Learning:
     # Of the region.
     trail: list[Any] | None  # what happens in a call that is to be learnt
     events: int  # what has happened that no trail tells
+    warm: bool  # whether nothing was learnt
 
     def mark(self: Any, key: Any) -> tuple[Node, int, Any]:
         """Where the region stands before a call, and the trail of one that is to be learnt."""
@@ -42,8 +43,18 @@ class Learning:
         TRACES.asked, TRACES.listener = True, self._renamed
         return node, self.events, self.trail
 
-    def learnt(self: Any, key: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
-        """What a call gave. From the third time that it is matched, it is taken at once."""
+    def learnt(
+        self: Any,
+        key: Any,
+        mark: tuple[Node, int, Any],
+        values: tuple[Any, ...],
+        found: Any,
+        kind: type[Writer] | None = None,
+    ) -> Any:
+        """What a call gave. From the third time that it is matched, it is taken at once.
+
+        kind: who writes its matcher (matchers.py), if that is another.
+        """
         start, events, trail = mark
         if trail is None or self.trail is not trail:
             return found
@@ -51,9 +62,10 @@ class Learning:
         if not self.recording:
             start.tries[key] += 1
         if not self.recording and self.node is not start and events == self.events:
-            made = build(self, start, self.node, values, found, trail)
+            made = build(self, start, self.node, values, found, trail, kind)
             if made is not None:
                 known = start.known.get(key)
+                self.warm = self.warm and known is not None  # else its time says nothing about later ones
                 start.known[key] = made if known is None else either(made, known)
         return found
 
@@ -88,3 +100,13 @@ class Learning:
                 self.events += 1
             else:
                 self.trail.append((self.node, "node", *how))
+
+
+def either(first: Matcher, then: Matcher) -> Matcher:
+    """What the second takes where the first does not."""
+
+    def match(region: Any, values: tuple[Any, ...]) -> Any:
+        found = first(region, values)
+        return then(region, values) if found is NotImplemented else found
+
+    return match

@@ -30,7 +30,7 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._engine.trace.entrances import Entrance, apart
 from rushlight._engine.trace.shells import makers
-from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump
+from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump, mentioned
 from rushlight._engine.trace.writes import free
 
 Matcher = Callable[[Any, tuple[Any, ...]], Any]
@@ -70,17 +70,23 @@ def chain(start: Node, end: Node) -> list[Node]:
 
 
 def build(
-    region: Any, start: Node, end: Node, values: tuple[Any, ...], found: Any, trail: list[Any]
+    region: Any,
+    start: Node,
+    end: Node,
+    values: tuple[Any, ...],
+    found: Any,
+    trail: list[Any],
+    kind: type[Writer] | None = None,
 ) -> Matcher | None:
     """The matcher of a call on `values` that went from `start` to `end` and gave `found`, if any.
 
-    trail: what was done beside the ops on the way.
+    trail: what was done beside the ops on the way. kind: who writes it, where that is a call of its own kind.
     """
     nodes = chain(start, end)
     if not nodes:
         return None
     try:
-        text, constants = _Writer(region, nodes, trail).write(values, found)
+        text, constants = (kind or Writer)(region, nodes, trail).write(values, found)
     except Unknown:
         return None
     return _maker(text)(*constants)
@@ -91,8 +97,11 @@ def _maker(text: str) -> Callable[..., Matcher]:
     return compile_function(text, "make", {**_SCOPE, **makers()._asdict()}, "matched call")
 
 
-class _Writer:
+class Writer:
     """The text of one matcher, and the constants that it is made with."""
+
+    # Whether what is done beside the steps cannot be done twice.
+    lasting = False
 
     def __init__(self, region: Any, nodes: list[Node], trail: list[Any]) -> None:
         self.region, self.nodes = region, nodes
@@ -157,7 +166,7 @@ class _Writer:
             raise Unknown
         needed = self._needed(found)
         steps: list[Any] = [n.step for n in self.nodes]
-        lasting = any(s.effects or s.bumps or s.writes for s in steps)
+        lasting = self.lasting or any(s.effects or s.bumps or s.writes for s in steps)
         self._modes(bool(self.extras) or any(s.node is not None for s in steps))
         for n in self.nodes:
             self._step(n, needed)
@@ -234,10 +243,15 @@ class _Writer:
 
     def _graph_node(self, node: Any, name: str) -> None:
         """A node whose rule is run: its edges, and what it saved."""
-        edges, saved, of = self._let(f"{name}.next"), self._let(f"{name}.saved"), node.saved
+        edges = self._let(f"{name}.next")
         self.conditions.append(f"len({edges}) == {len(node.next)}")
         for i, e in enumerate(node.next):
             self.conditions.append(f"{edges}[{i}] is {'None' if e is None else 'not None'}")
+        self._saved_by(node, node.saved, name)
+
+    def _saved_by(self, node: Any, of: Any, name: str) -> None:
+        """What a node saved, `of`, is like that."""
+        saved = self._let(f"{name}.saved")
         self.conditions.append(f"{saved}.__class__ is {self.constant(of.__class__)}")
         if of.__class__ is Saved:
             self._saved(of, saved)
@@ -382,7 +396,7 @@ class _Writer:
             viewed = set[Any]()
             if step.node is not None:
                 needed.update(made)
-                viewed.update(n.args[k] for k in _mentioned(step.node[1]))
+                viewed.update(n.args[k] for k in mentioned(step.node[1]))
             needed.update(n.args[k] for k, _ in step.bumps)
             needed.update(n.args[k] for k in step.writes)
             for place, r in zip(made, step.results, strict=True):
@@ -552,7 +566,8 @@ class _Writer:
         tracked = [i for i, r in enumerate(step.results) if r.kind is not None and r.kind.dtype.category >= 2]
         if not tracked or len(operands) != len(again.wanted):
             raise Unknown
-        self.lines.append(f"node = record({outs[tracked[0]]}, {self.constant(cls)}, {edges}, {saved})")
+        record = f"record({outs[tracked[0]]}, {self.constant(cls)}, {edges}, {saved})"
+        self.lines.append(f"region.made[{n.first}] = node = {record}")
         if step.many is not None:
             self.lines.append(f"node.count = {len(outs)}")
         for i in tracked:
@@ -579,7 +594,7 @@ class _Writer:
                 kept.append(f"({operands[k]}, {self._version(str(operands[k]))})")
         saved = f"({self.constant(again.names)}, [{', '.join(kept)}], {self.constant(again.places)})"
         edges = self._edges(operands, again.wanted)
-        self.lines.append(f"record({out}, {self.constant(cls)}, {edges}, {saved})")
+        self.lines.append(f"region.made[{n.first}] = record({out}, {self.constant(cls)}, {edges}, {saved})")
 
     def _several(self, many: Any, outs: list[str]) -> str:
         items = "".join(f"{o}, " for o in outs)
@@ -677,24 +692,3 @@ class _Writer:
         )
         names = ", ".join(f"c{i}" for i in range(len(self.constants)))
         return f"def make({names}):\n    def match(region, values):\n        {text}\n    return match\n"
-
-
-def _mentioned(template: Any) -> list[int]:
-    """Numbers of the operands that a node's template mentions."""
-    found: list[int] = []
-    for is_operand, value in template:
-        if is_operand:
-            found.append(value)
-        elif is_operand is None:
-            found += _mentioned(value[1])
-    return found
-
-
-def either(first: Matcher, then: Matcher) -> Matcher:
-    """What the second takes where the first does not."""
-
-    def match(region: Any, values: tuple[Any, ...]) -> Any:
-        found = first(region, values)
-        return then(region, values) if found is NotImplemented else found
-
-    return match

@@ -41,12 +41,14 @@ from rushlight._engine.trace.trace import (
     SEQUENCES,
     Node,
     Step,
+    Trace,
     Unit,
     bump,
     described,
     inserted,
     tracked,
 )
+from rushlight._engine.trace.updates import Updates
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
@@ -62,58 +64,11 @@ class _Untraceable(Exception):
     """An argument that nothing is known of."""
 
 
-class Trace:
-    """What is known about one compiled function: the tree, and who is in it. Shells' owner."""
+class Region(Learning, Writes, Updates):
+    """A pass through a trace, one after the other: an interpreter in the dispatcher of this thread."""
 
-    def __init__(self) -> None:
-        # What calls and backward passes begin after.
-        self.root, self.backward = Node(), Node()
-        # Ops that are matched in parts: for tracked operands (True), others (False).
-        self.inner: dict[Any, set[bool]] = {}
-        # Why ops are run as they are: (text, place) -> how often.
-        self.reasons: dict[str, int] = {}
-        self.region: Region | None = None
-        self.busy = threading.Lock()
-        self.nodes = self.compiled = 0
-        # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
-        # compiled for all but the first kinds, and how long all others took.
-        self.kinds, self.learnt, self.worked = 0, 0.0, 0.0
-        # What makes a segment's program: of a path, its node, and the places that are wanted.
-        self.program: Any = None
-        # Where segments ended, and why, if somebody asks.
-        # (why, where, whether fullgraph=True refuses it).
-        self.ends: list[tuple[str, str, bool]] | None = None
-
-    def values(self, t: Tensor) -> Array:
-        """The values of a tensor for which they were put off."""
-        region = self.region
-        if region is not None:
-            region.settle()
-        try:
-            return _slot(t)
-        except AttributeError:
-            raise RuntimeError(
-                "the values of a tensor were lost, as the program that was to compute them failed"
-            ) from None
-
-    def share(self, t: Tensor, other: Tensor) -> bool:
-        """Let `other` have the same memory, if that is still to come."""
-        region = self.region
-        return region is not None and other.__class__ is Tensor and region.also(t, other)
-
-
-class Region(Learning, Writes):
-    """One pass through a trace: an interpreter in the dispatcher of this thread."""
-
-    def __init__(self, trace: Trace, begin: Node) -> None:
-        # before: where the segment before this one ended.
-        self.before, self.node = begin, begin.after()
-        self.trace, self.thread = trace, threading.get_ident()
-        # Variables of the thread, which matchers look at.
-        LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
-        self.local = vars(LOCAL)
-        # As the trace's; backward passes are not handed over.
-        self.program: Any = trace.program if begin is trace.root else None
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         self.lock = threading.RLock()
         self.recorder = RegionRecorder(self)
         self.unit: Unit | None = None
@@ -126,9 +81,24 @@ class Region(Learning, Writes):
         self.trail: list[Any] | None = None
         # Whether a step's own node is being made.
         self.making = False
-        # Whether all programs were there.
-        self.warm = True
+        # Whether all programs were there; whether an op came that is not known at other sizes, either.
+        self.warm, self.fresh = True, False
+        self.node = trace.root
         self._begin()
+
+    def at(self, begin: Node) -> Region:
+        """For a pass that begins here, in this thread."""
+        # before: where the segment before this one ended.
+        self.before, self.node = begin, begin.after()
+        self.start, self.known = self.node, self.node.known
+        self.thread = threading.get_ident()
+        # Variables of the thread, which matchers look at.
+        LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
+        self.local = vars(LOCAL)
+        # As the trace's; backward passes are not handed over.
+        self.program: Any = self.trace.program if begin is self.trace.root else None
+        self.recorded, self.warm, self.fresh = 0, True, False
+        return self
 
     def _begin(self) -> None:
         """A segment begins."""
@@ -154,6 +124,9 @@ class Region(Learning, Writes):
         self.emptied: list[tuple[Tensor, Array]] = []
         self.private: dict[int, Any] = {}
         self.shares: set[int] = set()
+        self.stepped: list[Any] = []
+        # Nodes of the graph that steps made, by the place of their first result.
+        self.made: dict[int, Any] = {}
 
     # --- the dispatcher -------------------------------------------------------------------------------
 
@@ -312,7 +285,8 @@ class Region(Learning, Writes):
         if of.special or of.device.type != "cpu":
             raise _Untraceable("an argument is no plain tensor")
         a = t._array
-        place, self.count, self.newest = self.count, self.count + 1, self.number
+        place: int = self.count
+        self.count, self.newest = place + 1, self.number
         share = None
         if s is not None and (s.exposed or s.foreign):
             self.real[place] = a
@@ -438,6 +412,7 @@ class Region(Learning, Writes):
             if step.node is not None:
                 function, template = step.node
                 function(out, inserted((None, (list, template)), tensors))
+                self.made[node.first] = outs[0]._grad_node
         finally:
             self.making = False
         for k, by in step.bumps:
@@ -523,11 +498,14 @@ class Region(Learning, Writes):
             self.settle()
             return out
         if not child.seen:
+            self.trace.new_at = self.trace.new_at or place_of()
             child.learn(step, numbers, self.count, self.entered)
             if self.program is not None:
                 places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
                 child.said = row, call, described(args, places), described(without_missing(kwargs), places)
             self.trace.nodes += 1
+            child.resemble(self.node.known_at(key[0], step))
+            self.fresh = self.fresh or child.like is None
         child.seen += 1
         self._follow(child, step, out)
         for t, other in unit.aliases:
@@ -603,17 +581,13 @@ class Region(Learning, Writes):
         self.known = {}
         alive, self.alive = self.alive, []
         self.met()
-        shells: dict[int, tuple[Tensor, int]] = {}
         count = node.count
-        for ref in alive:
-            t = ref()
-            if t is not None and not filled(t):
-                place = t._hidden.place
-                if place < count:
-                    shells[id(t)] = t, place
-        found = list(shells.values())
+        # A tensor may be noted more than once.
+        living = {id(t): t for t in [ref() for ref in alive] if t is not None and not filled(t)}
+        found = [(t, t._hidden.place) for t in living.values()]
+        found = [(t, place) for t, place in found if place < count]
         try:
-            if shells or node.effects:
+            if found or node.effects:
                 self._fill(node, found)
         except BaseException:  # it is not to run again: what would have come of it is lost
             expect_unfilled()
@@ -621,6 +595,7 @@ class Region(Learning, Writes):
                 if not filled(t):
                     t._hidden = Pending(t._hidden.layout, self.trace)
             self._restore()
+            self.undo()
             self.before, self.node = node, node.after()
             self._begin()
             raise
@@ -645,12 +620,16 @@ class Region(Learning, Writes):
         if node.effects:  # it was run as ever, and is not to run again
             program.prepare(self.arrays)
             return
-        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
+        with self._aside(), RUNNING:
             results = program.run(self.arrays, self)
         made = dict(zip(order, results or (), strict=results is not None))
         for t, p in live:
             if p in made:
                 t._array[...] = made[p]
+
+    def _aside(self) -> Any:
+        """While a program runs: what runs is run as if this region were not there."""
+        return Suspended(self) if self.recorder in TAPE else ExitStack()
 
     def _fill(self, node: Node, shells: list[tuple[Tensor, int]]) -> None:
         order = tuple(sorted({place for _, place in shells}))
@@ -660,8 +639,14 @@ class Region(Learning, Writes):
                 node.programs.clear()
             made = Program if self.program is None else partial(self.program, node)
             program = node.programs[order] = made(Path(node), order)
-        with Suspended(self) if self.recorder in TAPE else ExitStack(), RUNNING:
-            found = dict(zip(order, program.run(self.arrays, self), strict=True))
+            if node.like is not None and self.program is None and order in node.like.programs:
+                program.found = node.like.programs[order].found
+        with RUNNING:
+            results = program.at_once(self.arrays, self._aside)
+        if results is None:
+            with self._aside(), RUNNING:
+                results = program.run(self.arrays, self)
+        found = dict(zip(order, results, strict=True))
         for t, place in shells:
             a = found[place]
             if self.real:
@@ -694,6 +679,7 @@ class Region(Learning, Writes):
             self.trace.region = None
             if self.context is not None:
                 self.context.close()
+                self.context = None
 
 
 MATCHERS.add(Region)

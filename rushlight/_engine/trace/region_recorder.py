@@ -18,6 +18,7 @@ from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import contiguous_format
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace import walks
 from rushlight._engine.trace.recorder import Array
 
 
@@ -82,6 +83,10 @@ class RegionRecorder:
         here = unit is None and self.region.mine()
         return self.region.eagerly(function, args, {}) if here else function(*args)
 
+    def update(self, plan: Any, numbers: list[float]) -> bool:
+        """An optimizer steps a bucket of parameters (updates.py): whether that is put off."""
+        return self.region.update(plan, numbers) if self.region.mine() else False
+
     def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
         """A leaf receives its gradient."""
         leaf = node.variable
@@ -93,12 +98,15 @@ class RegionRecorder:
             or (not self.region.pending(grad))
             or not leaf._geometry.flags.c_contiguous
         ):
+            self.region.events += 1  # a walk that is learnt would have to do that, too
             function(node, grad, create)
             return
         if grad._kind is not leaf._kind:
             grad = grad.to(leaf._kind.dtype)
         alone = sys.getrefcount(grad) <= _ALONE and grad._grad_node is None and self.region.alone(grad)
         leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
+        if self.region.trail is not None:
+            self.region.trail.append((self.region.node, "leaf", node, leaf._grad))
         if node.hooks is not None:
             hooks.accumulated(node, leaf)
 
@@ -111,6 +119,15 @@ class RegionRecorder:
 
     def backward_begins(self) -> None:
         """Nothing: the ops of a backward pass are like others."""
+
+    def walk(self, function: Callable[..., None], roots: Any, keep: bool, *how: Any) -> None:
+        """A whole backward pass: at once where it is known (walks.py)."""
+        region, modes = self.region, STACK.modes
+        plain = how == _TO_LEAVES and len(roots) == 1 and not LOCAL.enabled and not walks.heard()
+        if plain and modes and modes[-1] is region:
+            walks.walk(region, function, roots, keep, how)
+        else:
+            function(roots, keep, *how)
 
     def run_node(self, node: Any, grad: Any) -> Any:
         """What a node's rule gives: at once where it is known (matchers.py)."""
@@ -154,6 +171,10 @@ class RegionRecorder:
         """Memory is to be written to."""
         if self.region.unit is None and self.region.mine():
             self.region.settle()
+
+
+# Of a backward pass (autograd/engine.py): it is not tracked itself, all leaves are wanted, and accumulate.
+_TO_LEAVES = (False, None, True)
 
 
 def _forgets(function: Any) -> bool:

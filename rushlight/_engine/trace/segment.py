@@ -14,8 +14,8 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Container, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Container, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from typing import Any
 
@@ -24,6 +24,7 @@ import numpy as np
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
+from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.tensors.storages import memory_pages
@@ -37,6 +38,7 @@ from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import needed
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 from rushlight._engine.trace.trace import Node, Spec, TraceEntry, placed, specs
+from rushlight._engine.trace.updates import is_update
 
 _LINE = 64
 # Matched this often, a segment is compiled.
@@ -64,9 +66,11 @@ class Path:
         self.entries: list[TraceEntry] = []
         self.sizes: dict[int, int] = {}
         self.specs: dict[int, Spec] = {}
-        # Places of operands that came in, each with memory of its own; those that are written to.
+        # Places of operands that came in, each with memory of its own; those that are written to, and those
+        # that an optimizer steps, which is the last that happens.
         self.inputs: list[int] = []
         self.written: set[int] = set()
+        self.stepped: set[int] = set()
         for n in node.path():
             self._enter(n)
             self._follow(n)
@@ -96,7 +100,11 @@ class Path:
             )
         for i, r in enumerate(step.results):
             self.specs[n.first + i] = self.specs[n.args[r.given]] if r.given >= 0 else found(r.spec)
-        self.written |= {self.specs[n.args[k]].memory for k in step.writes} - self.sizes.keys()
+        written = {self.specs[n.args[k]].memory for k in step.writes} - self.sizes.keys()
+        if any(map(is_update, step.entries)):
+            self.stepped |= written
+        else:
+            self.written |= written
 
     def cut(self, wanted: Sequence[int]) -> list[TraceEntry]:
         """The entries that wanted places and effects need."""
@@ -144,8 +152,10 @@ class SegmentInterpreter:
             if memory >= _MADE and memory not in kept:
                 self.dies[i].append(memory)
 
-    def run(self, arrays: dict[int, Array]) -> list[Array]:
-        """The arrays at the wanted places; `arrays`: what lies at the places that came in."""
+    def run(self, arrays: dict[int, Array], whole: bool = True) -> list[Array]:
+        """The arrays at the wanted places; `arrays`: what lies at the places that came in. whole: optimizers
+        step, too.
+        """
         held: dict[int, tuple[Array, Spec | None]] = {p: (arrays[p], None) for p in self.path.inputs}
 
         def at(spec: Spec) -> Array:
@@ -154,6 +164,8 @@ class SegmentInterpreter:
         token = hush()
         try:
             for t, dies in zip(self.entries, self.dies, strict=True):
+                if not whole and is_update(t):
+                    continue
                 found = t.function(*placed(t.operands, at))
                 if t.kind == "run":
                     self._keep(t.outs, found, held)
@@ -242,6 +254,9 @@ class Compiled:
         held: dict[int, Array] = {}
         for p in path.inputs:
             self._bind(p, arrays[p], p in stable, held)
+        # What is copied in and out.
+        self._loaded = [(own, p) for p, own, _, bound in self.inputs if not bound]
+        self._stored = [(own, p) for own, p in self._loaded if p in path.written | path.stepped]
         # Places whose memory is bound, and where; the arrays that lay there at the last run.
         self._bound = [(p, at) for p, _, at, bound in self.inputs if bound]
         self._last: dict[int, Any] = {}
@@ -260,6 +275,7 @@ class Compiled:
         # Wanted arrays; of those that were made, the number of the output and that among its arrays.
         number = {spec: (i, k) for i, o in enumerate(self.outputs) for k, spec in enumerate(o.specs)}
         self._found_at = [(spec, number.get(spec)) for spec in self._specs]
+        self._plain = self._wholes()
         used = {s.memory for t in recorded for s in (*specs(t.operands), *t.outs)}
         # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
         # runs some entries all the same, to see which kernel they call: integers may be places to read at.
@@ -280,9 +296,18 @@ class Compiled:
             Entry(t.kind, t.function, placed(t.operands, at), tuple(map(at, t.outs)), t.where)
             for t in recorded
         ]
+        # Those that are handed out as they are.
+        self.lent = [o for o in self.outputs if o.kept]
         # Bytes that are copied in at each run.
         self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
         self._compared(plain, entries, arrays)
+
+    def _wholes(self) -> list[Array] | None:
+        """Where each wanted array is a copy of one output: these outputs."""
+        found = [at and self.outputs[at[0]]._whole for _, at in self._found_at]
+        copies = not any(o.kept for o in self.outputs) and len({id(a) for a in found}) == len(found)
+        arrays = [a for a in found if a is not None]
+        return arrays if copies and len(arrays) == len(found) else None
 
     def _bind(self, p: int, a: Array, stable: bool, held: dict[int, Array]) -> None:
         low, high = np.lib.array_utils.byte_bounds(a)
@@ -309,14 +334,14 @@ class Compiled:
                 default_engine().set_state(drawn)
 
         # Of results only this is kept meanwhile: together they may be larger than all else.
-        expected = [*map(_digest, [*plain.run(arrays), *written]), _state(drawn)]
+        expected = [*map(_digest, [*plain.run(arrays, False), *written]), _state(drawn)]
         token = hush()
         try:
             self._load(arrays)
             self._compile(entries)
             again()
             self._load(arrays)
-            self._play()
+            self._play(self._compared_steps)
             self._store(arrays)
             self.results = self.handed(arrays)
             self.fits = expected == [*map(_digest, self.results + written), _state(drawn)]
@@ -329,6 +354,10 @@ class Compiled:
         if not self.fits:
             again()
             self.results = plain.run(arrays)
+            return
+        # These are eager's own kernels, on much memory, of which no copy is made.
+        self._play(self._updates)
+        self._store(arrays)
 
     def _compile(self, entries: list[Entry]) -> None:
         output = [o.flat for o in self.outputs]
@@ -364,7 +393,14 @@ class Compiled:
         if settings.verify:
             unmoved(before, self.entries, "memory plan")
         scratch = Scratch(ARENA.at(self.plan.size)[self.plan.size :])
-        self.replay = stage_planning.together(stage_planning.steps(self.entries, scratch))
+        steps = stage_planning.steps(self.entries, scratch)
+        self.replay = stage_planning.together(steps)
+        apart: dict[bool, list[Any]] = {False: [], True: []}
+        for e, step in zip(self.entries, steps, strict=True):
+            apart[is_update(e)].append(step)
+        self._compared_steps, self._updates = map(stage_planning.together, apart.values())
+        # Whether it is one native call, which asks nothing of Python.
+        self.native = len(self.replay) == 1 and isinstance(self.replay[0], Run)
         own = {m for m in self._held if m < _MADE}
         self._held = {m: self._held[m] for m in own} | {o.memory: o.flat for o in self.outputs}
 
@@ -387,33 +423,61 @@ class Compiled:
         self._load(arrays)
         token = hush()
         try:
-            self._play()
+            self._play(self.replay)
         finally:
             restore(token)
         self._store(arrays)
         return self.handed(arrays)
 
+    def at_once(
+        self, arrays: dict[int, Array], aside: Callable[[], AbstractContextManager[Any]]
+    ) -> list[Array]:
+        """The same of a native program; what it needs Python for, if anything, is done in aside()."""
+        self._load(arrays)
+        run: Any = self.replay[0]
+        done = run.begin()
+        if done < run.count:
+            with aside():
+                token = hush()
+                try:
+                    run.resume(done)
+                finally:
+                    restore(token)
+        self._store(arrays)
+        return self.handed(arrays)
+
     def _load(self, arrays: dict[int, Array]) -> None:
-        for p, own, _, stable in self.inputs:
-            if not stable:
-                own[...] = arrays[p]
+        for own, p in self._loaded:
+            own[...] = arrays[p]
 
     def _store(self, arrays: dict[int, Array]) -> None:
-        for p, own, _, stable in self.inputs:
-            if not stable and p in self.path.written:
-                arrays[p][...] = own
+        for own, p in self._stored:
+            arrays[p][...] = own
 
-    def _play(self) -> None:
-        for step in self.replay:
+    def _play(self, steps: Sequence[Callable[[], Any]]) -> None:
+        for step in steps:
             step()
 
     def handed(self, arrays: dict[int, Array]) -> list[Array]:
         """What the last run left at the wanted places."""
+        if self._plain is not None:
+            return [a.copy() for a in self._plain]
         given = [o.give() for o in self.outputs]
         return [
             seen(spec, arrays[spec.memory]) if at is None else given[at[0]][at[1]]
             for spec, at in self._found_at
         ]
+
+
+class Findings:
+    """What is known about the inputs of a segment, at whatever sizes: how often it has run, what came in last
+    and where that lay, and which places' memory has been bound, None for not yet.
+    """
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.last: dict[int, tuple[Any, int]] = {}
+        self.bound: set[int] | None = None
 
 
 class Program:
@@ -425,20 +489,37 @@ class Program:
         self.made: Compiled | None = None
         self.failed = ""
         self.copied: set[int] = set()
+        self.found = Findings()
         # How often places' memory was bound, and lay elsewhere then.
         self.moved: Counter[int] = Counter()
         self.crowded = 0
         # For how many runs what is copied in has lain still, and how often it was bound for that.
         self.still = self.bound_again = 0
-        # What came in at the last run, and where it lay.
-        self._last: dict[int, tuple[Any, int]] = {}
+        # At which run it was compiled, 0 for not yet.
+        self.bound_at = 0
+
+    def at_once(
+        self, arrays: dict[int, Array], aside: Callable[[], AbstractContextManager[Any]]
+    ) -> list[Array] | None:
+        """The arrays at the wanted places, if a native program is there that fits; aside(): see Compiled."""
+        made = self.made
+        if (
+            made is None
+            or not made.native
+            or made.copied >= _FEW
+            or made.moved(arrays)
+            or any([o.busy for o in made.lent])
+        ):
+            return None
+        self.runs += 1
+        return made.at_once(arrays, aside)
 
     def run(self, arrays: dict[int, Array], region: Any) -> list[Array]:
         """The arrays at the wanted places."""
         self.runs += 1
         if self.made is not None:
             moved = self.made.moved(arrays)
-            busy = {o.memory for o in self.made.outputs if o.busy}
+            busy = {o.memory for o in self.made.lent if o.busy}
             if not moved and not busy and not self._settled(arrays, region):
                 return self.made.run(arrays)
             region.warm = False
@@ -451,10 +532,18 @@ class Program:
                 self.made, self.crowded = None, 0
         worth = self.made is None and not self.failed and len(self.plain.entries) > 1
         region.warm = region.warm and not worth
-        if worth and self.runs > _OFTEN and self._at_rest(arrays, region):
+        found = self.found
+        found.runs += 1
+        # Elsewhere, it was bound at other sizes: so it is here, unless it moves.
+        elsewhere = found.bound if self.bound_at == 0 else None
+        if worth and (elsewhere is not None or (found.runs > _OFTEN and self._at_rest(arrays, region))):
             stable = {
-                p for p in self.path.inputs if self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
+                p
+                for p in self.path.inputs
+                if self.moved[p] < _RESTLESS
+                and (self._stays(p, arrays[p], region) if elsewhere is None else p in elsewhere)
             }
+            self.bound_at, found.bound = self.runs, stable
             with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
                 self.made = Compiled(self.plain, arrays, stable, self.copied)
             memory_pages.give_back()  # what compiling has freed
@@ -465,7 +554,7 @@ class Program:
                 self.made = None
                 region.note(f"a segment of {len(self.plain.entries)} entries is not compiled: {self.failed}")
             return results
-        self._last = self._lie(arrays, region)
+        found.last = self._lie(arrays, region)
         return self.plain.run(arrays)
 
     def _lie(self, arrays: dict[int, Array], region: Any) -> dict[int, tuple[Any, int]]:
@@ -487,7 +576,7 @@ class Program:
             for p, _, _, stable in made.inputs
             if not stable and self.moved[p] < _RESTLESS and self._stays(p, arrays[p], region)
         )
-        self._last = self._lie(arrays, region)
+        self.found.last = self._lie(arrays, region)
         self.still = self.still + 1 if still >= _FEW else 0
         if self.still <= _OFTEN:
             return False
@@ -506,7 +595,7 @@ class Program:
 
     def _stays(self, p: int, a: Array, region: Any) -> bool:
         """Whether memory is likely to be the same at the next runs: a parameter's, or a program's."""
-        ref, at = self._last.get(p, (None, 0))
+        ref, at = self.found.last.get(p, (None, 0))
         t = region.inputs[p][0]()
         return at == pointer(a) and (
             _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))

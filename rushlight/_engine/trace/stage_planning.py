@@ -36,6 +36,7 @@ from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
 from rushlight._engine.trace.passes.lowering import checked, cut, total
 from rushlight._engine.trace.passes.moves import MOVED, looked_up, moved
 from rushlight._engine.trace.recorder import Array, Entry, gathered
+from rushlight._engine.trace.updates import Update
 
 Step = Callable[[], Any]
 # What NumPy and machine code compute with the same bits.
@@ -171,6 +172,10 @@ def _written(function: Any, operands: Sequence[Any]) -> Stages | None:
     """An entry that writes to its operands."""
     if isinstance(function, MethodType) and function.__func__ is Formula.write_arrays:
         return _in_place(*operands)
+    if isinstance(function, MethodType) and function.__func__ is Update.apply:
+        update: Any = function.__self__
+        found: Stages | None = update.staged(*operands)
+        return found
     if function is gathered:
         return (
             stages.copy(*operands)

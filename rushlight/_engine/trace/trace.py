@@ -7,6 +7,7 @@ where an op made it; a `Spec` is an array in such memory.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import storage
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import ARRAY, Tensor
 from rushlight._engine.trace.recorder import _SHAPED_BY_VALUES, Array, Entry, arrays, flat, place_of, root
 
 # How attributes of ops are compared. What is equal only if it is the same object:
@@ -34,6 +35,7 @@ IDENTICAL = frozenset((bool, type(None), dtype, Kind, MemoryFormat, StorageLayou
 # What is equal only if it means the same; floats and complex numbers have zeros of two signs.
 PLAINLY = IDENTICAL | frozenset((int, str, device))
 SEQUENCES = frozenset((tuple, list, Size))
+_slot: Callable[[Tensor], Array] = ARRAY.__get__
 # In a step, memory is ~k for the operand k, and 0, 1, ... for what the step makes.
 _UNKNOWN = object()
 
@@ -99,6 +101,10 @@ class Step(NamedTuple):
         """Whether a second call did the same."""
         return _facts(self) == _facts(other)
 
+    def alike(self, other: Step) -> bool:
+        """Whether another call did the same, but for sizes and what follows from them."""
+        return _outline(self) == _outline(other)
+
 
 class Node:
     """A place in the tree: the step that led here, and what has followed."""
@@ -120,6 +126,7 @@ class Node:
         "effects",
         "enabled",
         "said",
+        "like",
         "_shared",
     )
 
@@ -133,6 +140,8 @@ class Node:
         self.effects = self.enabled = False
         # The call as it was written, for a trace that is handed over: (row, callable, arguments, keywords).
         self.said: Any = None
+        # The node of another path on which all is alike but for sizes.
+        self.like: Node | None = None
         self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
@@ -160,7 +169,31 @@ class Node:
         node = self.flushed.get(key)
         if node is None:
             node = self.flushed[key] = Node()
+            node.like = None if self.like is None else self.like.flushed.get(key)
         return node
+
+    def resemble(self, other: Node | None) -> None:
+        """What did the same at two sizes does so at each."""
+        self.like = other
+        if other is not None:
+            self.seen += 1
+            other.seen += 1
+
+    def known_at(self, call: Any, step: Step) -> Node | None:
+        """A node that a call at other sizes led to from here, by the same callable, and that did the same."""
+        for before in (self, self.like):
+            for key, node in (
+                () if before is None else reversed(before.next.items())
+            ):  # the latest is the longest
+                if (
+                    node.step is not None
+                    and node.step is not step
+                    and not node.fixed
+                    and key[0] is call
+                    and step.alike(node.step)
+                ):
+                    return node
+        return None
 
     def learn(self, step: Step, args: list[int], first: int, entered: list[Any]) -> None:
         """The step that leads here."""
@@ -202,6 +235,52 @@ class Node:
             found.append(node)
             node = node.parent
         return found[::-1]
+
+
+class Trace:
+    """What is known about one compiled function: the tree, and who is in it. Shells' owner."""
+
+    def __init__(self) -> None:
+        # What calls and backward passes begin after.
+        self.root, self.backward = Node(), Node()
+        # Ops that are matched in parts: for tracked operands (True), others (False).
+        self.inner: dict[Any, set[bool]] = {}
+        # Why ops are run as they are: (text, place) -> how often.
+        self.reasons: dict[str, int] = {}
+        self.region: Any = None
+        # The region that calls and backward passes are, one at a time.
+        self.own: Any = None
+        self.busy = threading.Lock()
+        self.nodes = self.compiled = 0
+        # Where the call that runs did the first thing that no call before did, if it has.
+        self.new_at = ""
+        # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or
+        # compiled for all but the first kinds, and how long all others took.
+        self.kinds, self.learnt, self.worked = 0, 0.0, 0.0
+        # How many more decisions there have been for matching than against it.
+        self.faster = 0
+        # What makes a segment's program: of a path, its node, and the places that are wanted.
+        self.program: Any = None
+        # Where segments ended, and why, if somebody asks.
+        # (why, where, whether fullgraph=True refuses it).
+        self.ends: list[tuple[str, str, bool]] | None = None
+
+    def values(self, t: Tensor) -> Array:
+        """The values of a tensor for which they were put off."""
+        region = self.region
+        if region is not None:
+            region.settle()
+        try:
+            return _slot(t)
+        except AttributeError:
+            raise RuntimeError(
+                "the values of a tensor were lost, as the program that was to compute them failed"
+            ) from None
+
+    def share(self, t: Tensor, other: Tensor) -> bool:
+        """Let `other` have the same memory, if that is still to come."""
+        region = self.region
+        return region is not None and other.__class__ is Tensor and region.also(t, other)
 
 
 class Renamed:
@@ -426,6 +505,17 @@ def inserted(item: Any, tensors: Sequence[Tensor]) -> Any:
     return cls([tensors[i[1]] if i[0] else i[1] if i[0] is False else inserted(i, tensors) for i in items])
 
 
+def mentioned(template: Any) -> list[int]:
+    """Numbers of the operands that a node's template mentions."""
+    found: list[int] = []
+    for is_operand, value in template:
+        if is_operand:
+            found.append(value)
+        elif is_operand is None:
+            found += mentioned(value[1])
+    return found
+
+
 def placed(tree: Any, change: Callable[[Spec], Any]) -> Any:
     """Operands with each Spec changed."""
     if tree.__class__ is Spec:
@@ -454,6 +544,27 @@ def _facts(step: Step) -> tuple[Any, ...]:
         [(r.given, r.spec, r.kind, r.view and r.view[0]) for r in step.results],
         step.many,
         step.node and [_frozen(v) for v in step.node[1]],
+        step.bumps,
+        step.writes,
+    )
+
+
+def _outline(step: Step) -> tuple[Any, ...]:
+    """What calls that did the same at different sizes have in common."""
+    return (
+        [
+            (
+                t.kind,
+                Entry(t.kind, t.function, ()).name,
+                [o.memory for o in t.outs],
+                [s.memory for s in specs(t.operands)],
+            )
+            for t in step.entries
+        ],
+        len(step.sizes),
+        [(r.given, r.spec and r.spec.memory, r.kind, r.view and r.view[0], r.whole) for r in step.results],
+        step.many,
+        step.node and len(step.node[1]),
         step.bumps,
         step.writes,
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
+from rushlight_vision.models._api import enums
 from rushlight_vision.models.segmentation._utils import (
     _SimpleSegmentationModel,
     builder,
@@ -98,3 +99,4 @@ deeplabv3_resnet50, deeplabv3_resnet101 = _of("resnet50"), _of("resnet101")
 deeplabv3_mobilenet_v3_large = builder(
     _mobile, "deeplabv3_mobilenet_v3_large", "mobilenet_v3_large", aux_loss=True
 )
+__getattr__ = enums(__name__)

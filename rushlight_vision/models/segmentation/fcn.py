@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import nn
+from rushlight_vision.models._api import enums
 from rushlight_vision.models.segmentation._utils import _SimpleSegmentationModel, builder, of_resnet
 
 
@@ -37,3 +38,4 @@ def _of(name: str) -> Any:
 
 
 fcn_resnet50, fcn_resnet101 = _of("resnet50"), _of("resnet101")
+__getattr__ = enums(__name__)

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from rushlight import Tensor, nn
+from rushlight_vision.models._api import enums
 from rushlight_vision.models.segmentation._utils import builder, of_mobilenet, upsampled
 
 
@@ -58,3 +59,4 @@ def _mobile(weights: Any, num_classes: int, **kwargs: Any) -> LRASPP:
 
 
 lraspp_mobilenet_v3_large = builder(_mobile, "lraspp_mobilenet_v3_large", "mobilenet_v3_large")
+__getattr__ = enums(__name__)

@@ -93,9 +93,23 @@ class Run:
         # In one order everywhere: some are locks.
         self.within = sorted({s.within for s in self.stages if s.within is not None}, key=id)
 
-    def __call__(self) -> None:
-        """All of it."""
-        done = 0
+    def begin(self) -> int:
+        """All that needs no Python: how many stages have been done, of `count`."""
+        if self.within:
+            return 0
+        threads = self.threads if self.threads < 2 else min(self.threads, parallel.get_num_threads())
+        done: int = team.run_stages(self.address, 0, self.count, threads)
+        return done
+
+    def resume(self, done: int) -> None:
+        """The rest, where `begin` came to a stage that refuses."""
+        if not self.within:
+            python, done = self.instead[done]
+            python()
+        self(done)
+
+    def __call__(self, done: int = 0) -> None:
+        """All of it, from a stage on."""
         threads = self.threads if self.threads < 2 else min(self.threads, parallel.get_num_threads())
         while done < self.count:
             with ExitStack() if self.within else nullcontext() as stack:

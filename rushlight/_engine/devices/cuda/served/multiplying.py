@@ -1,6 +1,7 @@
 """Matrix products by the device's own kernels: where cuBLAS is not installed, or has no algorithm.
 
-They take any strides, and go by tensor cores for float16 and bfloat16; cuBLAS is several times as fast.
+They take any strides, and go by tensor cores for float16 and bfloat16. They are not made to be as fast as
+cuBLAS.
 """
 
 from __future__ import annotations
