@@ -31,6 +31,11 @@ def is_compiling() -> bool:
     return torch.compiler.is_compiling()
 
 
+def _is_privateuse1_backend_available() -> bool:
+    """Whether a program has brought a device of its own; never, here."""
+    return False
+
+
 def _element_size(of: dtype) -> int:
     """Bytes of one element."""
     if not isinstance(of, dtype):

@@ -36,3 +36,14 @@ def palette_kept(old: Any, array: Any) -> Any:
     if old.mode == "P":
         new.putpalette(old.getpalette())
     return new
+
+
+def needed(module: str, name: str) -> Any:
+    """A module of an optional package; ImportError that says what to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{name} is not found, which this needs to read its files: pip install {package}"
+        ) from error

@@ -1,4 +1,4 @@
-"""Grids of images, and their files (torchvision.utils)."""
+"""Grids of images, their files, and what is drawn into them (torchvision.utils)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,25 @@ from collections.abc import Iterable
 from typing import Any
 
 import rushlight as torch
+from rushlight_vision.drawing import (
+    draw_bounding_boxes,
+    draw_keypoints,
+    draw_segmentation_masks,
+    flow_to_image,
+)
+
+__all__ = [
+    "draw_bounding_boxes",
+    "draw_keypoints",
+    "draw_segmentation_masks",
+    "flow_to_image",
+    "make_grid",
+    "save_image",
+]
+
+
+def _log_api_usage_once(obj: Any) -> None:
+    """Nothing: no use of the library is counted."""
 
 
 @torch.no_grad()

@@ -143,11 +143,11 @@ def _module(name: str) -> ModuleType:
 def _supply(module: str, name: str) -> None:
     """See that `from module import name` will find something."""
     holder = _module(module)
-    if isinstance(holder, StandInModule) or hasattr(holder, name):
+    if isinstance(holder, StandInModule) or _there(holder, name):
         return
     try:
         importlib.import_module(f"{module}.{name}")
-    except ImportError:
+    except ImportError:  # not there, or only there to be imported: helpers call it, as they are imported
         setattr(holder, name, _stand_in(module, name))
         supplied.append(f"{module}:{name}")
 

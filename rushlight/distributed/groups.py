@@ -14,6 +14,7 @@ from rushlight.distributed.backends import Backend, checked_backend
 from rushlight.distributed.communication.operation_queue import Operation, OperationQueue, Steps, Transfers
 from rushlight.distributed.communication.wire import INSTALL, SoloWire, installed, start_mpi
 from rushlight.distributed.communication.work import Work
+from rushlight.distributed.group_methods import GroupMethods
 from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import PrefixStore, Store
@@ -22,7 +23,7 @@ GroupName = NewType("GroupName", str)
 LINGER = 3.0  # seconds for which a rank that ends waits for the others to read what it has sent
 
 
-class ProcessGroup:
+class ProcessGroup(GroupMethods):
     """Some of the ranks, and the operations among them."""
 
     def __init__(

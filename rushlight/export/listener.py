@@ -49,6 +49,7 @@ from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import typename
 from rushlight.fx.node import Node, map_aggregate
+from rushlight.fx.traceback import get_current_meta, has_preserved_node_meta
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _INNER = tuple(f"{_PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
@@ -65,7 +66,7 @@ class Value:
     """What is known about a node's tensor: shape (with expressions where sizes change), dtype, strides."""
 
     def __init__(self, t: Any) -> None:
-        self.shape: Any = tuple(t.shape)
+        self.shape: Any = torch.Size(t._geometry.shape)
         self.dtype, self.device, self.requires_grad = t.dtype, t.device, t.requires_grad
         self._stride = t.stride()
 
@@ -484,6 +485,9 @@ class Listener(Subgraphs):
                 )
             frame = frame.f_back
         found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
+        noted = get_current_meta().get("custom") if has_preserved_node_meta() else None
+        if noted:
+            found["custom"] = dict(noted)
         return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
 
 

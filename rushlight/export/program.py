@@ -12,6 +12,7 @@ from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export._draft_export import DraftExportReport
 from rushlight.export.decomp_utils import CustomDecompTable
 from rushlight.export.expressions import Atom, Expr, Relation, parsed, symbol
+from rushlight.export.functional import copied_back
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbolic import SIZES
 from rushlight.export.symbols import Symbol, ValueRanges
@@ -227,7 +228,9 @@ class ExportedProgram:
         if check_guards:
             root._guards_fn = Guards(self)
             made.call_module("_guards_fn", tuple(values[n] for n, _ in inputs))
-        made.output(made.graph_copy(self.graph, values))
+        named = {(s.target or n.name): n for n, s in zip(holders, specs, strict=True)}
+        results = made.graph_copy(self.graph, values)
+        made.output(copied_back(self, made, results, lambda name: values[named[name]]))
         made._codegen = _PyTreeCodeGen(_PyTreeInfo(self._forward_names, self._in_spec, self._out_spec))
         root.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         found = _ExportedModule(root, made, "GraphModule")
@@ -292,6 +295,8 @@ class _ExportedModule(GraphModule):
 
 class Guards(torch.nn.Module):
     """Compares inputs with what was exported. It holds plain tuples, which torch.compile can guard."""
+
+    _is_impure = True  # a call of it stays though nobody reads it
 
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()

@@ -26,6 +26,8 @@ from rushlight.export.signature import (
     ExportGraphSignature,
     InputKind,
     InputSpec,
+    OutputKind,
+    OutputSpec,
     TensorArgument,
     user_output,
 )
@@ -142,7 +144,7 @@ def _model(ep: ExportedProgram) -> dict[str, Any]:
             "graph": fields,
             "signature": {
                 "input_specs": specs,
-                "output_specs": [{"user_output": {"arg": v}} for v in outputs],
+                "output_specs": [_output(s, v) for s, v in zip(signature.output_specs, outputs, strict=True)],
             },
             "module_call_graph": [call],
             "metadata": {},
@@ -170,6 +172,30 @@ def _input(spec: InputSpec, given: Any) -> dict[str, Any]:
     kind, name = _KINDS[spec.kind]
     kept = {} if spec.persistent is None else {"persistent": spec.persistent}
     return {kind: {"arg": given["as_tensor"], name: spec.target, **kept}}
+
+
+_MUTATIONS = {
+    OutputKind.BUFFER_MUTATION: ("buffer_mutation", "buffer_name"),
+    OutputKind.PARAMETER_MUTATION: ("parameter_mutation", "parameter_name"),
+    OutputKind.USER_INPUT_MUTATION: ("user_input_mutation", "user_input_name"),
+}
+
+
+def _output(spec: OutputSpec, value: Any) -> dict[str, Any]:
+    if spec.kind not in _MUTATIONS:
+        return {"user_output": {"arg": value}}
+    kind, name = _MUTATIONS[spec.kind]
+    return {kind: {"arg": value["as_tensor"], name: spec.target}}
+
+
+def _output_of(told: dict[str, Any], value: Any, targets: set[str]) -> OutputSpec:
+    """An output as `_output` told it; ValueError for another, or one that changes what is not there."""
+    if set(told) == {"user_output"}:
+        return user_output(value)
+    for kind, (field, name) in _MUTATIONS.items():
+        if set(told) == {field} and isinstance(value, Node) and told[field][name] in targets:
+            return OutputSpec(kind, TensorArgument(value.name), told[field][name])
+    raise ValueError(f"{told} is no output of a program")
 
 
 def _node(node: Node) -> dict[str, Any]:
@@ -249,11 +275,13 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
         if s.kind is not InputKind.USER_INPUT and s.target not in state and s.target not in constants:
             raise KeyError(f"no tensor is named {s.target!r}")
     graph = _graph(told_graph, specs)
-    if set(signature) != {"input_specs", "output_specs"} or any(
-        set(s) != {"user_output"} for s in signature["output_specs"]
-    ):
-        raise NotImplementedError("programs that were taken apart further than export() does are not read")
-    outputs = [user_output(v) for v in graph.output_node().args[0]]
+    if set(signature) != {"input_specs", "output_specs"}:
+        raise ValueError(f"a signature has inputs and outputs, got {sorted(signature)}")
+    targets = {s.target or s.arg.name for s in specs}
+    outputs = [
+        _output_of(told, value, targets)
+        for told, value in zip(signature["output_specs"], graph.output_node().args[0], strict=True)
+    ]
     call = model["graph_module"]["module_call_graph"][0]["signature"]
     inner, outer = arguments.structure_of(call["in_spec"]), arguments.structure_of(call["out_spec"])
     names = [arguments.identifier(name) for name in call["forward_arg_names"]]

@@ -131,6 +131,7 @@ class ExportGraphSignature:
     non_persistent_buffers = _targets(InputKind.BUFFER, False)
     lifted_tensor_constants = _targets(InputKind.CONSTANT_TENSOR)
     buffers_to_mutate = _changed(OutputKind.BUFFER_MUTATION)
+    parameters_to_mutate = _changed(OutputKind.PARAMETER_MUTATION)
     user_inputs_to_mutate = _changed(OutputKind.USER_INPUT_MUTATION)
 
     @property

@@ -109,11 +109,11 @@ class Subgraphs:
                 own = inner.graph.placeholder(outer.name)
             own.meta = {"val": outer.meta.get("val"), "nr": -1}
             inner.captured[outer] = own, value
-        own: Node = inner.captured[outer][0]
+        found: Node = inner.captured[outer][0]
         if isinstance(value, torch.Tensor):
-            inner.known[id(value)] = own
+            inner.known[id(value)] = found
             self.kept.append(value)
-        return own
+        return found
 
     def function(self: Any, f: Callable[..., Any], given: Sequence[Any], named: Any = None) -> Function:
         """f(*given), recorded as a graph. named: what the arguments are called after, where not `given`."""

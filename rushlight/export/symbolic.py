@@ -386,7 +386,7 @@ class SymFloat(_Number, float):
     def __ceil__(self) -> Any:
         return applied_to(math.ceil, _named("CeilToInt"), self)
 
-    def __round__(self, ndigits: Any = None) -> Any:  # type: ignore[override]
+    def __round__(self, ndigits: Any = None) -> Any:
         if ndigits is None:
             return applied_to(round, _named("RoundToInt"), self)
         return applied_to(round, _named("RoundDecimal"), self, ndigits)

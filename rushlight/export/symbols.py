@@ -12,8 +12,11 @@ import copy
 import hashlib
 import inspect
 import itertools
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,6 +181,7 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
     """
     found: dict[Any, Symbol] = {}
     taken: set[str] = set()
+    small: list[tuple[int, str]] = []
     for leaf, (given, value) in enumerate(zip(spec, leaves, strict=True)):
         shape: Any = getattr(value, "shape", None)
         if type(value) is int and isinstance(given, (Dim, _Hint)):
@@ -195,6 +199,11 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
                 f"tensor shape {shape} (expected {len(shape)}, but got {len(given)} instead)"
             )
         for d, dim in items:
+            if type(dim) is int and dim != shape[d]:
+                raise UserError(
+                    f"Static shape constraint of {dim} does not match input size of {shape[d]}, for "
+                    f"{sources[leaf]}.size()[{d}]"
+                )
             if dim is None or isinstance(dim, int) or (isinstance(dim, _Hint) and dim.kind == "STATIC"):
                 continue
             if not isinstance(dim, (Dim, _Hint)):
@@ -202,7 +211,18 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
                     f"Unexpected dimension mapped to index {d} in input tensor shape {given} (expected None, "
                     f"an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but got {dim!r} instead)"
                 )
+            if isinstance(dim, _Hint) and dim.kind == "DYNAMIC" and shape[d] in (0, 1):
+                small.append((shape[d], f"{re.sub(r'^L', 'inputs', sources[leaf])}.shape[{d}]"))
+                continue
             _placed(found, taken, dim, Place(leaf, d % len(shape)), shape[d], sources[leaf])
+    if small:
+        raise ValueError(
+            "\n".join(
+                "- Received user-specified dim hint Dim.DYNAMIC(min=None, max=None), but export 0/1 "
+                f"specialized due to hint of {size} for dimension {where}."
+                for size, where in small
+            )
+        )
     return list(found.values())
 
 
@@ -219,8 +239,8 @@ def _placed(
     taken.add(f"s{number}")
     if named and key in found and dim.of(found[key].size) != size:
         raise UserError(
-            f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
-            f"{dim.__name__}, where {key} is {found[key].size} elsewhere"
+            f"Expected input {source}.size()[{place.dim}] to be equal to {dim.__name__}, where {key} = "
+            f"{found[key].size}, but got {size}"
         )
     if key not in found:
         hint = _root_of(dim, size) if named else size
@@ -233,6 +253,8 @@ def _placed(
     symbol = found[key]
     if not named or dim.root is dim:
         symbol.name = f"s{number}"  # as PyTorch's, that of the last place
+    if place.dim is None and not named and dim.min == 2:  # a number, which may be any
+        symbol.low, symbol.hint = -UNBOUNDED, size
     if named and (dim.root.min, dim.root.max) != (symbol.low, symbol.high):
         raise UserError(
             f"Found different definitions {symbol.given} and {dim} for the same symbolic dimension!"
@@ -310,22 +332,38 @@ def narrowed(known: list[Symbol], numbers: Any, refused: Callable[[str], None]) 
     related = [pair for pair in equal if any(isinstance(s.given, Dim) for s in pair[:2])]
     if violated or related:
         refused(constraints_violated(known, violated, changed, related, guards))
-    found = []
-    replaced = {a.name: (b, of) for a, b, of in equal if a is not b}
+    bounded = []
     for s in known:
-        if s.name in replaced:
-            continue
+        made = copy.copy(s)
+        made.low, made.high = changed.get(s.name, (s.low, s.high))
+        bounded.append(made)
+    for a, b, of in equal:
+        bounded = related_as(bounded, a.name, b.name, of)
+    return [s for s in bounded if s.low < s.high]
+
+
+def related_as(known: Sequence[Symbol], name: str, other: str, of: Callable[[int], int]) -> list[Symbol]:
+    """The symbols without one, that is of(another)."""
+    found = []
+    for s in known:
         made = copy.copy(s)
         made.places = dict(s.places)
-        made.low, made.high = changed.get(s.name, (s.low, s.high))
         found.append(made)
     by_name = {s.name: s for s in found}
-    for a in known:
-        if a.name in replaced and replaced[a.name][0].name in by_name:
-            other, of = replaced[a.name]
-            for place, own in a.places.items():
-                by_name[other.name].places[place] = _after(own, of)
-    return [s for s in found if s.low < s.high]
+    if name == other or not {name, other} <= by_name.keys():
+        return found
+    for place, own in by_name[name].places.items():
+        by_name[other].places[place] = _after(own, of)
+    return [s for s in found if s.name != name]
+
+
+def relations(known: Sequence[Symbol]) -> Iterator[tuple[Symbol, Symbol, Callable[[int], int]]]:
+    """(a, b, of): pairs of symbols, of which one may be of(the other): equal, or apart by a number."""
+    pairs = list(itertools.combinations(known, 2)) if len(known) <= 6 else []
+    for b, a in sorted(pairs, key=lambda pair: pair[0].size != pair[1].size):
+        apart = a.size - b.size
+        if a.hint - b.hint == apart:
+            yield a, b, partial(operator.add, apart)
 
 
 def _after(own: Callable[[int], int], of: Callable[[int], int]) -> Callable[[int], int]:
@@ -403,7 +441,8 @@ def _ranged(s: Symbol) -> str:
     return f" = {low}{s.shown}{high}" if low or high else ""
 
 
-class Sym(NamedTuple):
+@dataclass(frozen=True)
+class Sym:
     """A number that is an expression of sizes, in Python's syntax: `2*s77 + 1`."""
 
     expression: str

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.expressions import Relation, number, parsed, symbol
+from rushlight.export.functional import without_writes
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, resized, rewritten
 from rushlight.export.nodes import SizeNodes
 from rushlight.export.overloads import Overload
@@ -38,10 +40,13 @@ from rushlight.export.symbols import (
     Sym,
     Symbol,
     children,
+    constraints_violated,
     fitted,
     joined,
     narrowed,
     points,
+    related_as,
+    relations,
     symbols,
     times,
 )
@@ -168,6 +173,9 @@ class _Call:
                 self.symbols = next(fewer, given)
                 if self.symbols is not given:
                     continue
+                found = self.related()
+                if found is not None:
+                    return found
                 free = [s for s in self.symbols if not isinstance(s.given, Dim) and s.given.kind == "AUTO"]
                 if not free and self.failures is None:
                     raise UserError(self.violated(error)) from error
@@ -217,6 +225,36 @@ class _Call:
         first.sizes.once()
         first.sizes.assertions()
         return _assembled(self, first)
+
+    def related(self) -> ExportedProgram | None:
+        """The program where two sizes follow one another, or one is a number; None where there is none.
+
+        UserError where that is not what Dims say.
+        """
+        whole = self.symbols
+        for a, b, of in relations(whole):
+            self.symbols = related_as(whole, a.name, b.name, of)
+            found = self.attempt()
+            if found is not None:
+                if isinstance(a.given, Dim) or isinstance(b.given, Dim):
+                    self.refused(constraints_violated(whole, [], {}, [(a, b, of)], []))
+                return found
+        for s in whole if len(whole) <= 6 else ():
+            self.symbols = [other for other in whole if other is not s]
+            found = self.attempt()
+            if found is not None:
+                if s.refuses(s.size, s.size):
+                    self.refused(constraints_violated(whole, [s], {s.name: (s.size, s.size)}, [], []))
+                return found
+        self.symbols = whole
+        return None
+
+    def attempt(self) -> ExportedProgram | None:
+        """The program with these symbols, if it is one."""
+        try:
+            return self.program()
+        except _Mismatch:
+            return None
 
     def refused(self, why: str) -> None:
         """UserError where sizes cannot be what their Dims say; a draft tells it, and goes on."""
@@ -271,7 +309,7 @@ class _Call:
             else:
                 listener.exprs.setdefault(id(values[place.leaf]), {})[place.dim] = expr
         args, kwargs = self.spec.unflatten(values)
-        with _as_before(self.mod), torch.no_grad(), listening(listener):
+        with _as_before(self.mod, symbolic), torch.no_grad(), listening(listener):
             first = symbolic
             try:
                 result = self.mod(*args, **kwargs)
@@ -357,7 +395,7 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
 
 
 def _shaped_like(given: Any, value: Any) -> list[Any]:
-    if isinstance(value, torch.Tensor) or given is None:
+    if isinstance(value, torch.Tensor) or given is None or flatten(value)[1].kind is None:
         return [given]
     parts = [
         (given[i if isinstance(given, (tuple, list)) else key.key], item)
@@ -366,9 +404,31 @@ def _shaped_like(given: Any, value: Any) -> list[Any]:
     return [part for below, item in parts for part in _shaped_like(below, item)]
 
 
+def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
+    """A warning where tensors were assigned that are no buffers."""
+    names = []
+    for (path, m), (_, own) in zip(mod.named_modules(), held, strict=False):
+        before = f"self.{path}." if path else "self."
+        for name, value in m.__dict__.items():
+            if isinstance(value, torch.Tensor) and value is not own.get(name):
+                names.append(f"{before}{name}")
+            elif isinstance(value, (list, tuple)) and value is not own.get(name):
+                names += [f"{before}{name}[{i}]" for i, v in enumerate(value) if isinstance(v, torch.Tensor)]
+    if names:
+        told = f"attribute {names[0]} was" if len(names) == 1 else f"attributes {', '.join(names)} were"
+        warn(
+            f"The tensor {told} assigned during export. Such attributes must be registered as buffers using "
+            "the `register_buffer` API (https://pytorch.org/docs/stable/generated/torch.nn.Module.html"
+            "#torch.nn.Module.register_buffer).",
+            UserWarning,
+        )
+
+
 @contextmanager
-def _as_before(mod: Any) -> Iterator[None]:
-    """Buffers, modules' attributes and random numbers are afterwards what they were."""
+def _as_before(mod: Any, warns: bool) -> Iterator[None]:
+    """Buffers, modules' attributes and random numbers are afterwards what they were. warns: where a tensor
+    was made an attribute that is no buffer.
+    """
     buffers = [(b, b.detach().clone()) for b in mod.buffers()]
     held = [(m, dict(m.__dict__)) for m in mod.modules()]
     random = torch.get_rng_state()
@@ -376,6 +436,8 @@ def _as_before(mod: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_rng_state(random)
+        if warns:
+            _assigned(mod, held)
         for m, own in held:
             m.__dict__.clear()
             m.__dict__.update(own)
@@ -426,7 +488,8 @@ def _merged(records: list[_Record], at: list[dict[str, int]]) -> None:
         if isinstance(value, Value):
             shapes = [n.meta["val"] for n in nodes]
             shape = tuple(_same(v, at, nodes[0]) for v in zip(*(s.shape for s in shapes), strict=True))
-            value._stride, value.shape = _strides(shapes, shape, at), shape
+            value._stride = _strides(shapes, shape, at)
+            value.shape = tuple.__new__(torch.Size, shape)
 
 
 def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
@@ -514,7 +577,10 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     instead = {
         o: fn for o, fn in (table or {}).items() if getattr(fn, "__func__", None) is not Overload.decompose
     }
-    return recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
+    made: ExportedProgram = without_writes(
+        recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
+    )
+    return made
 
 
 def recorded(

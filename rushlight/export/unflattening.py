@@ -14,6 +14,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
+from rushlight.export.functional import copied_back
+from rushlight.export.overloads import Overload
 from rushlight.export.program import STATE, ExportedProgram, Guards
 from rushlight.export.signature import InputKind
 from rushlight.fx.graph import Graph
@@ -91,7 +93,7 @@ class UnflattenedModule(InterpreterModule):
         outline = _Outline(program)
         self.graph = outline.of_program(self)
         for name in dict.fromkeys([*program.state_dict, *outline.state.values()]):
-            put(self, name, program._tensor(name))
+            put(self, name, outline.tensor(name))
             outline.mark(self, name)
         self.__dict__["_guards_fn"] = Guards(program)
 
@@ -133,14 +135,35 @@ class _Outline:
 
     def __init__(self, program: ExportedProgram) -> None:
         self.program = program
-        nodes = list(program.graph.nodes)
+        self.copies: dict[int, Any] = {}
+        graph = Graph()
+        graph.output(graph.graph_copy(program.graph, {}))
+        nodes = list(graph.nodes)
         specs = program.graph_signature.input_specs
         holders = [n for n in nodes if n.op == "placeholder"]
         self.state = {n: s.target for n, s in zip(holders, specs, strict=True) if s.kind in STATE}
+        self.named = {(s.target or n.name): n for n, s in zip(holders, specs, strict=True)}
         self.inputs = [n for n in holders if n not in self.state]
         self.body = [n for n in nodes if n.op not in ("placeholder", "output")]
-        self.results = program.graph.output_node().args[0]
+        self.results = graph.output_node().args[0]
+        for node in self.body:
+            # State that was written to is what the state is, for all modules.
+            if (
+                isinstance(node.target, Overload)
+                and node.target._schema.writes
+                and node.args[0] in self.state
+            ):
+                node.replace_all_uses_with(node.args[0])
         self.temporary = {s.target for s in specs if s.kind is InputKind.BUFFER and s.persistent is False}
+
+    def tensor(self, name: str) -> Any:
+        """The state of a name: a copy of the program's, the same for the same tensor."""
+        own = self.program._tensor(name)
+        if id(own) not in self.copies:
+            copy = own.detach().clone()
+            parameter = isinstance(own, torch.nn.Parameter)
+            self.copies[id(own)] = torch.nn.Parameter(copy, own.requires_grad) if parameter else copy
+        return self.copies[id(own)]
 
     def of_program(self, root: InterpreterModule) -> Graph:
         """The outermost graph; `root` gets the submodules."""
@@ -165,7 +188,7 @@ class _Outline:
         def value(node: Node) -> Node:
             if node not in values:
                 name = self.state[node].removeprefix(f"{path}." if path else "")
-                put(module, name, self.program._tensor(self.state[node]))
+                put(module, name, self.tensor(self.state[node]))
                 self.mark(module, name, self.state[node])
                 values[node] = made.get_attr(name)
             return values[node]
@@ -187,7 +210,10 @@ class _Outline:
             for i, node in enumerate(gives):
                 values[node] = call if len(gives) == 1 else made.call_function(_item, (call, i))
                 values[node].meta = dict(node.meta)
-        made.output(map_aggregate(results, lambda a: value(a) if isinstance(a, Node) else a))
+        found = map_aggregate(results, lambda a: value(a) if isinstance(a, Node) else a)
+        if not path:
+            found = copied_back(self.program, made, found, lambda name: value(self.named[name]))
+        made.output(found)
 
     def _child(
         self, module: InterpreterModule, name: str, path: str, depth: int, nodes: Any, uses: Any, gives: Any

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.recording import TAPE
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
@@ -49,6 +50,8 @@ class ScriptFunction(Listings):
         self.__original_fn, self._torchdynamo_inline = original, original
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if TAPE and self._torchdynamo_inline is not None and hasattr(TAPE[-1], "exports"):
+            return self._torchdynamo_inline(*args, **kwargs)  # an exported program is Python's
         return self._entry(*args, **kwargs)
 
     def __reduce__(self) -> Any:

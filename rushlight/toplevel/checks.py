@@ -118,7 +118,10 @@ def _functional_assert_async(input: Tensor, assert_msg: str, dep_token: Tensor) 
 
 def _assert_scalar(self: Any, assert_msg: str) -> None:
     """RuntimeError with these words where a number is zero or False."""
-    if not self:
+    asserted = getattr(self, "check", None)  # of a condition that a program asserts while it is exported
+    if asserted is not None:
+        asserted(lambda: assert_msg)
+    elif not self:
         raise RuntimeError(assert_msg)
 
 

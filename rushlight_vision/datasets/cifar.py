@@ -60,6 +60,10 @@ class CIFAR10(VisionDataset):
         if not self._check_integrity():
             download_and_extract_archive(self.url, self.root, filename=self.filename, md5=self.tgz_md5)
 
+    def extra_repr(self) -> str:
+        """The split."""
+        return f"Split: {'Train' if self.train else 'Test'}"
+
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         return self._sample(image_of(self.data[index], "RGB"), self.targets[index])
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import rushlight as torch
 from rushlight.utils.data import Dataset
+from rushlight_vision.datasets.utils import verify_str_arg
+from rushlight_vision.pillow import pillow
 
 
 class StandardTransform:
@@ -47,12 +49,17 @@ class VisionDataset(Dataset[Any]):
         self.transforms = StandardTransform(transform, target_transform) if separate else transforms
 
     def _sample(self, image: Any, target: Any) -> tuple[Any, Any]:
-        both = self.transforms or StandardTransform(self.transform, self.target_transform)
-        return both(image, target)
+        """Both by `transform` and `target_transform`, also where these were set later."""
+        image = image if self.transform is None else self.transform(image)
+        return image, target if self.target_transform is None else self.target_transform(target)
+
+    def _together(self, image: Any, target: Any) -> tuple[Any, Any]:
+        """Both at once by `transforms`, for sets that take it."""
+        return (image, target) if self.transforms is None else self.transforms(image, target)
 
     def extra_repr(self) -> str:
         """A line of one's own for the repr."""
-        return f"Split: {'Train' if self.train else 'Test'}" if hasattr(self, "train") else ""
+        return ""
 
     def __repr__(self) -> str:
         size = getattr(self, "__len__")()
@@ -61,6 +68,59 @@ class VisionDataset(Dataset[Any]):
         body += self.extra_repr().splitlines()
         body += [repr(self.transforms)] if self.transforms is not None else []
         return "\n".join([f"Dataset {type(self).__name__}", *(f"    {line}" for line in body)])
+
+
+class Listed(VisionDataset):
+    """Image files and their labels, known when the set is opened: `_image_files`, `_labels`."""
+
+    not_found = "Dataset not found. You can use download=True to download it"
+    loader: Any
+    _image_files: list[Any]
+    _labels: list[Any]
+
+    def _open(self, download: bool) -> None:
+        """Fetch what is missing if that is wanted; RuntimeError where it is not there after all."""
+        if download and not self._check_exists():
+            self._download()
+        if not self._check_exists():
+            raise RuntimeError(self.not_found)
+
+    def _check_exists(self) -> bool:
+        """Whether the files are there."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method _check_exists()")
+
+    def _download(self) -> None:
+        """Fetch and unpack the files."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method _download()")
+
+    def _list(self, samples: Iterable[tuple[Any, Any]]) -> None:
+        """Note (file, label) of every sample."""
+        self._samples = list(samples)
+        self._image_files = [path for path, _ in self._samples]
+        self._labels = [label for _, label in self._samples]
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        return self._sample(self.loader(self._image_files[index]), self._labels[index])
+
+    def __len__(self) -> int:
+        return len(self._image_files)
+
+
+def opened(path: Any, mode: str | None = None) -> Any:
+    """The image in a file, converted to a mode if one is given."""
+    image = pillow().open(path)
+    return image if mode is None else image.convert(mode)
+
+
+def one_or_tuple(targets: list[Any]) -> Any:
+    """The only target, or all as a tuple."""
+    return tuple(targets) if len(targets) > 1 else targets[0]
+
+
+def chosen(given: Any, name: str, valid: Any) -> list[str]:
+    """One name or a list of names, each of the valid ones."""
+    names = given if isinstance(given, (list, tuple)) else [given]
+    return [verify_str_arg(n, name, valid) for n in names]
 
 
 class FakeData(VisionDataset):
@@ -87,9 +147,10 @@ class FakeData(VisionDataset):
         state = torch.get_rng_state()
         torch.manual_seed(index + self.random_offset)
         img = torch.randn(*self.image_size)
-        target = torch.randint(0, self.num_classes, size=(1,), dtype=torch.long)[0].item()
+        target = torch.randint(0, self.num_classes, size=(1,), dtype=torch.long)[0]
         torch.set_rng_state(state)
-        return self._sample(to_pil_image(img), target)
+        image, target = self._sample(to_pil_image(img), target)
+        return image, target.item()
 
     def __len__(self) -> int:
         return self.size

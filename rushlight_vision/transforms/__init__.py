@@ -41,6 +41,7 @@ __all__ = [
     "RandomResizedCrop",
     "RandomRotation",
     "RandomSolarize",
+    "RandomTransforms",
     "RandomVerticalFlip",
     "Resize",
     "TenCrop",
@@ -53,6 +54,17 @@ __getattr__, __dir__ = lazy_names(
     {
         **dict.fromkeys(__all__, "transforms"),
         **dict.fromkeys(_POLICIES, "autoaugment"),
-        **dict.fromkeys(("autoaugment", "functional", "transforms", "v2"), "."),
+        **dict.fromkeys(
+            (
+                "_functional_pil",
+                "_functional_tensor",
+                "_presets",
+                "autoaugment",
+                "functional",
+                "transforms",
+                "v2",
+            ),
+            ".",
+        ),
     },
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import rushlight as torch
 import rushlight.nn as nn
 from rushlight_vision.transforms.conversion import InterpolationMode
 
@@ -55,6 +56,23 @@ class Transform(Plain, nn.Module):
     """A transform that is a module."""
 
     __call__ = nn.Module.__call__
+
+
+class _Image(Transform):
+    """A transform of one image, of which transforms.v2 makes one of samples."""
+
+    of_images = True
+
+
+class _Sometimes(_Image):
+    """Transforms an image with probability p."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return () if torch.rand(1) < self.p else None
 
 
 def interpolation_for(img: Any, interpolation: Any) -> Any:

@@ -94,14 +94,14 @@ def sized(area: int, scale: Sequence[float], ratio: Sequence[float]) -> tuple[in
     return round(math.sqrt(part * aspect)), round(math.sqrt(part / aspect))
 
 
-def displacement(alpha: Any, sigma: Any, size: Any) -> Any:
+def displacement(alpha: Any, sigma: Any, size: Any, blur: Any = F.gaussian_blur) -> Any:
     """(1, H, W, 2): smooth noise, in halves of the sides."""
     parts = []
     for strength, width, side in zip(alpha, sigma, size[::-1]):
         noise = torch.rand([1, 1, *size]) * 2 - 1
         if width > 0.0:
             reach = int(8 * width + 1)
-            noise = F.gaussian_blur(noise, [reach + (reach % 2 == 0)] * 2, sigma)
+            noise = blur(noise, [reach + (reach % 2 == 0)] * 2, sigma)
         parts.append(noise * strength / side)
     return torch.concat(parts, 1).permute([0, 2, 3, 1])
 
@@ -109,6 +109,11 @@ def displacement(alpha: Any, sigma: Any, size: Any) -> Any:
 def window(img: Any, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
     """(top, left, height, width); after ten failures the largest window in the middle that fits."""
     _, h, w = get_dimensions(img)
+    return window_of(h, w, scale, ratio)
+
+
+def window_of(h: int, w: int, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
+    """`window` for an image of a size."""
     for _ in range(10):
         wide, tall = sized(h * w, scale, ratio)
         if 0 < wide <= w and 0 < tall <= h:
@@ -143,10 +148,15 @@ def corners(width: int, height: int, distortion_scale: float) -> tuple[list[list
 def erasure(img: Any, scale: Any, ratio: Any, value: Any = None) -> tuple[Any, ...]:
     """(top, left, height, width, value); the image itself where no window fits after ten draws."""
     c, h, w = get_dimensions(img)
+    return erasure_of(c, h, w, scale, ratio, value) or (0, 0, h, w, img)
+
+
+def erasure_of(c: int, h: int, w: int, scale: Any, ratio: Any, value: Any) -> tuple[Any, ...] | None:
+    """`erasure` for an image of a size; None where no window fits."""
     for _ in range(10):
         tall, wide = sized(h * w, scale, ratio)
         if tall < h and wide < w:
             noise = torch.empty([c, tall, wide]).normal_() if value is None else None
             fill = torch.tensor(value)[:, None, None] if noise is None else noise
             return *place(h, w, tall, wide), fill
-    return 0, 0, h, w, img
+    return None

@@ -138,6 +138,12 @@ def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
     """Smoothed by a Gaussian of `kernel_size` (x, y), odd numbers of pixels; `sigma` (x, y): 0.15 of that and
     0.35 where it is None. The borders are reflected.
     """
+    sizes, sigmas = blur_options(kernel_size, sigma)
+    return on_tensor(img, lambda x: _blurred(x, sizes, sigmas))
+
+
+def blur_options(kernel_size: Any, sigma: Any) -> tuple[list[int], list[float]]:
+    """The kernel's sizes and widths (x, y); TypeError or ValueError for what are none."""
     sizes = _two(
         kernel_size,
         "kernel_size",
@@ -155,15 +161,17 @@ def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
     )
     if any(s <= 0 for s in sigmas):
         raise ValueError(f"sigma should have positive values. Got {sigmas}")
-    return on_tensor(img, lambda x: _blurred(x, sizes, [float(s) for s in sigmas]))
+    return sizes, [float(s) for s in sigmas]
+
+
+def weights(n: int, sigma: float, dtype: Any) -> Any:
+    """(n,): a Gaussian's weights, which add up to 1."""
+    half = (n - 1) * 0.5
+    density = torch.exp(-0.5 * (torch.linspace(-half, half, n, dtype=dtype) / sigma).pow(2))
+    return density / density.sum()
 
 
 def _blurred(img: Any, sizes: list[int], sigmas: list[float]) -> Any:
-    def weights(n: int, sigma: float, dtype: Any) -> Any:
-        half = (n - 1) * 0.5
-        density = torch.exp(-0.5 * (torch.linspace(-half, half, n, dtype=dtype) / sigma).pow(2))
-        return density / density.sum()
-
     def smoothed(x: Any) -> Any:
         across, down = (weights(n, s, x.dtype) for n, s in zip(sizes, sigmas))
         kernel = torch.mm(down[:, None], across[None, :]).expand(x.shape[1], 1, sizes[1], sizes[0])

@@ -15,27 +15,14 @@ import rushlight as torch
 import rushlight.nn as nn
 from rushlight import Tensor
 from rushlight_vision.transforms import draws, functional as F
-from rushlight_vision.transforms.base import Plain, Transform, interpolation_for
+from rushlight_vision.transforms.base import Plain, Transform, _Image, _Sometimes, interpolation_for
 from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
 from rushlight_vision.transforms.geometry import pair
-
-
-class _Image(Transform):
-    """A transform of one image, of which transforms.v2 makes one of samples."""
-
-    of_images = True
-
-
-class _Sometimes(_Image):
-    """Transforms an image with probability p."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
-    def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return () if torch.rand(1) < self.p else None
-
+from rushlight_vision.transforms.options import (
+    _check_sequence_input as _check_sequence_input,
+    _setup_angle as _setup_angle,
+    _setup_size as _setup_size,
+)
 
 # --- several transforms -------------------------------------------------------------------------
 
@@ -60,6 +47,15 @@ class Compose(Plain):
         return "\n".join([f"{type(self).__name__}(", *(f"    {t}" for t in self.transforms), ")"])
 
 
+class RandomTransforms(Compose):
+    """The base of transforms that draw among several."""
+
+    def __init__(self, transforms: Any) -> None:
+        if not isinstance(transforms, Sequence):
+            raise TypeError("Argument transforms should be a sequence")
+        super().__init__(transforms)
+
+
 class RandomApply(Compose, Transform):
     """All of them with probability p, else none."""
 
@@ -77,7 +73,7 @@ class RandomApply(Compose, Transform):
         return "\n".join([f"{type(self).__name__}(", *inner, ")"])
 
 
-class RandomChoice(Compose):
+class RandomChoice(RandomTransforms):
     """One of them, by Python's random module as in torchvision."""
 
     def __init__(self, transforms: Any, p: Sequence[float] | None = None) -> None:
@@ -88,7 +84,7 @@ class RandomChoice(Compose):
         return random.choices(self.transforms, weights=self.p)
 
 
-class RandomOrder(Compose):
+class RandomOrder(RandomTransforms):
     """All of them, in an order by Python's random module as in torchvision."""
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:

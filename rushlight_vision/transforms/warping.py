@@ -29,7 +29,33 @@ def inverse_matrix(
     return m
 
 
-def _middle(img: Any, center: Any) -> list[float]:
+def forward_matrix(
+    centre: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
+) -> list[float]:
+    """From the image's places to the result's, row by row: T C RotateScaleShear C^-1."""
+    turn, sx, sy = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
+    a, c = math.cos(turn - sy) / math.cos(sy), math.sin(turn - sy) / math.cos(sy)
+    b, d = -(a * math.tan(sx) + math.sin(turn)), math.cos(turn) - c * math.tan(sx)
+    m = [a * scale, b * scale, 0.0, c * scale, d * scale, 0.0]
+    m[2] = centre[0] + translate[0] - m[0] * centre[0] - m[1] * centre[1]
+    m[5] = centre[1] + translate[1] - m[3] * centre[0] - m[4] * centre[1]
+    return m
+
+
+def any_matrix(
+    center: Sequence[float],
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    inverted: bool = True,
+) -> list[float]:
+    """`inverse_matrix`, or `forward_matrix` for inverted=False."""
+    make = inverse_matrix if inverted else forward_matrix
+    return make(center, angle, translate, scale, shear)
+
+
+def from_middle(img: Any, center: Any) -> list[float]:
     """The centre as tensors are sampled: (0, 0) is the middle of the image."""
     return [0.0, 0.0] if center is None else [c - n * 0.5 for c, n in zip(center, img.shape[:-3:-1])]
 
@@ -54,7 +80,7 @@ def affine(
     if is_image(img):
         matrix = inverse_matrix(center or [w * 0.5, h * 0.5], angle, translate, scale, shears)
         return img.transform((w, h), 0, matrix, PILLOWS[mode.value], fillcolor=fills(img, fill))
-    matrix = inverse_matrix(_middle(img, center), angle, translate, scale, shears)
+    matrix = inverse_matrix(from_middle(img, center), angle, translate, scale, shears)
     return _sampled(img, matrix, w, h, mode, fill)
 
 
@@ -70,12 +96,12 @@ def rotate(
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
     if is_image(img):
         return img.rotate(angle, PILLOWS[mode.value], expand, center, fillcolor=fills(img, fill))
-    matrix = inverse_matrix(_middle(img, center), -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
-    width, height = _extent(matrix, w, h) if expand else (w, h)
+    matrix = inverse_matrix(from_middle(img, center), -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
+    width, height = extent(matrix, w, h) if expand else (w, h)
     return _sampled(img, matrix, width, height, mode, fill)
 
 
-def _extent(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
+def extent(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
     """(width, height) that hold all corners after turning."""
     corners = torch.tensor([[x, y, 1.0] for x in (-0.5 * w, 0.5 * w) for y in (-0.5 * h, 0.5 * h)])
     places = corners @ torch.tensor(matrix).reshape(2, 3).T + torch.tensor([w * 0.5, h * 0.5])
@@ -85,15 +111,16 @@ def _extent(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
 
 def _sampled(img: Any, matrix: Sequence[float], w: int, h: int, mode: InterpolationMode, fill: Any) -> Any:
     """The image read at matrix @ place, with (0, 0) in the middle, for an (h, w) of places."""
+    return _read(img, lambda x: affine_places(x, matrix, w, h), mode, fill)
 
-    def grid(x: Any) -> Any:
-        half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)
-        theta = torch.tensor(matrix, dtype=x.dtype).reshape(2, 3).T / half
-        columns, rows = (torch.linspace(-n * 0.5 + 0.5, n * 0.5 - 0.5, n, dtype=x.dtype) for n in (w, h))
-        places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1).view(h * w, 2)
-        return torch.addmm(theta[2], places, theta[:2]).view(1, h, w, 2)
 
-    return _read(img, grid, mode, fill)
+def affine_places(x: Any, matrix: Sequence[float], w: int, h: int) -> Any:
+    """(1, h, w, 2): where in x a result of (h, w) is read, in halves of x's sides from its middle."""
+    half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)
+    theta = torch.tensor(matrix, dtype=x.dtype).reshape(2, 3).T / half
+    columns, rows = (torch.linspace(-n * 0.5 + 0.5, n * 0.5 - 0.5, n, dtype=x.dtype) for n in (w, h))
+    places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1).view(h * w, 2)
+    return torch.addmm(theta[2], places, theta[:2]).view(1, h, w, 2)
 
 
 def _read(img: Any, grid: Any, mode: InterpolationMode, fill: Any) -> Any:
@@ -120,7 +147,7 @@ def _read(img: Any, grid: Any, mode: InterpolationMode, fill: Any) -> Any:
     return in_floats(img, sample)
 
 
-def _perspective(startpoints: Any, endpoints: Any) -> list[float]:
+def perspective_coefficients(startpoints: Any, endpoints: Any) -> list[float]:
     """Eight numbers a to h: a result's (x, y) is read at (ax + by + c, dx + ey + f) / (gx + hy + 1)."""
     if len(startpoints) != 4 or len(endpoints) != 4:
         raise ValueError(
@@ -146,22 +173,35 @@ def perspective(
     """Seen from elsewhere: the four corners `startpoints` (x, y), from the top left clockwise, come to
     `endpoints`.
     """
-    mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
-    matrix = _perspective(startpoints, endpoints)
+    mode = mode_of(interpolation)
+    matrix = perspective_coefficients(startpoints, endpoints)
     if is_image(img):
-        return img.transform((w, h), 2, matrix, PILLOWS[mode.value], fillcolor=fills(img, fill))
+        return perspective_of_image(img, matrix, mode, fill)
+    return _read(img, lambda x: perspective_places(x, matrix), mode, fill)
 
-    def grid(x: Any) -> Any:
-        columns, rows = (torch.linspace(0.5, n - 0.5, n, dtype=x.dtype) for n in (w, h))
-        ones = torch.ones(h, w, dtype=x.dtype)
-        places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w), ones), -1)
-        half = torch.tensor([0.5 * w, 0.5 * h], dtype=x.dtype)
-        above = torch.tensor(matrix[:6], dtype=x.dtype).view(2, 3).T / half
-        below = torch.tensor([[*matrix[6:], 1.0]] * 2, dtype=x.dtype).T
-        flat = places.view(1, h * w, 3)
-        return (flat.bmm(above[None]) / flat.bmm(below[None]) - 1.0).view(1, h, w, 2)
 
-    return _read(img, grid, mode, fill)
+def perspective_of_image(img: Any, matrix: Sequence[float], mode: InterpolationMode, fill: Any) -> Any:
+    """An image of Pillow read where the eight coefficients say."""
+    return img.transform(img.size, 2, list(matrix), PILLOWS[mode.value], fillcolor=fills(img, fill))
+
+
+def perspective_places(x: Any, matrix: Sequence[float]) -> Any:
+    """(1, h, w, 2): where in x a result of its size is read, in halves of its sides from its middle."""
+    h, w = x.shape[-2:]
+    columns, rows = (torch.linspace(0.5, n - 0.5, n, dtype=x.dtype) for n in (w, h))
+    ones = torch.ones(h, w, dtype=x.dtype)
+    places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w), ones), -1)
+    half = torch.tensor([0.5 * w, 0.5 * h], dtype=x.dtype)
+    above = torch.tensor(matrix[:6], dtype=x.dtype).view(2, 3).T / half
+    below = torch.tensor([[*matrix[6:], 1.0]] * 2, dtype=x.dtype).T
+    flat = places.view(1, h * w, 3)
+    return (flat.bmm(above[None]) / flat.bmm(below[None]) - 1.0).view(1, h, w, 2)
+
+
+def same_places(h: int, w: int, dtype: Any) -> Any:
+    """(1, h, w, 2): each place itself, in halves of the sides from the middle."""
+    columns, rows = (torch.linspace((1 - n) / n, (n - 1) / n, n, dtype=dtype) for n in (w, h))
+    return torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1)[None]
 
 
 def elastic_transform(
@@ -175,6 +215,5 @@ def elastic_transform(
         raise ValueError(
             f"Argument displacement shape should be {(1, h, w, 2)}, but given {displacement.shape}"
         )
-    columns, rows = (torch.linspace((1 - n) / n, (n - 1) / n, n) for n in (w, h))
-    places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1)[None] + displacement
+    places = same_places(h, w, torch.float32) + displacement
     return on_tensor(img, lambda tensor: _read(tensor, lambda x: places.to(x.dtype), mode, fill))

@@ -1,10 +1,12 @@
 """Sizes and conditions that hang on data: what an exported program holds of them, and refuses."""
 
+import io
+
 import pytest
 
 import rushlight as torch
-from rushlight import nn
-from rushlight.export import Dim, export
+from rushlight import export as export_module, nn
+from rushlight.export import Dim, export, unflatten
 from rushlight.fx.experimental.symbolic_shapes import (
     GuardOnDataDependentSymNode,
     free_unbacked_symbols,
@@ -166,3 +168,34 @@ def test_bounds_that_the_program_needs():
         torch._dynamo.exc.UserError, match=r"(?s)Not all values of n .*n = Dim\('n', min=3, max=6\)"
     ):
         export(Short(), (torch.ones(5),), dynamic_shapes=({0: Dim("n", min=3)},))
+
+
+def test_decomposed_programs_write_nothing():
+    class Writes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(3))
+
+        def forward(self, x):
+            self.count.add_(1)
+            x[0].mul_(2)
+            y = x.clone()
+            flat = y.view(-1)
+            flat.add_(self.count[0])
+            y[1, 1:] = 7.0
+            return y.sum() + x.sum(), flat
+
+    mod = Writes()
+    ep = export(mod, (torch.ones(2, 3),)).run_decompositions({})
+    assert not [n for n in ep.graph.nodes if n.op == "call_function" and n.target._schema.is_mutable]
+    assert list(ep.graph_signature.buffers_to_mutate.values()) == ["count"]
+    assert list(ep.graph_signature.user_inputs_to_mutate.values()) == ["x"]
+    file = io.BytesIO()
+    export_module.save(ep, file)
+    file.seek(0)
+    for program in (unflatten(ep), export_module.load(file).module(), ep.module()):
+        given, expected = torch.ones(2, 3), torch.ones(2, 3)
+        eager = Writes()
+        for found, wanted in zip(program(given), eager(expected), strict=True):
+            assert torch.equal(found, wanted)
+        assert torch.equal(given, expected) and torch.equal(program.count, eager.count)

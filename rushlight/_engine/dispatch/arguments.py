@@ -139,7 +139,7 @@ def _int(row: Row, p: Param, value: Any, position: int) -> int:
             _mismatch(row, p, "int", value, position)
         if not hasattr(value, "__index__") or isinstance(value, Tensor):
             _mismatch(row, p, "int", value, position)
-    return value if value.__class__ in KEPT else int(value.__index__())  # type: ignore[no-any-return]
+    return value if value.__class__ in KEPT else int(value.__index__())  # type: ignore[return-value]
 
 
 def _ints(row: Row, p: Param, value: Any, position: int) -> Any:

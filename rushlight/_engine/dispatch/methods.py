@@ -19,6 +19,7 @@ from rushlight._engine.core.device import device, device as _device
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import (
     broadcast_shapes,
+    channels_last_strides,
     check_apart_from_itself,
     contiguous_strides,
     format_strides,
@@ -455,8 +456,10 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
         return self
     escape("resize_() gives a tensor another shape in its place")
     flat = storage(self).bytes(a)
-    need = int(np.prod(size, dtype=np.int64)) * a.itemsize
-    offset = self.storage_offset()
+    strides = format_strides(size, contiguous_strides(size), memory_format)
+    need, offset = math.prod(size) * a.itemsize, self.storage_offset()
+    if max(need, *strides, 0) >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if flat.size < need + offset * a.itemsize:
         if storage(self).foreign:
             raise RuntimeError(
@@ -470,17 +473,25 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
             grown = self._kind.backend.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
         grown[: flat.size] = flat
         storage(self)._bytes = flat = grown
-    strides = format_strides(size, contiguous_strides(size), memory_format)
     place(self, strided(flat, a.dtype, size, strides, offset), self._kind)
     storage(self).version += 1
     return self
 
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Give this tensor another's shape."""
+    """Give this tensor another's shape; with a memory format also its strides, preserved ones the other's."""
     if not isinstance(the_template, Tensor):
         raise wrong_type("resize_as_", "the_template", "Tensor", the_template, 1)
-    return resize_(self, the_template._geometry.shape)
+    shape, theirs = the_template._geometry.shape, the_template.stride()
+    resize_(self, shape)
+    if memory_format in (None, contiguous_format):
+        return self
+    if memory_format is preserve_format:
+        lasts = len(shape) in (4, 5) and theirs == channels_last_strides(shape)
+        memory_format = None if lasts else contiguous_format
+    a, kept = storage(self).bytes(self._memory), format_strides(shape, theirs, memory_format)
+    place(self, strided(a, self._kind.np, shape, kept, self.storage_offset()), self._kind)
+    return self
 
 
 def set_(

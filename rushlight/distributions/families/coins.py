@@ -65,6 +65,7 @@ class Bernoulli(LogOdds, ExponentialFamily):
     __module__ = f"{package()}.distributions.bernoulli"
 
     support, has_enumerate_support = boolean, True
+    _mean_carrier_measure = 0
 
     def __init__(
         self,
@@ -105,6 +106,13 @@ class Bernoulli(LogOdds, ExponentialFamily):
         """0 and 1 along dim 0."""
         return self._enumerated(torch.arange(2).to(self._param), expand)
 
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (torch.logit(self.probs),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return torch.log1p(torch.exp(x))
+
 
 class ContinuousBernoulli(LogOdds, ExponentialFamily):
     """Numbers of [0, 1] with density C(p) p^x (1 - p)^(1 - x), where p is `probs`.
@@ -116,6 +124,7 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
     __module__ = f"{package()}.distributions.continuous_bernoulli"
 
     support, has_rsample = unit_interval, True
+    _mean_carrier_measure = 0
 
     def __init__(
         self,
@@ -197,6 +206,17 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
         """In nats."""
         failing, success = torch.log1p(-self.probs), torch.log(self.probs)
         return self.mean * (failing - success) - self._cont_bern_log_norm() - failing
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        low, high = self._lims
+        near = (x > low - 0.5) & (x < high - 0.5)
+        apart = torch.where(near, low - 0.5, x)
+        series = 0.5 * x + x**2 / 24 - x**4 / 2880
+        return torch.where(near, series, ((torch.exp(apart) - 1).abs() / apart.abs()).log())
 
 
 class Geometric(LogOdds):

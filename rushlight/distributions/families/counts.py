@@ -49,6 +49,13 @@ class Poisson(ExponentialFamily):
         value, rate = broadcast_all(self._checked(value), self.rate)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (torch.log(self.rate),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return torch.exp(x)
+
 
 def clamp_by_zero(x: Tensor) -> Tensor:
     """max(x, 0), with the gradient 1/2 at 0."""

@@ -26,6 +26,7 @@ class Exponential(ExponentialFamily):
 
     arg_constraints = {"rate": positive}
     support, has_rsample = nonnegative, True
+    _mean_carrier_measure = 0
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self._take(validate_args, rate=rate)
@@ -67,6 +68,13 @@ class Exponential(ExponentialFamily):
         """1 - log(rate)."""
         return 1.0 - torch.log(self.rate)
 
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return -torch.log(-x)
+
 
 class Gamma(ExponentialFamily):
     """Density rate^c x^(c - 1) exp(-rate x) / gamma(c), where c is the `concentration`."""
@@ -78,6 +86,7 @@ class Gamma(ExponentialFamily):
 
     arg_constraints = {"concentration": positive, "rate": positive}
     support, has_rsample = nonnegative, True
+    _mean_carrier_measure = 0
 
     def __init__(
         self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
@@ -124,6 +133,13 @@ class Gamma(ExponentialFamily):
         """In nats."""
         c = self.concentration
         return c - torch.log(self.rate) + torch.lgamma(c) + (1 - c) * torch.digamma(c)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.concentration - 1, -self.rate)
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.lgamma(x + 1) + (x + 1) * torch.log(-1 / y)
 
 
 class Chi2(Gamma):

@@ -48,6 +48,7 @@ class Normal(_Placed, ExponentialFamily):
     """
 
     __module__ = f"{package()}.distributions.normal"
+    _mean_carrier_measure = 0
 
     @property
     def stddev(self) -> Tensor:
@@ -84,6 +85,13 @@ class Normal(_Placed, ExponentialFamily):
     def entropy(self) -> Tensor:
         """1/2 + log(2 pi) / 2 + log(scale)."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.loc / self.scale**2, -0.5 / self.scale**2)
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return -0.25 * x**2 / y + 0.5 * torch.log(-math.pi / y)
 
 
 class Cauchy(_Placed):

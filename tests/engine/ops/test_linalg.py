@@ -189,3 +189,15 @@ def test_matrix_exp_of_other_than_matrices():
     for shape, match in (((3,), "at least 2 dimensions"), ((3, 2), "they are 3 by 2 matrices")):
         with pytest.raises(RuntimeError, match=match):
             torch.linalg.matrix_exp(torch.ones(shape))
+
+
+def test_lstsq_by_gels_takes_the_rank_as_full():
+    a, b = torch.tensor([[1.0, 0.0], [0.0, 0.5]]), torch.ones(2, 1)
+    assert torch.linalg.lstsq(a, b, rcond=0.9, driver="gels").solution.flatten().tolist() == [1, 2]
+    assert torch.linalg.lstsq(a, b, rcond=0.9, driver="gelsd").solution.flatten().tolist() == [1, 0]
+
+
+def test_baddbmm_of_several_dtypes():
+    batch = torch.ones(1, 2, 2)
+    with pytest.raises(RuntimeError, match="Input dtypes must be the same"):
+        torch.baddbmm(batch.double(), batch, batch)

@@ -316,6 +316,8 @@ def view_as_complex(input) -> Any:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if input.strides[-1] != input.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(step % (2 * input.itemsize) for step in input.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     return _view_complex, np.complex64 if input.itemsize == 4 else np.complex128
 
 

@@ -112,6 +112,11 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
         wide = _added(op, input.float(), multiply, a.float(), b.float(), beta, alpha)
         return wide.to(input.dtype)
     found = multiply(a, b)
+    if input.dtype is not found.dtype and op == "baddbmm":
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {input.dtype.legacy.lower()}, batch1: "
+            f"{a.dtype.legacy.lower()}, batch2: {b.dtype.legacy.lower()}"
+        )
     if input.dtype is not found.dtype:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {input.dtype.legacy} and {found.dtype.legacy}"

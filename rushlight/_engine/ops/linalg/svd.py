@@ -315,7 +315,9 @@ def linalg_lstsq(input, b, rcond: float | None = None, *, driver: str | None = N
     driver = driver or "gelsy"
     vector = _check(input, b, driver)
     rows, wide = input.shape[-2:]
-    if rcond is None:
+    if driver == "gels":
+        rcond = 0.0  # LAPACK's takes the rank as full
+    elif rcond is None:
         rcond = float(np.finfo(input._geometry.dtype).eps) * max(rows, wide)
     right = b.unsqueeze(-1) if vector else b
     x, rank, values = _lstsq(input, right, rcond)

@@ -168,6 +168,8 @@ def _expanded(layout: Layout, sizes: tuple[int, ...]) -> Layout:
                     f"The expanded size of the tensor ({sizes[i]}) isn't allowed in a "
                     f"leading, non-existing dimension {i}"
                 )
+            if sizes[i] == 1 and layout.sizes:
+                strides[i] = out[i + 1] * strides[i + 1]  # as unsqueeze has it
             continue
         size, stride = layout.sizes[i - extra], layout.strides[i - extra]
         out[i] = size if sizes[i] == -1 else sizes[i]

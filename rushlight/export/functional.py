@@ -1,0 +1,250 @@
+"""Programs without writes: an op that writes into a tensor becomes one that gives a new tensor.
+
+That takes the tensor's place, and that of all its views, from there on. What a program writes into its inputs
+and its state becomes results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rushlight.export import overloads
+from rushlight.export.overloads import Overload
+from rushlight.export.signature import (
+    ExportGraphSignature,
+    InputKind,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from rushlight.export.symbolic import SIZES
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node, map_arg
+
+
+class Unsupported(Exception):
+    """A write into a view of which there is no functional form."""
+
+
+class _View(NamedTuple):
+    """A view of a tensor: the op, its arguments but for the tensor, what is known of the tensor and of it."""
+
+    target: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tensor: Any
+    view: Any
+
+
+class _Alias(NamedTuple):
+    """The node whose memory a node's tensor lies in, and the views that lead from it to the tensor."""
+
+    base: Node
+    views: tuple[_View, ...]
+
+
+def _call(graph: Graph, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Node:
+    return graph.call_function(target, args, kwargs or {}, name=overloads.plain(target))
+
+
+def _whole(sizes: Any) -> list[int]:
+    if sizes is None or any(isinstance(n, SIZES) for n in sizes):
+        raise Unsupported("a view of a tensor whose sizes may change")
+    return list(sizes)
+
+
+def _reshaped(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    return _call(
+        graph, overloads.anyone("view.default"), (value, _whole(getattr(view.tensor, "shape", None)))
+    )
+
+
+def _scattered(name: str) -> Callable[[Graph, _View, Node, Node], Node]:
+    def scatter(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+        target = overloads.anyone(f"{name}.default")
+        return _call(graph, target, (before, value, *view.args), dict(view.kwargs))
+
+    return scatter
+
+
+def _again(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    return _call(graph, view.target, (value, *view.args), dict(view.kwargs))
+
+
+def _permuted(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    dims = [d % len(view.args[0]) for d in view.args[0]]
+    back = sorted(range(len(dims)), key=dims.__getitem__)
+    return _call(graph, view.target, (value, back))
+
+
+def _same(graph: Graph, view: _View, before: Node, value: Node) -> Node:
+    return value
+
+
+# What a tensor is after one of its views has become `value`.
+_BACK: dict[str, Callable[[Graph, _View, Node, Node], Node]] = {
+    **dict.fromkeys(
+        "view reshape _unsafe_view flatten unflatten unsqueeze squeeze view_as".split(), _reshaped
+    ),
+    **dict.fromkeys("transpose t swapaxes swapdims".split(), _again),
+    **dict.fromkeys("detach alias detach_ lift_fresh".split(), _same),
+    "permute": _permuted,
+    "select": _scattered("select_scatter"),
+    "slice": _scattered("slice_scatter"),
+    "diagonal": _scattered("diagonal_scatter"),
+}
+
+
+class Functional:
+    """A graph, rewritten in place; `written` are its inputs that it wrote into, with their last values."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.aliases: dict[Node, _Alias] = {}
+        self.versions: dict[Node, int] = {}
+        self.seen: dict[Node, int] = {}
+        self.current: dict[Node, Node] = {}
+        self.made: dict[tuple[Node, int], Node] = {}
+        for node in list(graph.nodes):
+            with graph.inserting_before(node):
+                self._node(node)
+        self.written = {n: v for n, v in self.current.items() if n.op == "placeholder" and v is not n}
+
+    def _node(self, node: Node) -> None:
+        node.args, node.kwargs = map_arg((node.args, node.kwargs), self._now)
+        target: Any = node.target
+        first: Any = node.args[0] if node.args else None
+        known = isinstance(target, Overload) and isinstance(first, Node)
+        if known and target._schema.name == "detach_":
+            self._view(node, first)
+        elif known and target._schema.writes and target._schema.name.endswith("_"):
+            self._write(node, first)
+        elif known and target.is_view and target._schema.name in _BACK:
+            self._view(node, first)
+        else:
+            self.aliases[node], self.current[node] = _Alias(node, ()), node
+            self.versions[node] = self.seen[node] = 0
+
+    def _now(self, node: Node) -> Node:
+        """The node that has the present value of what a node was."""
+        alias = self.aliases.get(node)
+        if alias is None or self.seen[node] == self.versions[alias.base]:
+            return node
+        version = self.versions[alias.base]
+        if (node, version) not in self.made:
+            found = self.made[node, version] = self._of(alias.base, alias.views, node)
+            self.aliases[found], self.seen[found] = alias, version
+        return self.made[node, version]
+
+    def _of(self, base: Node, views: tuple[_View, ...], like: Node | None = None) -> Node:
+        found = self.current[base]
+        for view in views:
+            found = _call(self.graph, view.target, (found, *view.args), dict(view.kwargs))
+            found.meta["val"] = view.view
+        if like is not None and views:
+            found.meta.update(like.meta)
+        return found
+
+    def _view(self, node: Node, first: Node) -> None:
+        alias = self.aliases[first]
+        told = first.meta.get("val"), node.meta.get("val")
+        own = _View(node.target, node.args[1:], dict(node.kwargs), *told)
+        self.aliases[node] = _Alias(alias.base, (*alias.views, own))
+        self.seen[node] = self.versions[alias.base]
+
+    def _write(self, node: Node, first: Node) -> None:
+        """A node of the functional form, and the values of what the tensor is a view of."""
+        schema = node.target._schema
+        forms = overloads.recorded(schema.name[:-1])
+        form = forms.get(schema.overload_name)
+        if form is None or form._schema.writes:
+            raise Unsupported(f"{node.target} has no functional form")
+        value = _call(self.graph, form, node.args, dict(node.kwargs))
+        value.meta.update(node.meta)
+        alias = self.aliases[first]
+        whole = value
+        for place in range(len(alias.views) - 1, -1, -1):
+            view = alias.views[place]
+            back = _BACK.get(view.target._schema.name)
+            if back is None:
+                raise Unsupported(f"nothing undoes {view.target}")
+            whole = back(self.graph, view, self._of(alias.base, alias.views[:place]), whole)
+            whole.meta.update({k: v for k, v in node.meta.items() if k != "nr"}, val=view.tensor)
+        self.current[alias.base] = whole
+        self.versions[alias.base] += 1
+        version = self.versions[alias.base]
+        node.replace_all_uses_with(value)
+        self.graph.erase_node(node)
+        for same in (first, value):
+            self.made[same, version] = value
+        self.aliases[value], self.seen[value] = alias, version
+
+
+def writes(graph: Graph) -> bool:
+    """Whether a program writes into tensors."""
+    return any(isinstance(n.target, Overload) and n.target._schema.writes for n in graph.nodes)
+
+
+_CHANGED = {
+    InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+    InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
+    InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+}
+
+
+def without_writes(program: Any) -> Any:
+    """The program without writes: what it wrote into its state and inputs are its first results. The program
+    itself where there is a write that has no other form.
+
+    RuntimeError for a write into a tensor that is neither a parameter, a buffer nor an input.
+    """
+    if not writes(program.graph):
+        return program
+    graph = Graph()
+    values: dict[Node, Node] = {}
+    results = graph.graph_copy(program.graph, values)
+    graph.output(results)
+    try:
+        written = Functional(graph).written
+    except Unsupported:
+        return program
+    holders = [n for n in graph.nodes if n.op == "placeholder"]
+    first, specs = [], []
+    for node, spec in zip(holders, program.graph_signature.input_specs, strict=True):
+        if node not in written:
+            continue
+        if spec.kind not in _CHANGED:
+            raise RuntimeError(
+                f"Constant {spec.target} is mutated in the forward method. Please register it as buffer, or "
+                "clone it before it is written to."
+            )
+        first.append(written[node])
+        specs.append(
+            OutputSpec(_CHANGED[spec.kind], TensorArgument(written[node].name), spec.target or node.name)
+        )
+    end = graph.output_node()
+    later = list(end.args[0])
+    end.args = ((*first, *later),)
+    graph.eliminate_dead_code(lambda node: node.is_impure())
+    signature = program.graph_signature
+    users = []
+    for spec, value in zip(
+        [s for s in signature.output_specs if s.kind not in _CHANGED.values()], later, strict=False
+    ):
+        arg = TensorArgument(value.name) if isinstance(spec.arg, TensorArgument) else spec.arg
+        users.append(OutputSpec(spec.kind, arg, spec.target))
+    made = GraphModule(program.graph_module, graph, "GraphModule")
+    return program._update(made, ExportGraphSignature(list(signature.input_specs), [*specs, *users]))
+
+
+def copied_back(program: Any, made: Graph, results: Any, values: Any) -> tuple[Any, ...]:
+    """Write the first results of a program into the inputs whose new values they are, in a graph in which
+    values(name) is an input; the results for the caller.
+    """
+    changed = [s for s in program.graph_signature.output_specs if s.kind in _CHANGED.values()]
+    for spec, value in zip(changed, results, strict=False):
+        target = overloads.named("torch.ops.aten.copy_.default")
+        made.call_function(target, (values(spec.target), value), name="copy__default")
+    return tuple(results[len(changed) :])

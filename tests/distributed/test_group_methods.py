@@ -1,0 +1,49 @@
+"""A process group's own methods, as hooks of DistributedDataParallel call them."""
+
+import pytest
+
+import rushlight as torch
+import rushlight.distributed as dist
+from rushlight.nn.parallel import DistributedDataParallel
+
+
+@pytest.fixture
+def group():
+    dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
+    yield dist.group.WORLD
+    dist.destroy_process_group()
+
+
+def test_methods_of_one_rank(group):
+    x, z = torch.ones(2), torch.zeros(2)
+    options = dist.AllreduceOptions()
+    options.reduceOp = dist.ReduceOp.MIN
+    for given in ((), (dist.ReduceOp.MAX,), (options,)):
+        assert group.allreduce([x], *given).wait()
+    assert group.allreduce([x]).get_future().wait()[0] is x
+    assert group.broadcast(x, 0).wait() and group.broadcast([x], dist.BroadcastOptions()).wait()
+    for made in (
+        group.allgather([[z]], [x]),
+        group.gather([[z]], [x], dist.GatherOptions()),
+        group.scatter([z], [[x]], dist.ScatterOptions()),
+        group.reduce_scatter([z], [[x]]),
+        group._allgather_base(z, x),
+        group.alltoall_base(z, x, [], []),
+    ):
+        assert made.wait() and z.tolist() == [1, 1]
+        z.zero_()
+    assert group.barrier().wait() and group.reduce([x], dist.ReduceOptions()).wait()
+    assert group.allreduce_coalesced([x, z]).wait()
+    with pytest.raises(RuntimeError, match="one tensor"):
+        group.allreduce([x, x])
+
+
+def test_in_a_hook(group):
+    model = DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))
+
+    def hook(state, bucket):
+        return state.allreduce([bucket.buffer()]).get_future().then(lambda done: done.value()[0])
+
+    model.register_comm_hook(group, hook)
+    model(torch.tensor([[1.0, 2.0]])).sum().backward()
+    assert model.module.weight.grad.tolist() == [[1, 2]]
