@@ -20,8 +20,9 @@ from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
-from rushlight._engine.trace import gradients, stage_planning
+from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.graph import whole
+from rushlight._engine.trace.passes import gradients
 from rushlight._engine.trace.passes.fusion import Fusing
 from rushlight._engine.trace.passes.memory import Arena, ArenaLayout, pinned
 from rushlight._engine.trace.passes.recompute import within

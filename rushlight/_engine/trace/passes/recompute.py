@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.ops.expressions import toposort
-from rushlight._engine.trace.gradients import is_about_leaves
+from rushlight._engine.trace.passes.gradients import is_about_leaves
 from rushlight._engine.trace.passes.kernel_nodes import Kernel
 from rushlight._engine.trace.passes.memory import Relocation, pinned
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
