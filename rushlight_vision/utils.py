@@ -24,10 +24,6 @@ __all__ = [
 ]
 
 
-def _log_api_usage_once(obj: Any) -> None:
-    """Nothing: no use of the library is counted."""
-
-
 @torch.no_grad()
 def make_grid(
     tensor: Any,
