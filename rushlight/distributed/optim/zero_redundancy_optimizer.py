@@ -170,10 +170,11 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back a whole state, of this optimizer or of the plain one; each rank keeps its part."""
         params = [p for group in self.param_groups for p in group["params"]]
+        process = self._process_value_according_to_param_policy
         for place, state in state_dict["state"].items():
             param = params[place]
             if self._owner[id(param)] == self.rank:
-                self.optim.state[param] = {k: _cast(param, v, False, k) for k, v in state.items()}
+                self.optim.state[param] = _cast(process, param, state, place, state_dict["param_groups"])
         super().load_state_dict({**state_dict, "state": {}})
         _copy_options(self.param_groups, self.optim.param_groups)
 
