@@ -67,6 +67,13 @@ class _Untraceable(Exception):
 class Region(Learning, Writes, Updates):
     """A pass through a trace, one after the other: an interpreter in the dispatcher of this thread."""
 
+    # Of the pass: where the segment before this one ended, its thread and that thread's variables, and the
+    # program that needs no Python.
+    before: Node
+    thread: int
+    local: dict[str, Any]
+    program: Any
+
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.lock = threading.RLock()
@@ -88,15 +95,14 @@ class Region(Learning, Writes, Updates):
 
     def at(self, begin: Node) -> Region:
         """For a pass that begins here, in this thread."""
-        # before: where the segment before this one ended.
         self.before, self.node = begin, begin.after()
         self.start, self.known = self.node, self.node.known
         self.thread = threading.get_ident()
-        # Variables of the thread, which matchers look at.
+        # Matchers look at these in the thread's dictionary.
         LOCAL.enabled, LOCAL.inference = LOCAL.enabled, LOCAL.inference
         self.local = vars(LOCAL)
         # As the trace's; backward passes are not handed over.
-        self.program: Any = self.trace.program if begin is self.trace.root else None
+        self.program = self.trace.program if begin is self.trace.root else None
         self.recorded, self.warm, self.fresh = 0, True, False
         return self
 

@@ -103,6 +103,12 @@ class Updates:
     # Of the region: buckets whose step is put off; what has come in by the op that is recorded.
     stepped: list[Any]
     entered: list[Any]
+    # Of the region: where it stands, what that node knows, how many ops are pending, and what it records.
+    node: Node
+    known: dict[Any, Any]
+    count: int
+    recording: bool
+    recorded: int
 
     def takes(self: Any) -> bool:
         """Whether an optimizer's step may be taken in."""

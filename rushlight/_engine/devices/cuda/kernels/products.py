@@ -35,6 +35,10 @@ _FLOATS = {"complex64": "float32", "complex128": "float64"}
 class _Kernel:
     """What both kernels have in common: a warp's tiles, places in the matrices."""
 
+    # Of the tile at hand: where the matrices begin, and where its part of the product does.
+    bases: list[str]
+    made: str
+
     def __init__(self, target: str) -> None:
         self.module = Module(fma=True)
         self.f: Thread = TARGETS[target](self.module, "kernel", ("a", "b", "c"), NUMBERS)
