@@ -29,8 +29,8 @@ def homes(package: str) -> dict[str, str]:
 
 
 def module_of(package: str, home: str) -> str:
-    """The full name of a module that homes.tsv names: one within `package`, or one of these two."""
-    return f"rushlight.{home}" if home.startswith(("_engine.", "_dynamo.")) else f"{package}.{home}"
+    """The full name of a module that homes.tsv names: one within `package`, or one of these three."""
+    return f"rushlight.{home}" if home.startswith(("_engine.", "_dynamo.", "export.")) else f"{package}.{home}"
 
 
 def package() -> str:
