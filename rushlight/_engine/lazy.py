@@ -30,7 +30,8 @@ def homes(package: str) -> dict[str, str]:
 
 def module_of(package: str, home: str) -> str:
     """The full name of a module that homes.tsv names: one within `package`, or one of these three."""
-    return f"rushlight.{home}" if home.startswith(("_engine.", "_dynamo.", "export.")) else f"{package}.{home}"
+    elsewhere = home.startswith(("_engine.", "_dynamo.", "export."))
+    return f"rushlight.{home}" if elsewhere else f"{package}.{home}"
 
 
 def package() -> str:
