@@ -64,6 +64,7 @@ from rushlight._dynamo.api import _disable_dynamo as _disable_dynamo
 from rushlight import _dynamo as _dynamo
 from rushlight.ao.quantized_tensors import _empty_affine_quantized as _empty_affine_quantized
 from rushlight.ao.quantized_tensors import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
+from rushlight import _export as _export
 from rushlight.toplevel.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
 from rushlight.nn.scaled import _grouped_mm as _grouped_mm
@@ -695,7 +696,7 @@ class Tensor(metaclass=_TensorMeta):
     def resize_(self, *sizes: _int | Sequence[_int], memory_format: MemoryFormat = ...) -> Tensor:
         """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """Give this tensor another's shape."""
+        """Give this tensor another's shape; with a memory format also its strides, preserved ones the other's."""
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Sequence[_int] | _int | None = None, stride: _int | Sequence[_int] | None = None) -> Tensor:
         """Make this tensor see another tensor's (or a storage's) memory."""
     def share_memory_(self) -> Tensor:
@@ -2333,7 +2334,7 @@ def detach_(self: Any) -> Tensor:
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number (or 0-d tensor) everywhere."""
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Give this tensor another's shape."""
+    """Give this tensor another's shape; with a memory format also its strides, preserved ones the other's."""
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
 newaxis: None

@@ -1,0 +1,8 @@
+# Written by `python tools/stubs.py`.
+"""torch._export: what tools about exported programs ask for."""
+
+from rushlight.export.ahead import aot_compile as aot_compile
+from rushlight.export.ahead import aot_load as aot_load
+from rushlight._export import serde as serde
+from rushlight._export import utils as utils
+def __dir__() -> list[str]: ...
