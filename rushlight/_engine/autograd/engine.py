@@ -249,7 +249,7 @@ def current_node() -> Node | None:
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code is _run.__code__:
+        if frame.f_code is _walk.__code__:
             return cast("Node", frame.f_locals["node"])
         frame = frame.f_back
     return None

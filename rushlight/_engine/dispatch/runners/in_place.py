@@ -350,7 +350,7 @@ def _generic(row: Row) -> Callable[..., Any]:
             raise wrong_type(f"{row.name}_", "self", "Tensor", target)
         if target._kind.lazy:
             return through(lambda own: run(own, *rest, **kwargs), target, *rest, *kwargs.values())
-        operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+        operands = [v for v in (target, *rest, *kwargs.values()) if isinstance(v, Tensor)]
         tracked, backend, mixed = False, target._kind.backend, False
         for v in operands:
             tracked = tracked or v._grad_node is not None

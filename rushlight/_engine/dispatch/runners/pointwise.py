@@ -8,6 +8,7 @@ operands and out= go by a plan that was learnt from a call with arguments of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -65,9 +66,9 @@ def {name}({sig}):
         if not x.flags.c_contiguous and x.strides != y.strides:
             r = compute(compiled, (x, y))  # laid out as the first
         else:
-            small = x.size * y.size < BIG or (x.size < BIG and y.size < BIG and (
-                x.shape == y.shape or broadcast(x, y).size < BIG))
-            r = compiled.fn(x, y) if small else compiled.large(x, y)
+            r = compiled.fn(x, y) if x.size < FEW and y.size < FEW or (
+                x.size < BIG and y.size < BIG and (x.shape == y.shape or few(x.shape, y.shape))
+            ) else compiled.large(x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._grad_node is not None) and LOCAL.enabled:
@@ -165,12 +166,21 @@ def make(formula, compiled_by_kinds, check):
 """
 
 
+def _few_together(one: tuple[int, ...], two: tuple[int, ...]) -> bool:
+    """Whether two shapes, each of few elements, broadcast to few."""
+    if len(one) < len(two):
+        one, two = two, one
+    ahead = len(one) - len(two)
+    return one[ahead:] == two or math.prod(one[:ahead]) * math.prod(map(max, one[ahead:], two)) < BIG
+
+
 # What the generated functions see beside their own row.
 SCOPE: dict[str, Any] = {
     **MAKING,
     "PLAIN": interpreters.PLAIN,
     "BIG": BIG,
-    "broadcast": np.broadcast,
+    "FEW": math.isqrt(BIG),  # of two operands, whose result is not BIG however they broadcast
+    "few": _few_together,
     "ndarray": np.ndarray,
     "asarray": asarray,
     "LOCAL": LOCAL,

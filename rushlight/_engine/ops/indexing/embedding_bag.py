@@ -60,7 +60,8 @@ def functional_embedding_bag(
         renorm_rows(weight, flat, max_norm, norm_type)
     _check(weight, flat, starts, mode, per_sample_weights, padding_idx)
     padding = _padding(padding_idx, weight)
-    if mode != "max" and flat.numel() and len(starts) and weight.dtype.name in ("float32", "float64"):
+    few = mode == "max" or not flat.numel() or not len(starts) or weight.is_cuda
+    if not few and weight.dtype.name in ("float32", "float64"):
         length = input.shape[1] if offsets is None else 0
         if offsets is not None:
             decides("embedding_bag")

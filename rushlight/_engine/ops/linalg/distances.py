@@ -34,7 +34,9 @@ def _length(input, p: float):
     if p == 1:
         return size.sum(-1)
     if p == 2:
-        return (size * size).sum(-1).sqrt()
+        square = (size * size).sum(-1)
+        meet = square == 0  # where the root has no slope
+        return square.masked_fill(meet, 1).sqrt().masked_fill(meet, 0)
     if p == inf:
         return size.amax(-1) if size.shape[-1] else size.sum(-1)
     return (size**p).sum(-1) ** (1 / p)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.devices.cuda import prepared
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
@@ -498,7 +498,7 @@ class Real(Rows):
                 self._blas = Products(self)
             except RuntimeError as error:
                 self._blas = multiplying.Products(self, str(error))
-                warnings.warn(f"{error}. Until then products go by slower kernels", stacklevel=2)
+                warn(f"{error}. Until then products go by slower kernels")
         return self._blas
 
     @property
