@@ -32,9 +32,9 @@ from rushlight.jit import ScriptModule as ScriptModule
 from rushlight._engine.core.size import Size as Size
 from rushlight._engine.tensors.storages.typed import Storage as Storage
 from rushlight.cpu.queue import Stream as Stream
-from rushlight.export.symbolic import SymBool as SymBool
-from rushlight.export.symbolic import SymFloat as SymFloat
-from rushlight.export.symbolic import SymInt as SymInt
+from rushlight.export.numbers.symbolic import SymBool as SymBool
+from rushlight.export.numbers.symbolic import SymFloat as SymFloat
+from rushlight.export.numbers.symbolic import SymInt as SymInt
 from rushlight.library import Tag as Tag
 from rushlight._engine.tensors.storages.typed import TypedStorage as TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage as UntypedStorage

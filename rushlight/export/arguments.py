@@ -14,7 +14,7 @@ import rushlight as torch
 from rushlight._engine.core.dtype import NAMED
 from rushlight._engine.core.pytree import LEAF, Tree
 from rushlight.export.listener import Value
-from rushlight.export.symbolic import SIZES
+from rushlight.export.numbers.symbolic import SIZES
 from rushlight.export.symbols import Sym
 from rushlight.fx.node import Node
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rushlight.export import overloads
+from rushlight.export.numbers.symbolic import SIZES
 from rushlight.export.overloads import Overload
 from rushlight.export.signature import (
     ExportGraphSignature,
@@ -18,7 +19,6 @@ from rushlight.export.signature import (
     OutputSpec,
     TensorArgument,
 )
-from rushlight.export.symbolic import SIZES
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_arg

@@ -32,9 +32,8 @@ from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
 from rushlight.export.errors import GuardOnDataDependentSymNode
-from rushlight.export.expressions import Known, Relation, number, parsed
-from rushlight.export.subgraphs import Frame, Subgraphs
-from rushlight.export.symbolic import (
+from rushlight.export.numbers.expressions import Known, Relation, number, parsed
+from rushlight.export.numbers.symbolic import (
     SYMBOLIC,
     Numbers,
     SymBool,
@@ -45,6 +44,7 @@ from rushlight.export.symbolic import (
     plain,
     python_functions,
 )
+from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import typename

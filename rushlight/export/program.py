@@ -11,10 +11,10 @@ import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export._draft_export import DraftExportReport
 from rushlight.export.decomp_utils import CustomDecompTable
-from rushlight.export.expressions import Atom, Expr, Relation, parsed, symbol
 from rushlight.export.functional import copied_back
+from rushlight.export.numbers.expressions import Atom, Expr, Relation, parsed, symbol
+from rushlight.export.numbers.symbolic import SIZES
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
-from rushlight.export.symbolic import SIZES
 from rushlight.export.symbols import Symbol, ValueRanges
 from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph

@@ -20,6 +20,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.serialization.atomic import replacing
 from rushlight.export import arguments, overloads
+from rushlight.export.numbers.symbolic import SIZES
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (
     ConstantArgument,
@@ -31,7 +32,6 @@ from rushlight.export.signature import (
     TensorArgument,
     user_output,
 )
-from rushlight.export.symbolic import SIZES
 from rushlight.export.symbols import UNBOUNDED, Dim, Place, Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from rushlight.export.symbolic import SIZES
+from rushlight.export.numbers.symbolic import SIZES
 from rushlight.fx.node import Node
 
 

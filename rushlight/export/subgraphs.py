@@ -11,7 +11,7 @@ import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters
-from rushlight.export.symbolic import SYMBOLIC
+from rushlight.export.numbers.symbolic import SYMBOLIC
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node

@@ -24,7 +24,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.pytree import NODES, flatten, kind_of
 from rushlight.export.errors import ConstraintViolationError, UserError
-from rushlight.export.expressions import Relation
+from rushlight.export.numbers.expressions import Relation
 
 _Leaf = Callable[[Any], Any]
 UNBOUNDED = float("inf")

@@ -15,10 +15,11 @@ from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
-from rushlight.export.expressions import Relation, number, parsed, symbol
 from rushlight.export.functional import without_writes
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, resized, rewritten
-from rushlight.export.nodes import SizeNodes
+from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
+from rushlight.export.numbers.nodes import SizeNodes
+from rushlight.export.numbers.symbolic import SYMBOLIC, Numbers
 from rushlight.export.overloads import Overload
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (
@@ -30,7 +31,6 @@ from rushlight.export.signature import (
     TensorArgument,
     user_output,
 )
-from rushlight.export.symbolic import SYMBOLIC, Numbers
 from rushlight.export.symbols import (
     UNBOUNDED,
     AdditionalInputs,

@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from rushlight._engine.core import dtype as dt
-from rushlight.export.symbolic import SIZES
+from rushlight.export.numbers.symbolic import SIZES
 
 _SIGNS: dict[type, str] = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.FloorDiv: "Div"}
 _OF = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight.export.symbolic import SIZES
+from rushlight.export.numbers.symbolic import SIZES
 from rushlight.onnx.builder import Builder, Ref
 from rushlight.onnx.errors import UnsupportedOperatorError
 

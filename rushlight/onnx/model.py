@@ -15,9 +15,9 @@ import rushlight as torch
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.serialization.atomic import replacing
 from rushlight.export import overloads
+from rushlight.export.numbers.symbolic import SIZES
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import ConstantArgument, InputKind
-from rushlight.export.symbolic import SIZES
 from rushlight.fx.node import Node, map_aggregate
 from rushlight.onnx import op_forms
 from rushlight.onnx.builder import Builder, Ref, element, tensor

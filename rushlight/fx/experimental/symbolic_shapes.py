@@ -1,7 +1,7 @@
 """torch.fx.experimental.symbolic_shapes: questions about sizes that depend on a program's inputs.
 
-Sizes are symbolic while a program is exported (rushlight/export/symbolic.py); of other numbers the answers
-are Python's.
+Sizes are symbolic while a program is exported (rushlight/export/numbers/symbolic.py); of other numbers the
+answers are Python's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.export.errors import ConstraintViolationError, GuardOnDataDependentSymNode
-from rushlight.export.symbolic import SYMBOLIC, SymBool, expression
+from rushlight.export.numbers.symbolic import SYMBOLIC, SymBool, expression
 from rushlight.export.symbols import ValueRanges
 
 __all__ = [
@@ -96,7 +96,7 @@ def _decided(kind: type) -> Callable[[Any], Any]:
             return kind(x)
         if isinstance(x, SymBool):
             return x.numbers.decide(x.relation, x.value)
-        from rushlight.export.expressions import Relation, number  # few programs need it
+        from rushlight.export.numbers.expressions import Relation, number  # few programs need it
 
         value = kind(x)
         x.numbers.decide(Relation("==", x.expr, number(value)), True)
@@ -135,7 +135,7 @@ def free_symbols(x: Any) -> set[str]:
     if hasattr(x, "shape"):
         return free_symbols(tuple(x.shape))
     if hasattr(x, "expression"):
-        from rushlight.export.expressions import parsed  # few programs need it
+        from rushlight.export.numbers.expressions import parsed  # few programs need it
 
         return parsed(x.expression).free()
     return set().union(*map(free_symbols, x)) if isinstance(x, (tuple, list, set)) else set()

@@ -23,7 +23,7 @@ import rushlight as torch
 from rushlight._engine.core.recording import KEPT
 from rushlight._engine.lazy import package
 from rushlight.export.errors import GuardOnDataDependentSymNode
-from rushlight.export.expressions import Expr, Known, Relation, applied, number, symbol
+from rushlight.export.numbers.expressions import Expr, Known, Relation, applied, number, symbol
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node

@@ -8,8 +8,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.export import overloads
-from rushlight.export.expressions import INFINITY, Atom, Expr, Relation, number, symbol
-from rushlight.export.symbolic import Numbers, SymInt
+from rushlight.export.numbers.expressions import INFINITY, Atom, Expr, Relation, number, symbol
+from rushlight.export.numbers.symbolic import Numbers, SymInt
 from rushlight.export.symbols import Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
