@@ -29,6 +29,7 @@ def _both(shape: tuple[int, ...], dtype: Any = None) -> tuple[Any, Any]:
         ((1, 3, 11, 10), (3, 1, 1)),
         ((3, 5, 12, 12), (2, 3, 1, 2)),
         ((2, 33, 70, 6), (3, 2, 1)),
+        ((4, 3, 4, 5), (2, 2)),  # few windows of several samples
     ],
 )
 def test_max_pool2d(shape: Any, how: Any, dtype: str) -> None:

@@ -201,3 +201,20 @@ def test_baddbmm_of_several_dtypes():
     batch = torch.ones(1, 2, 2)
     with pytest.raises(RuntimeError, match="Input dtypes must be the same"):
         torch.baddbmm(batch.double(), batch, batch)
+
+
+@pytest.mark.parametrize("equation", ["ij,kl->ikjl", "ij,kj->ijk", "ij,ij->ij"])
+def test_einsum_promotes_where_nothing_is_summed(equation: str) -> None:
+    a, b = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0.5, 1.5], [2.5, 3.5]])
+    assert torch.equal(torch.einsum(equation, a, b), torch.einsum(equation, a.float(), b))
+    c = b + 1j
+    assert torch.equal(torch.einsum(equation, b, c), torch.einsum(equation, b.to(c.dtype), c))
+
+
+@pytest.mark.parametrize("equation", ["ij,jk->ik", "ij,ij->i", "ij,ij,ij->i"])
+def test_einsum_sums_products_of_one_dtype(equation: str) -> None:
+    operands = [torch.ones(2, 2), torch.ones(2, 2).double(), torch.ones(2, 2)]
+    with pytest.raises(
+        RuntimeError, match="expected scalar type (Float but found Double|Double but found Float)"
+    ):
+        torch.einsum(equation, *operands[: equation.count(",") + 1])

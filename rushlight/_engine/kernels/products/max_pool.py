@@ -134,10 +134,11 @@ class _Reads:
         return found, sum(p * s for p, s in zip(pad, steps, strict=True))
 
     def of_vectors(self, table: Array) -> Array:
-        """A table of windows as it is read: for each channel or plane, and on for a vector."""
-        times = self.count // len(table)
-        every = np.tile(table, times) if self.channels == 1 else table.repeat(times)
-        return np.append(every, np.zeros(_VECTOR, table.dtype))
+        """A table of windows as it is read: for each channel, plane by plane, and on for a vector."""
+        if len(table) < self.count:
+            table = table.repeat(self.channels)
+        planes = np.tile(table, self.count // len(table))
+        return np.append(planes, np.zeros(_VECTOR, table.dtype))
 
 
 def means(a: Array, shares: Array, kernel: Ints, stride: Ints, pad: Ints, out: Ints) -> Array | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrong_type
+from rushlight._engine.core.promotion import promote_types
 from rushlight._engine.ops.table import Array, composite, opaque
 
 
@@ -103,12 +104,29 @@ def _of_equation(equation: str, operands: list[Tensor]):
     """einsum."""
     full = _normalised(equation, [t.ndim for t in operands])
     _check_sizes(full, operands)
-    if len(operands) == 2 and operands[0].dtype is operands[1].dtype:
+    if len(operands) == 2:
         terms, result = full.split("->")
         first, second = (_beside(t, term, result) for t, term in zip(operands, terms.split(","), strict=True))
         if first is not None and second is not None:  # nothing is summed
             return first * second
+    if any(t.dtype is not operands[0].dtype for t in operands):
+        operands = _of_one_dtype(full, operands)
     return _einsum(list(operands), full)
+
+
+def _of_one_dtype(equation: str, operands: Any) -> list[Any]:
+    """The operands in one dtype, as their products promote; RuntimeError where dims of two dtypes are summed,
+    which is a matrix product.
+    """
+    terms, result = equation.split("->")
+    labels = [set(term) for term in terms.split(",")]
+    found, seen = operands[0].dtype, labels[0]
+    for k, t in enumerate(operands[1:], 1):
+        later = set(result).union(*labels[k + 1 :])
+        if seen & labels[k] - later and t.dtype is not found:
+            raise RuntimeError(f"expected scalar type {found.legacy} but found {t.dtype.legacy}")
+        found, seen = promote_types(found, t.dtype), (seen | labels[k]) & later
+    return [t.to(found) for t in operands]
 
 
 def _beside(t: Any, labels: str, result: str) -> Any:
