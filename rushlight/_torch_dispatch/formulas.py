@@ -10,6 +10,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.dispatch import interpreters
+from rushlight._engine.names.alternatives import present
 from rushlight._engine.ops.expressions import toposort
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -87,7 +88,7 @@ def by_atoms(root: Any, given: dict[str, Any]) -> Any:
 def _atom(name: str, operands: list[Any]) -> Any:
     if name in _OPS:
         return _OPS[name](*operands)
-    found = getattr(torch, name, None) or getattr(torch.special, name, None)
+    found = present(torch, name) or present(torch.special, name)
     if found is None:
         raise NotImplementedError(
             f"a gradient with the function {name!r} reaches a __torch_dispatch__, and no op of "

@@ -99,6 +99,13 @@ def torch_name(module: str) -> str:
     return {"rushlight": "torch", "rushlight_vision": "torchvision"}.get(root, root) + dot + rest
 
 
+def present(space: Any, name: str) -> Any:
+    """An attribute of a module or class; None where there is none, or one only there to be imported."""
+    found = getattr(space, name, None)
+    nowhere = sys.modules.get("rushlight._engine.names.placeholders")
+    return None if nowhere is not None and nowhere.is_absent(found) else found
+
+
 # Python's own modules, which PyTorch's files import and programs reach through them: `torch.os.path`.
 _PYTHONS = {
     "torch": "builtins ctypes functools glob importlib inspect math os platform textwrap threading warnings",

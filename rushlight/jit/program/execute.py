@@ -16,6 +16,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.generated_code import compile_function
+from rushlight._engine.names.alternatives import present
 from rushlight.export import overloads, spellings
 from rushlight.jit.compiler.interfaces import incompatible
 from rushlight.jit.program import runtime
@@ -207,7 +208,7 @@ def _function(name: str, overload: str) -> Callable[..., Any] | None:
     spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
     found = next((f for f in (lookup(space, name) for space in spaces) if f is not None), None)
     if found is None:  # no op of the table, but a public function or method
-        found = getattr(torch, name, None) or getattr(torch.Tensor, name, None)
+        found = present(torch, name) or present(torch.Tensor, name)
     if found is None and name.endswith("_"):
         found = _in_place(lookup("nn.functional", name[:-1]))
     if found is None or spellings.meaning(name) is not None:

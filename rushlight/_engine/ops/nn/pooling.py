@@ -320,9 +320,11 @@ def _avg_pool(
 
         return formatted(input, looked_up, PLANES[len(kernel)])
 
+    last = lies_last(input, len(out))
+
     def run(a: Array) -> Array:
         a = a.astype(wide_of, copy=False)
-        if lies_last(a, len(out)):
+        if last:
             total = sums_of_places(a, *terms(space, kernel, stride, pad, out, False))
             if total is not None:
                 shared = share.reshape(-1, 1)
@@ -363,9 +365,11 @@ def _avg_pool_back(
     out, lead = grad.shape[grad.ndim - n :], grad.shape[: grad.ndim - n]
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, grad.dtype)
 
+    last = lies_last(grad, n)
+
     def run(grad: Array) -> Array:
         part = (grad / share).astype(grad.dtype, copy=False)
-        if lies_last(part, n):
+        if last:
             found = sums_of_places(part, *terms(space, kernel, stride, pad, out, True))
             if found is not None:
                 return np.moveaxis(found.reshape(len(part), *space, part.shape[1]), -1, 1)

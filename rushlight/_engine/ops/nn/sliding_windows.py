@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.errors import wrong_type
+from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.ops.resolved import ArrayFunction
 
 Array = np.ndarray[Any, Any]
@@ -93,7 +94,9 @@ def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Arra
 
 def lies_last(a: Array, n: int) -> bool:
     """Whether (N, C, *space), of n dims of space, lies as dense (N, *space, C), and not as (N, C, *space)."""
-    return a.ndim == n + 2 and not a.flags.c_contiguous and np.moveaxis(a, 1, -1).flags.c_contiguous
+    if a.ndim != n + 2 or a.flags.c_contiguous or not np.moveaxis(a, 1, -1).flags.c_contiguous:
+        return False
+    return has_channels_last(a.shape, a.strides, (a.ndim,))
 
 
 def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
