@@ -77,11 +77,9 @@ def _adaptive_mean(n: int) -> None:
     def body(input, output_size: Any):
         out = _adaptive_sizes(name, n, input, output_size)
         if set(out) == {1}:
-            mean = input.mean(tuple(range(-n, 0)), True)
-            if has_channels_last(input.shape, input.stride(), (4, 5)[n - 2 : n - 1]):
-                channels = input.shape[1]
-                return mean.as_strided(mean.shape, (channels, 1, *[channels] * n))
-            return mean
+            if n == 1 or not has_channels_last(input.shape, input.stride(), (n + 2,)):
+                return input.mean(tuple(range(-n, 0)), True)
+            return input.movedim(1, -1).mean(tuple(range(1, n + 1)), True).movedim(-1, 1)
         return ROWS[f"_{name}"](input, out)
 
     def parts(input, out: Ints):
