@@ -69,6 +69,7 @@ from rushlight.toplevel.checks import _functional_assert_async as _functional_as
 from rushlight import _functorch as _functorch
 from rushlight.nn.scaled import _grouped_mm as _grouped_mm
 from rushlight.toplevel.functions import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
+from rushlight import _higher_order_ops as _higher_order_ops
 from rushlight.toplevel.functions import _int_mm as _int_mm
 from rushlight.toplevel.functions import _is_all_true as _is_all_true
 from rushlight.toplevel.functions import _is_any_true as _is_any_true
