@@ -29,7 +29,7 @@ class PCAM(VisionDataset):
         download: bool = False,
     ) -> None:
         try:
-            import h5py  # type: ignore[import-not-found, import-untyped, unused-ignore]
+            import h5py
         except ImportError as error:
             raise RuntimeError(
                 "h5py is not found. This dataset needs to have h5py installed: please run pip install h5py"

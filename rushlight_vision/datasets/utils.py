@@ -131,7 +131,7 @@ def download_file_from_google_drive(
 ) -> None:
     """Fetch a file of Google Drive by its number, with the package gdown; RuntimeError without that."""
     try:
-        import gdown  # type: ignore[import-not-found, unused-ignore]
+        import gdown
     except ModuleNotFoundError as error:
         raise RuntimeError(
             "To download files from GDrive, 'gdown' is required. You can install it with 'pip install gdown'."

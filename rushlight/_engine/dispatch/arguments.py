@@ -131,15 +131,15 @@ def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:
     return value
 
 
-def _int(row: Row, p: Param, value: Any, position: int) -> int:
+def _int(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         if isinstance(value, Tensor) and value._geometry.ndim == 0 and value._geometry.dtype.kind in "iu":
-            return value.item()  # type: ignore[return-value]
+            return value.item()
         if isinstance(value, bool):
             _mismatch(row, p, "int", value, position)
         if not hasattr(value, "__index__") or isinstance(value, Tensor):
             _mismatch(row, p, "int", value, position)
-    return value if value.__class__ in KEPT else int(value.__index__())  # type: ignore[return-value]
+    return value if value.__class__ in KEPT else int(value.__index__())
 
 
 def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
@@ -154,11 +154,11 @@ def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
     return tuple([_int_item(row, p, v, i, position) for i, v in enumerate(value)])
 
 
-def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
+def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return value if value.__class__ in KEPT else int(value)  # type: ignore[return-value]
+        return value if value.__class__ in KEPT else int(value)
     if isinstance(value, Tensor) and value._geometry.size == 1 and value._geometry.dtype.kind in "iu":
-        return value.item()  # type: ignore[return-value]
+        return value.item()
     if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
         return int(value.__index__())
     raise TypeError(
@@ -167,12 +167,12 @@ def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
     )
 
 
-def _float(row: Row, p: Param, value: Any, position: int) -> float:
+def _float(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, Tensor) and value._geometry.ndim == 0:
         return float(value)
     if not isinstance(value, (int, float, np.number)):
         _mismatch(row, p, "float", value, position)
-    return value if value.__class__ in KEPT else float(value)  # type: ignore[return-value]
+    return value if value.__class__ in KEPT else float(value)
 
 
 def _bool(row: Row, p: Param, value: Any, position: int) -> bool:

@@ -36,7 +36,8 @@ class Conversion(_Tensor):
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         if TAPE:
             if (number := getattr(TAPE[-1], "number", None)) is not None:
-                return number(self)  # type: ignore[no-any-return]
+                symbolic: int | float | bool = number(self)
+                return symbolic
             escape(".item()", breaks=False)
         value = a.item()
         return value if type(value) in _PYTHON else float(value)
@@ -134,7 +135,8 @@ class Conversion(_Tensor):
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         if TAPE and not self._kind.on_meta:
             if (branch := getattr(TAPE[-1], "branch", None)) is not None:
-                return branch(self)  # type: ignore[no-any-return]
+                decided: bool = branch(self)
+                return decided
             escape("a branch on data")
             return bool(self._array.item())
         return bool(self.item())
