@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from rushlight.distributed.errors import DistNetworkError, DistStoreError
 from rushlight.distributed.hub.messages import Connection, ConnectionLost, pack, unpack
@@ -168,27 +168,12 @@ class HashStore(Store):
 _OPEN, _CLOSED = "\0open", "\0closed"  # keys of a FileStore: how many stores of it are, and are no more
 
 
-class FileStore(Store):
-    """A store in a file that all ranks can reach. The file is a log of changes, locked while one is made.
+class _Log:
+    """A file of changes of keys, and what the keys have after those that were read."""
 
-    It is removed when the last store of it has been closed or collected, and these were as many as
-    `world_size` says (if it does). How many are open is a key in it, which `num_keys` counts.
-    """
-
-    def __init__(self, file_name: str, world_size: int = -1) -> None:
-        super().__init__()
-        self._path, self._world_size = str(file_name), world_size
+    def __init__(self, path: str) -> None:
+        self.path = path
         self._at, self._held = 0, dict[str, bytes]()
-        self._pid = os.getpid()
-        self._count(_OPEN, 1)
-
-    def _count(self, key: str, amount: int) -> int:
-        return int(self._change(key, lambda old: b"%d" % (int(old or b"0") + amount)) or 0)
-
-    @property
-    def path(self) -> str:
-        """The file's name."""
-        return self._path
 
     def _read(self, file: Any) -> None:
         file.seek(self._at)
@@ -201,8 +186,9 @@ class FileStore(Store):
                 self._held.pop(entry[0].decode(), None)
         self._at -= len(buffer)
 
-    def _change(self, key: str, change: Change) -> bytes | None:
-        with open(self._path, "a+b") as file:
+    def change(self, key: str, change: Change) -> bytes | None:
+        """Replace the key's value, None where there is none, by what `change` makes of it; that."""
+        with open(self.path, "a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             self._read(file)
             old = self._held.get(key)
@@ -213,20 +199,49 @@ class FileStore(Store):
                 self._read(file)
             return value
 
-    def _all(self) -> dict[str, bytes]:
-        with open(self._path, "rb") as file:
+    def all(self) -> dict[str, bytes]:
+        """What all keys have."""
+        with open(self.path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH)
             self._read(file)
         return self._held
 
-    def __del__(self) -> None:
-        try:
-            if self._pid == os.getpid():
-                closed = self._count(_CLOSED, 1)
-                if self._count(_OPEN, -1) == 0 and 0 <= self._world_size <= closed:
-                    os.unlink(self._path)
-        except Exception:
-            pass  # the interpreter may be ending
+    def count(self, key: str, amount: int) -> int:
+        """Add to a number; the sum."""
+        return int(self.change(key, lambda old: b"%d" % (int(old or b"0") + amount)) or 0)
+
+    def close(self, world_size: int, pid: int) -> None:
+        """A store of it is no more: remove the file if it was the last of as many as there were to be."""
+        if pid != os.getpid() or not os.path.exists(self.path):
+            return  # a fork's copy; a file that somebody removed
+        closed = self.count(_CLOSED, 1)
+        if self.count(_OPEN, -1) == 0 and 0 <= world_size <= closed:
+            os.unlink(self.path)
+
+
+class FileStore(Store):
+    """A store in a file that all ranks can reach. The file is a log of changes, locked while one is made.
+
+    It is removed when the last store of it has been closed or collected, and these were as many as
+    `world_size` says (if it does). How many are open is a key in it, which `num_keys` counts.
+    """
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        super().__init__()
+        self._log = _Log(str(file_name))
+        self._log.count(_OPEN, 1)
+        finalize(self, self._log.close, world_size, os.getpid())
+
+    @property
+    def path(self) -> str:
+        """The file's name."""
+        return self._log.path
+
+    def _change(self, key: str, change: Change) -> bytes | None:
+        return self._log.change(key, change)
+
+    def _all(self) -> dict[str, bytes]:
+        return self._log.all()
 
     def list_keys(self) -> list[str]:
         """The keys."""

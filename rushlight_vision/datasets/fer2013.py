@@ -6,6 +6,8 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rushlight as torch
 from rushlight_vision.datasets.utils import check_integrity, sources, verify_str_arg
 from rushlight_vision.datasets.vision import VisionDataset
@@ -53,4 +55,4 @@ class FER2013(VisionDataset):
 
 
 def _pixels(text: str) -> Any:
-    return torch.tensor([int(v) for v in text.split()], dtype=torch.uint8).reshape(48, 48)
+    return torch.from_numpy(np.fromstring(text, np.uint8, sep=" ")).reshape(48, 48)

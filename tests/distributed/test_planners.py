@@ -1,6 +1,7 @@
 """torch.distributed.checkpoint by planners and storages, in one process: plans, PyTorch's form, refusals."""
 
 import io
+import os
 import pickle
 
 import pytest
@@ -74,6 +75,26 @@ def test_metadata_is_found_again_with_pytorch_s_names(tmp_path):
     found = empty()
     dcp.load(found, checkpoint_id=tmp_path)  # without a planner, too
     assert found["a"].tolist() == state()["a"].tolist()
+
+
+@pytest.mark.parametrize("sync_files", [True, False])
+def test_metadata_is_whole_and_on_the_disk(tmp_path, monkeypatch, sync_files):
+    writer = dcp.FileSystemWriter(tmp_path, sync_files=sync_files)
+    dcp.save(state(), storage_writer=writer, planner=dcp.DefaultSavePlanner())
+    synced, sync = [], os.fsync
+
+    def noting(descriptor):
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    writer.finish(Metadata({}), [])
+    assert any(".metadata" in name for name in synced) and str(tmp_path) in synced
+    with pytest.raises(OSError, match="full"), writer.fs.replacing(tmp_path / ".metadata") as file:
+        file.write(b"half")
+        raise OSError("full")
+    assert dcp.FileSystemReader(tmp_path).read_metadata().state_dict_metadata == {}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".metadata", "__0_0.distcp"]
 
 
 def test_metadata_executes_nothing(tmp_path):

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from rushlight._engine.serialization.atomic import replacing
+
 StrPath = str | os.PathLike[str]
 
 
@@ -26,6 +28,10 @@ class FileSystemBase(ABC):
     @abstractmethod
     def rename(self, path: StrPath, new_path: StrPath) -> None:
         """Give a file another name."""
+
+    def replacing(self, path: StrPath) -> AbstractContextManager[Any]:
+        """An open file that takes the place of what has its name once the block ends well."""
+        return renaming(self, f"{os.fspath(path)}.tmp", path)
 
     @abstractmethod
     def init_path(self, path: StrPath) -> StrPath:
@@ -66,6 +72,14 @@ def removing(files: FileSystemBase, path: StrPath, mode: str, stream: Any) -> It
             raise
 
 
+@contextmanager
+def renaming(files: FileSystemBase, temporary: StrPath, path: StrPath) -> Iterator[Any]:
+    """A file to write to, which gets its name when it is whole."""
+    with files.create_stream(temporary, "wb") as stream:
+        yield stream
+    files.rename(temporary, path)
+
+
 class FileSystem(FileSystemBase):
     """This machine's files."""
 
@@ -80,6 +94,10 @@ class FileSystem(FileSystemBase):
     def init_path(self, path: StrPath) -> StrPath:
         """As a Path."""
         return Path(path)
+
+    def replacing(self, path: StrPath) -> AbstractContextManager[Any]:
+        """An open file that takes the place of what has its name; on the disk when the block has ended."""
+        return replacing(os.fspath(path))
 
     def rename(self, path: StrPath, new_path: StrPath) -> None:
         """Give a file another name, in place of one that has it."""

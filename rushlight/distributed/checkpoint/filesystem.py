@@ -144,12 +144,8 @@ class FileSystemWriter(StorageWriter):
         metadata.storage_data = {one.index: one.storage_data for rank in results for one in rank}
         metadata.storage_meta = self.storage_meta()
         metadata.version = "1.0.0"
-        temporary = self.fs.concat_path(self.path, f"{METADATA}.tmp")
-        with self.fs.create_stream(temporary, "wb") as file:
+        with self.fs.replacing(self.fs.concat_path(self.path, METADATA)) as file:
             file.write(dump(metadata, _nothing))
-            if self.sync_files:
-                _to_disk(file)
-        self.fs.rename(temporary, self.fs.concat_path(self.path, METADATA))
 
     def storage_meta(self) -> StorageMeta | None:
         """Where it was saved, and the save's own name."""
