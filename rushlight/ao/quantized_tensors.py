@@ -124,6 +124,7 @@ class QuantizedTensor(Tensor):
     """Made by quantize_per_tensor, quantize_per_channel and by quantized layers."""
 
     __slots__ = ()
+    _prints_itself = True
     levels: Tensor
     quantizer: Quantizer
 

@@ -82,6 +82,7 @@ class NestedTensor(Tensor):
     """Made by torch.nested's functions."""
 
     __slots__ = ()
+    _prints_itself = True
     _values: Tensor
     extent: Extent
     ragged: int

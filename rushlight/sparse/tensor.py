@@ -110,6 +110,7 @@ class SparseTensor(Tensor):
     """Made by sparse_coo_tensor, sparse_csr_tensor ..., to_sparse(), to_sparse_csr() ... and gradients."""
 
     __slots__ = ()
+    _prints_itself = True
     parts: tuple[Tensor, ...]
     coalesced: bool
     _layout: Any

@@ -26,6 +26,7 @@ class Conversion(_Tensor):
 
     __slots__ = ()
     _many = False
+    _prints_itself = False  # whether the class has a text of its own, as sparse tensors have
 
     def item(self) -> int | float | bool:
         """The value of a tensor with one element, as a Python number."""

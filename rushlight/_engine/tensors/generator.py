@@ -16,7 +16,7 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
 class Generator:
-    """Generator(device="cpu"): random numbers of its own, equal to PyTorch's for equal seeds.
+    """Generator(device="cpu"): random numbers of its own, equal to PyTorch's for equal seeds. None is the CPU.
 
     Raises AssertionError or RuntimeError for devices other than the CPU.
     """
@@ -26,7 +26,11 @@ class Generator:
     __slots__ = ("_own", "__weakref__")
 
     def __init__(self, device: Any = "cpu") -> None:
-        where = Device(device)
+        if device is not None and not isinstance(device, (str, int, Device)):
+            raise TypeError(
+                f"Generator(): argument 'device' (position 1) must be torch.device, not {type(device).__name__}"
+            )
+        where = Device("cpu" if device is None else device)
         if where.type == "meta":
             raise RuntimeError("META device type not an accelerator.")
         platform = accelerator.platform() if where.type == "cuda" else None

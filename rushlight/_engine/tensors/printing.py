@@ -255,12 +255,15 @@ def _tensor_str(t: Tensor, indent: int = 0) -> str:
     return _body(t, indent, None)[0]
 
 
-def _add_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """Append the suffixes, each on a new line where it would not fit, and close the parenthesis."""
+def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bool = False) -> str:
+    """Append the suffixes, each on a new line where it would not fit, and close the parenthesis. The first
+    is on a new line with `force_newline`.
+    """
     column = len(text.rpartition("\n")[2]) + 2
     for suffix in suffixes:
         column += len(suffix) + 2
-        if column > PRINT_OPTS.linewidth:
+        if force_newline or column > PRINT_OPTS.linewidth:
+            force_newline = False
             column = indent + len(suffix)
             text += ",\n" + " " * indent + suffix
         else:
@@ -283,5 +286,12 @@ def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
 
 
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
-    """The text of a tensor, with other words for its numbers; PyTorch's name for `tensor_repr`."""
+    """The text of a tensor of any kind, with other words for its numbers; PyTorch's name for it."""
+    if inp._prints_itself:
+        return inp.__repr__(tensor_contents=tensor_contents)
     return tensor_repr(inp, contents=tensor_contents)
+
+
+def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """What a tensor's `__repr__` says, for programs that put another in its place."""
+    return _str_intern(self, tensor_contents=tensor_contents)

@@ -130,6 +130,7 @@ class Wrapped(Tensor):
     """A tensor of a level. It has no slots of its own, so that a plain tensor can become one in place."""
 
     __slots__ = ()
+    _prints_itself = True
     __torch_function__: Any = None  # as subclasses say that they have none
     value: Tensor
     level: Any  # of the subclass's own kind

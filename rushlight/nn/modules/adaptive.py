@@ -96,25 +96,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"Target values should be in [0, {self.n_classes - 1}], but values in "
                 f"range [{int(target.min())}, {int(target.max())}] were found. "
             )
-        output = self._target_log_prob(input, target)
+        output = _target_log_prob(self, input, target)
         loss = (-output).mean()
         return _ASMoutput(output.squeeze(0) if single else output, loss)
-
-    def _target_log_prob(self, input: Any, target: Any) -> Any:
-        output = input.new_zeros(target.size(0))
-        # In the head: a frequent class itself, or the cluster of a rare one.
-        in_head = target.clone()
-        for i in range(self.n_clusters):
-            low, high = self.cutoffs[i], self.cutoffs[i + 1]
-            rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
-            if rows.numel() == 0:
-                continue
-            in_head = in_head.index_fill(0, rows, self.shortlist_size + i)
-            within = F.log_softmax(self.tail[i](input.index_select(0, rows)), dim=1)
-            chosen = within.gather(1, (target.index_select(0, rows) - low).unsqueeze(1)).squeeze(1)
-            output = output.index_copy(0, rows, chosen)
-        head = F.log_softmax(self.head(input), dim=1)
-        return output + head.gather(1, in_head.unsqueeze(1)).squeeze(1)
 
     def _get_full_log_prob(self, input: Any, head_output: Any) -> Any:
         """(N, n_classes) of log-probabilities, the head's result being known."""
@@ -140,3 +124,21 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         rows = not_in_shortlist.nonzero().squeeze(1)
         full = self._get_full_log_prob(input.index_select(0, rows), head_output.index_select(0, rows))
         return output.index_copy(0, rows, torch.argmax(full, dim=1))
+
+
+def _target_log_prob(layer: Any, input: Any, target: Any) -> Any:
+    """(N,): the log-probability of each sample's class."""
+    output = input.new_zeros(target.size(0))
+    # In the head: a frequent class itself, or the cluster of a rare one.
+    in_head = target.clone()
+    for i in range(layer.n_clusters):
+        low, high = layer.cutoffs[i], layer.cutoffs[i + 1]
+        rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
+        if rows.numel() == 0:
+            continue
+        in_head = in_head.index_fill(0, rows, layer.shortlist_size + i)
+        within = F.log_softmax(layer.tail[i](input.index_select(0, rows)), dim=1)
+        chosen = within.gather(1, (target.index_select(0, rows) - low).unsqueeze(1)).squeeze(1)
+        output = output.index_copy(0, rows, chosen)
+    head = F.log_softmax(layer.head(input), dim=1)
+    return output + head.gather(1, in_head.unsqueeze(1)).squeeze(1)

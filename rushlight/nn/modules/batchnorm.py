@@ -193,7 +193,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
         if self.training and torch.distributed.is_initialized():
             raise ValueError("SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone")
-        return super().forward(input)
+        return _BatchNorm.forward(self, input)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

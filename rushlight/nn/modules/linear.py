@@ -59,10 +59,10 @@ class Linear(Module):
         """(*, in_features) -> (*, out_features), of the weight's dtype; RuntimeError for other sizes or
         dtypes.
         """
-        own: dict[str, Any] = self._parameters
         try:  # two look-ups instead of two failing ones: this is the most called layer
+            own: dict[str, Any] = self._parameters
             weight, bias = own["weight"], own["bias"]
-        except KeyError:  # parametrized, or pruned: attributes
+        except (KeyError, AttributeError):  # parametrized, pruned, or no module but its like: attributes
             weight, bias = self.weight, self.bias
         return F.linear(input, weight, bias)
 

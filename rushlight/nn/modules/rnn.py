@@ -144,7 +144,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """RuntimeError where the input's dims or last size are wrong, ValueError for its dtype."""
-        wanted = getattr(self, self._all_weights[0][0]).dtype
+        wanted = self._flat_weights[0].dtype
         if input.dtype != wanted and not torch.is_autocast_enabled(input.device.type):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). "
@@ -159,10 +159,18 @@ class RNNBase(Module):
                 f"{self.input_size}, got {input.size(-1)}"
             )
 
-    def _state_sizes(self, batch: int) -> list[tuple[int, int, int]]:
-        """The shapes of the state's tensors: (h, c) of an LSTM, h alone of the others."""
-        sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
-        return [(self.num_layers * self._directions(), batch, size) for size in sizes]
+    def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """The shape of h for an input; batch_sizes is a packed sequence's, else None."""
+        return _state_size(self, input, batch_sizes, self.proj_size or self.hidden_size)
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """RuntimeError or ValueError where the input or the state is not of the layer's sizes."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """The state with its samples in another order, or as it is for None."""
+        return hx if permutation is None else hx.index_select(1, permutation)
 
     def check_hidden_size(
         self, hx: Any, expected_hidden_size: Any, msg: str = "Expected hidden size {}, got {}"
@@ -176,7 +184,7 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """(outputs, last state) of a sequence; see the class."""
         if isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
+            return _forward_packed(self, input, hx)
         if input.dim() not in (2, 3):
             name = self.mode.partition("_")[0]
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
@@ -184,67 +192,77 @@ class RNNBase(Module):
         batch_dim = 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(batch_dim)
-        state = None if hx is None else self._given_state(hx, batched)
-        self.check_input(input, None)
-        state = self._first_state(input, input.size(batch_dim), state)
-        output, *after = self._run((input,), state, self.batch_first)
+        hx = _zero_state(self, input, None) if hx is None else _given_state(self.mode, hx, batched)
+        self.check_forward_args(input, hx, None)
+        output, *after = _run(self, (input,), hx, self.batch_first)
         if not batched:
             output, after = output.squeeze(batch_dim), [s.squeeze(1) for s in after]
         return output, tuple(after) if self.mode == "LSTM" else after[0]
 
-    def _run(self, operands: tuple[Any, ...], state: tuple[Any, ...], *options: bool) -> Any:
-        return getattr(torch, self.mode.lower())(
-            *operands,
-            state if self.mode == "LSTM" else state[0],
-            self._flat_weights,
-            self.bias,
-            self.num_layers,
-            self.dropout,
-            self.training,
-            self.bidirectional,
-            *options,
-        )
 
-    def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
-        data, batch_sizes, order, back = packed
-        state = None
-        if hx is not None:
-            state = hx if self.mode == "LSTM" else (hx,)
-            if order is not None:
-                state = tuple(s.index_select(1, order) for s in state)
-        self.check_input(data, batch_sizes)
-        state = self._first_state(data, int(batch_sizes[0]), state)
-        output, *after = self._run((data, batch_sizes), state)
-        if back is not None:
-            after = [s.index_select(1, back) for s in after]
-        return (
-            PackedSequence(output, batch_sizes, order, back),
-            tuple(after) if self.mode == "LSTM" else after[0],
-        )
+# What a layer does is written as functions of it: `forward` may be called with a layer's like that has only
+# PyTorch's attributes.
 
-    def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
-        dims = 3 if batched else 2
-        state: tuple[Any, ...] = hx if self.mode == "LSTM" else (hx,)
-        which = "batched" if batched else "unbatched"
-        if any(s.dim() != dims for s in state):
-            if self.mode == "LSTM":
-                raise RuntimeError(
-                    f"For {which} {dims}-D input, hx and cx should also be {dims}-D "
-                    f"but got ({state[0].dim()}-D, {state[1].dim()}-D) tensors"
-                )
+
+def _state_size(rnn: Any, input: Any, batch_sizes: Any, size: int) -> tuple[int, int, int]:
+    """The shape of a tensor of the state whose last dim is `size`."""
+    batch = int(batch_sizes[0]) if batch_sizes is not None else input.size(0 if rnn.batch_first else 1)
+    return (rnn.num_layers * (2 if rnn.bidirectional else 1), batch, size)
+
+
+def _zero_state(rnn: Any, input: Any, batch_sizes: Any) -> Any:
+    """The state that a sequence begins with where none is given."""
+    zeros = torch.zeros(
+        rnn.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype, device=input.device
+    )
+    if rnn.mode != "LSTM":
+        return zeros
+    cell = rnn.get_expected_cell_size(input, batch_sizes)
+    return zeros, torch.zeros(cell, dtype=input.dtype, device=input.device)
+
+
+def _given_state(mode: str, hx: Any, batched: bool) -> Any:
+    """The state that was given, with a batch dim; RuntimeError where it has other dims than the input."""
+    dims = 3 if batched else 2
+    state: tuple[Any, ...] = hx if mode == "LSTM" else (hx,)
+    which = "batched" if batched else "unbatched"
+    if any(s.dim() != dims for s in state):
+        if mode == "LSTM":
             raise RuntimeError(
-                f"For {which} {dims}-D input, hx should also be {dims}-D but got {state[0].dim()}-D tensor"
+                f"For {which} {dims}-D input, hx and cx should also be {dims}-D "
+                f"but got ({state[0].dim()}-D, {state[1].dim()}-D) tensors"
             )
-        return tuple(state) if batched else tuple(s.unsqueeze(1) for s in state)
+        raise RuntimeError(
+            f"For {which} {dims}-D input, hx should also be {dims}-D but got {state[0].dim()}-D tensor"
+        )
+    if not batched:
+        state = tuple(s.unsqueeze(1) for s in state)
+    return tuple(state) if mode == "LSTM" else state[0]
 
-    def _first_state(self, input: Any, batch: int, state: Any) -> tuple[Any, ...]:
-        sizes = self._state_sizes(batch)
-        if state is None:
-            return tuple(torch.zeros(size, dtype=input.dtype, device=input.device) for size in sizes)
-        for i, size in enumerate(sizes):
-            which = f"[{i}]" if self.mode == "LSTM" else ""
-            self.check_hidden_size(state[i], size, f"Expected hidden{which} size {{}}, got {{}}")
-        return tuple(state)
+
+def _run(rnn: Any, operands: tuple[Any, ...], state: Any, *options: bool) -> Any:
+    """The whole of it: the output, and the tensors of the last state."""
+    return getattr(torch, rnn.mode.lower())(
+        *operands,
+        state,
+        rnn._flat_weights,
+        rnn.bias,
+        rnn.num_layers,
+        rnn.dropout,
+        rnn.training,
+        rnn.bidirectional,
+        *options,
+    )
+
+
+def _forward_packed(rnn: Any, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
+    """forward of a packed sequence: its output is packed, too."""
+    data, batch_sizes, order, back = packed
+    hx = _zero_state(rnn, data, batch_sizes) if hx is None else rnn.permute_hidden(hx, order)
+    rnn.check_forward_args(data, hx, batch_sizes)
+    output, *after = _run(rnn, (data, batch_sizes), hx)
+    last = tuple(after) if rnn.mode == "LSTM" else after[0]
+    return PackedSequence(output, batch_sizes, order, back), rnn.permute_hidden(last, back)
 
 
 def _is_probability(p: Any) -> bool:
@@ -308,6 +326,24 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
+    def get_expected_cell_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """The shape of c for an input; batch_sizes is a packed sequence's, else None."""
+        return _state_size(self, input, batch_sizes, self.hidden_size)
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """RuntimeError or ValueError where the input or (h, c) is not of the layer's sizes."""
+        self.check_input(input, batch_sizes)
+        wanted = (
+            self.get_expected_hidden_size(input, batch_sizes),
+            self.get_expected_cell_size(input, batch_sizes),
+        )
+        for i, size in enumerate(wanted):
+            self.check_hidden_size(hidden[i], size, f"Expected hidden[{i}] size {{}}, got {{}}")
+
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """(h, c) with their samples in another order, or as they are for None."""
+        return hx if permutation is None else tuple(s.index_select(1, permutation) for s in hx)
+
 
 class GRU(RNNBase):
     """n = tanh(W x + b + r (V h + c)) and h' = (1 - z) n + z h, with gates r, z, n. As RNN."""
@@ -357,51 +393,53 @@ class RNNCellBase(Module):
         """Draw all weights and biases anew from U(-k, k), k = 1 / sqrt(hidden_size)."""
         draw_weights(self)
 
-    def _step(self, function: Any, input: Any, state: Any, count: int) -> Any:
-        """The cell's function on a batch, which one sample becomes for the call."""
-        name = self._get_name()
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for i, s in enumerate(state or ()):
-            if s.dim() not in (1, 2):
-                what = f"hx[{i}]" if count == 2 else "hidden"
-                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {s.dim()}D instead")
-        batched = input.dim() == 2
-        if not batched:
-            input = input.unsqueeze(0)
-        if state is None:
-            state = (
-                torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device),
-            ) * count
-        elif not batched:
-            state = tuple(s.unsqueeze(0) for s in state)
-        self._check(input, state)
-        after = function(
-            input,
-            state[0] if count == 1 else state,
-            self.weight_ih,
-            self.weight_hh,
-            self.bias_ih,
-            self.bias_hh,
-        )
-        if batched:
-            return after
-        return after.squeeze(0) if count == 1 else tuple(s.squeeze(0) for s in after)
 
-    def _check(self, input: Any, state: Any) -> None:
-        if input.size(1) != self.input_size:
+def _step(cell: Any, function: Any, input: Any, state: Any, count: int) -> Any:
+    """The cell's function on a batch, which one sample becomes for the call."""
+    name = cell._get_name()
+    if input.dim() not in (1, 2):
+        raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+    for i, s in enumerate(state or ()):
+        if s.dim() not in (1, 2):
+            what = f"hx[{i}]" if count == 2 else "hidden"
+            raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {s.dim()}D instead")
+    batched = input.dim() == 2
+    if not batched:
+        input = input.unsqueeze(0)
+    if state is None:
+        state = (
+            torch.zeros(input.size(0), cell.hidden_size, dtype=input.dtype, device=input.device),
+        ) * count
+    elif not batched:
+        state = tuple(s.unsqueeze(0) for s in state)
+    _check(cell, input, state)
+    after = function(
+        input,
+        state[0] if count == 1 else state,
+        cell.weight_ih,
+        cell.weight_hh,
+        cell.bias_ih,
+        cell.bias_hh,
+    )
+    if batched:
+        return after
+    return after.squeeze(0) if count == 1 else tuple(s.squeeze(0) for s in after)
+
+
+def _check(cell: Any, input: Any, state: Any) -> None:
+    if input.size(1) != cell.input_size:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {input.size(1)} expected {cell.input_size}"
+        )
+    for i, s in enumerate(state):
+        if s.size(1) != cell.hidden_size:
             raise RuntimeError(
-                f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}"
+                f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected {cell.hidden_size}"
             )
-        for i, s in enumerate(state):
-            if s.size(1) != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected {self.hidden_size}"
-                )
-            if s.size(0) != input.size(0):
-                raise RuntimeError(
-                    f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {s.size(0)}"
-                )
+        if s.size(0) != input.size(0):
+            raise RuntimeError(
+                f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {s.size(0)}"
+            )
 
 
 class RNNCell(RNNCellBase):
@@ -428,7 +466,7 @@ class RNNCell(RNNCellBase):
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         function = torch.rnn_tanh_cell if self.nonlinearity == "tanh" else torch.rnn_relu_cell
-        return self._step(function, input, None if hx is None else (hx,), 1)
+        return _step(self, function, input, None if hx is None else (hx,), 1)
 
 
 class LSTMCell(RNNCellBase):
@@ -441,7 +479,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """(B, in) or (in,), and the pair (h, c) of (B, hidden), zeros without one -> the next pair."""
-        return self._step(torch.lstm_cell, input, hx, 2)  # two states
+        return _step(self, torch.lstm_cell, input, hx, 2)  # two states
 
 
 class GRUCell(RNNCellBase):
@@ -456,4 +494,4 @@ class GRUCell(RNNCellBase):
         """(B, in) or (in,), and the hidden state (B, hidden) or (hidden,), zeros without one -> the next
         state.
         """
-        return self._step(torch.gru_cell, input, None if hx is None else (hx,), 1)
+        return _step(self, torch.gru_cell, input, None if hx is None else (hx,), 1)

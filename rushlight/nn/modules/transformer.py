@@ -193,27 +193,28 @@ class TransformerEncoder(Module):
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
-        if self._zeroes_padding(src, mask, src_key_padding_mask):
+        if _zeroes_padding(self, src, mask, src_key_padding_mask):
             output = output.masked_fill(src_key_padding_mask.bool().unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
-    def _zeroes_padding(self, src: Any, mask: Any, padding: Any) -> bool:
-        """Whether PyTorch runs on nested tensors here: its padded positions come back as zeros."""
-        first = self.layers[0]
-        if (
-            padding is None
-            or mask is not None
-            or first.training
-            or src.dim() != 3
-            or not getattr(self, "use_nested_tensor", False)
-            or not mha.get_fastpath_enabled()
-        ):
-            return False
-        tracked = torch.is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters()))
-        if tracked or torch.is_autocast_enabled(src.device.type) or padding.dtype != torch.bool:
-            return False
-        # Only where each sequence is followed, not preceded, by its padding.
-        return not self.mask_check or bool((padding[:, 1:] >= padding[:, :-1]).all())
+
+def _zeroes_padding(encoder: Any, src: Any, mask: Any, padding: Any) -> bool:
+    """Whether PyTorch runs on nested tensors here: its padded positions come back as zeros."""
+    first = encoder.layers[0]
+    if (
+        padding is None
+        or mask is not None
+        or first.training
+        or src.dim() != 3
+        or not getattr(encoder, "use_nested_tensor", False)
+        or not mha.get_fastpath_enabled()
+    ):
+        return False
+    tracked = torch.is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters()))
+    if tracked or torch.is_autocast_enabled(src.device.type) or padding.dtype != torch.bool:
+        return False
+    # Only where each sequence is followed, not preceded, by its padding.
+    return not encoder.mask_check or bool((padding[:, 1:] >= padding[:, :-1]).all())
 
 
 def _why_not_nested(layer: Any) -> str:

@@ -108,3 +108,11 @@ def test_meta_tensors_draw_nothing() -> None:
     rushlight.zeros(3, device="meta").normal_()
     rushlight.nn.functional.dropout(rushlight.ones(3, device="meta"))
     assert rushlight.equal(before, rushlight.get_rng_state())
+
+
+def test_a_generator_of_no_device_is_the_cpus() -> None:
+    assert (
+        rushlight.Generator(None).device == rushlight.Generator(device=None).device == rushlight.device("cpu")
+    )
+    with pytest.raises(TypeError, match="argument 'device' .* must be torch.device, not float"):
+        rushlight.Generator(1.5)

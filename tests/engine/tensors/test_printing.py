@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rushlight
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU, META
 from rushlight._engine.tensors import printing
@@ -115,3 +116,12 @@ def test_sci_mode_is_set_by_every_call() -> None:
 def test_only_the_corners_of_a_large_array_are_read() -> None:
     huge = np.broadcast_to(np.float32(1.0), (10**6, 10**6))
     assert printing.format_array(huge).count("1.") == 36
+
+
+def test_the_text_without_what_a_program_put_in_the_place_of_repr() -> None:
+    plain = rushlight.ones(1)
+    assert printing._str(plain) == repr(plain)
+    assert printing._str(plain, tensor_contents="...") == "tensor(...)"
+    sparse = plain.to_sparse()
+    assert printing._str(sparse) == printing._str_intern(sparse) == repr(sparse)
+    assert printing._add_suffixes("tensor(1", ["a", "b"], 7, True) == "tensor(1,\n       a, b)"
