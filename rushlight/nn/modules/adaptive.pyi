@@ -40,3 +40,5 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 class _ASMoutput(NamedTuple):
     output: Tensor
     loss: Tensor
+def _target_log_prob(layer: Any, input: Tensor, target: Tensor) -> Any:
+    """(N,): the log-probability of each sample's class."""

@@ -6,6 +6,7 @@ from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.module import Module, _Forward, _P, _R
 from rushlight.nn.parameter import Parameter
+from rushlight.nn.utils.rnn import PackedSequence
 from typing import Any
 
 class GRU(RNNBase):
@@ -28,6 +29,12 @@ class LSTM(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Any) -> None:
+        """RuntimeError or ValueError where the input or (h, c) is not of the layer's sizes."""
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Any) -> tuple[_int, _int, _int]:
+        """The shape of c for an input; batch_sizes is a packed sequence's, else None."""
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """(h, c) with their samples in another order, or as they are for None."""
 class LSTMCell(RNNCellBase):
     """(B, in), ((B, hidden), (B, hidden)) -> (h', c'), each (B, hidden). See LSTM."""
 
@@ -64,6 +71,8 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Any]]:
         """The weights of each direction of each layer."""
+    def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Any) -> None:
+        """RuntimeError or ValueError where the input or the state is not of the layer's sizes."""
     def check_hidden_size(self, hx: Any, expected_hidden_size: Any, msg: str = 'Expected hidden size {}, got {}') -> None:
         """RuntimeError where a state has the wrong shape."""
     def check_input(self, input: Tensor, batch_sizes: Any) -> None:
@@ -76,6 +85,10 @@ class RNNBase(Module):
         """Nothing to do: there is no cuDNN that wants one buffer."""
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """(outputs, last state) of a sequence; see the class."""
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Any) -> tuple[_int, _int, _int]:
+        """The shape of h for an input; batch_sizes is a packed sequence's, else None."""
+    def permute_hidden(self, hx: Any, permutation: Any) -> Any:
+        """The state with its samples in another order, or as it is for None."""
     def reset_parameters(self) -> None:
         """Draw all weights and biases anew from U(-k, k), k = 1 / sqrt(hidden_size)."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
@@ -106,8 +119,21 @@ class RNNCellBase(Module):
         """What repr() shows: input_size, hidden_size, and bias, nonlinearity where not the default."""
     def reset_parameters(self) -> None:
         """Draw all weights and biases anew from U(-k, k), k = 1 / sqrt(hidden_size)."""
+def _check(cell: Any, input: Tensor, state: Any) -> None: ...
 def _check_sizes(rnn: RNNBase) -> None: ...
+def _forward_packed(rnn: Any, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
+    """forward of a packed sequence: its output is packed, too."""
+def _given_state(mode: str, hx: Any, batched: bool) -> Any:
+    """The state that was given, with a batch dim; RuntimeError where it has other dims than the input."""
 def _is_probability(p: Any) -> bool: ...
 def _refuse_projection(kwargs: dict[str, Any]) -> None: ...
+def _run(rnn: Any, operands: tuple[Any, ...], state: Any, *options: bool) -> Any:
+    """The whole of it: the output, and the tensors of the last state."""
+def _state_size(rnn: Any, input: Tensor, batch_sizes: Any, size: _int) -> tuple[_int, _int, _int]:
+    """The shape of a tensor of the state whose last dim is `size`."""
+def _step(cell: Any, function: Any, input: Tensor, state: Any, count: _int) -> Any:
+    """The cell's function on a batch, which one sample becomes for the call."""
+def _zero_state(rnn: Any, input: Tensor, batch_sizes: Any) -> Any:
+    """The state that a sequence begins with where none is given."""
 def draw_weights(module: Any) -> None:
     """All weights from U(-k, k), k = 1 / sqrt(hidden_size)."""

@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Transformer encoders and decoders, as in "Attention Is All You Need"."""
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from rushlight import Tensor
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
@@ -101,3 +101,5 @@ def _relu_or_gelu(activation: Any) -> int:
     """1 for relu, 2 for gelu, 0 for others."""
 def _why_not_nested(layer: Any) -> str:
     """What of a layer keeps PyTorch from running it on nested tensors; "" where nothing does."""
+def _zeroes_padding(encoder: Any, src: Tensor, mask: Tensor, padding: int | str | Sequence[int]) -> bool:
+    """Whether PyTorch runs on nested tensors here: its padded positions come back as zeros."""
