@@ -51,7 +51,7 @@ def like(layer: Any, names: str) -> Any:
     return found
 
 
-@pytest.mark.parametrize("layer, names, inputs", CASES, ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(("layer", "names", "inputs"), CASES, ids=lambda x: type(x).__name__)
 def test_forward_of_a_like(layer: Any, names: str, inputs: tuple[Any, ...]) -> None:
     got = type(layer).forward(like(layer, names), *inputs)
     torch.testing.assert_close(got, layer(*inputs))

@@ -16,8 +16,9 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
 class Generator:
-    """Generator(device="cpu"): random numbers of its own, equal to PyTorch's for equal seeds. None is the CPU.
+    """Generator(device="cpu"): random numbers of its own, equal to PyTorch's for equal seeds.
 
+    None is the CPU.
     Raises AssertionError or RuntimeError for devices other than the CPU.
     """
 
@@ -27,9 +28,8 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         if device is not None and not isinstance(device, (str, int, Device)):
-            raise TypeError(
-                f"Generator(): argument 'device' (position 1) must be torch.device, not {type(device).__name__}"
-            )
+            kind = type(device).__name__
+            raise TypeError(f"Generator(): argument 'device' (position 1) must be torch.device, not {kind}")
         where = Device("cpu" if device is None else device)
         if where.type == "meta":
             raise RuntimeError("META device type not an accelerator.")
