@@ -4,10 +4,11 @@ python tools/cuda_headers.py FOLDER [FOLDER ...]
 
 A folder (the newest release first) holds a release of NVIDIA's packages, as `pip install --target FOLDER
 nvidia-cuda-runtime nvidia-cublas nvidia-cusolver nvidia-cudnn-cu13 nvidia-nccl-cu13 nvidia-cuda-crt` makes
-it; folders of headers for all releases, such as crt's, follow `--include`. A C++ compiler reads the headers
-and tells what they declare; all releases must agree. It is written to tests/cuda/headers.json, which tests
-compare with the tables of rushlight/_engine/devices/cuda/driver. Libraries that lie beside the headers are
-opened, and must have every function that is looked up in them; that needs no GPU.
+it, or of some of them; folders of headers for all releases, such as crt's, follow `--include`. A C++ compiler
+reads the headers and tells what they declare; all releases must agree. It is written to
+tests/cuda/headers.json, which tests compare with the tables of rushlight/_engine/devices/cuda/driver; a
+header that no folder has stays there as it is. Libraries that lie beside the headers are opened, and must
+have every function that is looked up in them; that needs no GPU.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rushlight._engine.devices.cuda import graphs  # noqa: E402 - from this tree
-from rushlight._engine.devices.cuda.driver import blas, dnn, library, modules, queues, real, solver  # noqa: E402
+from rushlight._engine.devices.cuda.driver import blas, dnn, library, modules, nccl  # noqa: E402
+from rushlight._engine.devices.cuda.driver import queues, real, solver  # noqa: E402
 
 RECORD = ROOT / "tests" / "cuda" / "headers.json"
 
@@ -35,7 +37,7 @@ class Header(NamedTuple):
     """A header: the functions, numbers and structures that are used of it, and the libraries that have them.
 
     version: an expression of its version. structures: C's name -> (the class, C's names of its fields).
-    newer: functions that only later releases have.
+    newer: functions that only later releases have. texts: functions that answer a text, not a number.
     """
 
     version: str
@@ -44,10 +46,16 @@ class Header(NamedTuple):
     structures: Mapping[str, tuple[type[ctypes.Structure], Sequence[str]]] = {}
     libraries: Sequence[str] = ()
     newer: Mapping[str, Sequence[Any]] = {}
+    texts: Mapping[str, Sequence[Any]] = {}
+
+    @property
+    def all(self) -> dict[str, Sequence[Any]]:
+        """All functions."""
+        return {**self.functions, **self.texts, **self.newer}
 
     def known(self, text: str) -> dict[str, Sequence[Any]]:
         """The functions of a release, whose header has this text."""
-        return {**self.functions, **{f: types for f, types in self.newer.items() if f"{f}(" in text}}
+        return {**self.functions, **self.texts, **{f: types for f, types in self.newer.items() if f"{f}(" in text}}
 
 
 # Of the driver's attributes of a device, C's names.
@@ -170,9 +178,35 @@ def _solver() -> Header:
     return Header("CUSOLVER_VERSION", solver.functions(), numbers, {}, ("cusolver",), solver.NEWER)
 
 
+def _nccl() -> Header:
+    numbers = {
+        "ncclSuccess": 0,
+        "ncclInProgress": nccl.IN_PROGRESS,
+        "ncclSum": nccl.SUM,
+        "ncclProd": nccl.PROD,
+        "ncclMax": nccl.MAX,
+        "ncclMin": nccl.MIN,
+        "ncclAvg": nccl.AVG,
+        "ncclScalarHostImmediate": nccl.HOST_SCALAR,
+        "NCCL_SPLIT_NOCOLOR": nccl.NO_COLOR,
+        **{name: number for number, (name, _) in nccl.RESULTS.items()},
+        **{f"nccl{of.capitalize()}": n for of, n in nccl.TYPES.items() if not of.startswith("float8")},
+    }
+    structures = {"ncclUniqueId": (nccl.UniqueId, ("internal",))}
+    return Header(
+        "NCCL_VERSION_CODE", nccl.FUNCTIONS, numbers, structures, ("nccl",), nccl.NEWER, nccl.TEXTS
+    )
+
+
 def headers() -> dict[str, Header]:
     """What is used of each header, by its name."""
-    return {"cuda.h": _driver(), "cublasLt.h": _blas(), "cudnn.h": _dnn(), "cusolverDn.h": _solver()}
+    return {
+        "cuda.h": _driver(),
+        "cublasLt.h": _blas(),
+        "cudnn.h": _dnn(),
+        "cusolverDn.h": _solver(),
+        "nccl.h": _nccl(),
+    }
 
 
 # --- what ctypes has --------------------------------------------------------------------------------
@@ -270,10 +304,10 @@ def declared(name: str, header: Header, places: Sequence[Path]) -> dict[str, Any
 
 def _release(folder: Path, more: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Of each header of a release what it declares."""
-    places = [*sorted(folder.glob("**/include")), *more]
+    own = sorted(folder.glob("**/include"))
     for name, header in headers().items():
-        if any((place / name).exists() for place in places):
-            yield name, declared(name, header, places)
+        if any((place / name).exists() for place in own):
+            yield name, declared(name, header, [*own, *more])
 
 
 def missing(folder: Path, header: Header, newest: bool) -> list[str]:
@@ -284,7 +318,7 @@ def missing(folder: Path, header: Header, newest: bool) -> list[str]:
         for path in sorted(folder.glob(f"**/lib{stem}.so.*")):
             ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
     opened = [ctypes.CDLL(str(p)) for s in header.libraries for p in sorted(folder.glob(f"**/lib{s}.so.*"))]
-    asked = {**header.functions, **(header.newer if newest else {})}
+    asked = header.all if newest else {**header.functions, **header.texts}
     return [f for f in asked if opened and not any(hasattr(o, f) for o in opened)]
 
 
@@ -295,6 +329,7 @@ def main() -> int:
     parser.add_argument("--include", nargs="*", type=Path, default=[])
     given = parser.parse_args()
     found, wrong = dict[str, Any](), list[str]()
+    recorded = json.loads(RECORD.read_text(encoding="utf-8"))
     for folder in given.folders:
         for name, told in _release(folder, given.include):
             version = told.pop("version")
@@ -309,7 +344,8 @@ def main() -> int:
         for name, header in headers().items():
             newest = folder is given.folders[0]
             wrong += [f"{folder}: no {f}, of {name}" for f in missing(folder, header, newest)]
-    RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    kept = {name: found.get(name, recorded.get(name)) for name in headers()}
+    RECORD.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print("\n".join([*wrong, f"wrote {RECORD.name}: {', '.join(found)}"]))
     return bool(wrong)
 

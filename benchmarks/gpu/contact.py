@@ -191,6 +191,8 @@ class Contact:
             ("cuBLAS", self.products),
             ("cuDNN", self.convolutions),
             ("cuSOLVER", self.solver),
+            ("NCCL, one rank", self.collectives),
+            ("NCCL, two ranks", self.two_ranks),
         ]
 
     # --- the driver ---------------------------------------------------------------------------------
@@ -397,6 +399,30 @@ class Contact:
         found = torch.linalg.cholesky(x.cuda()).cpu()
         torch.testing.assert_close(found, torch.linalg.cholesky(x), rtol=1e-5, atol=1e-5)
         return f"good, {_loaded('cusolver')}"
+
+    def collectives(self) -> str:
+        """Every collective of NCCL in a group of one."""
+        from benchmarks.gpu import ranks
+        from rushlight._engine.devices.cuda.driver import nccl
+
+        if not nccl.installed():
+            return "not installed"
+        found = ranks.alone()
+        if " right among " not in found:
+            raise AssertionError(found)
+        return f"{found}, NCCL {nccl.text_of(nccl.version())} of {_loaded('nccl')}"
+
+    def two_ranks(self) -> str:
+        """The same among two processes, each with a device of its own, where there are two."""
+        from benchmarks.gpu import ranks
+        from rushlight._engine.devices.cuda.driver import nccl
+
+        if self.driver.count() < 2 or not nccl.installed():
+            return f"not tried: {self.driver.count()} device"
+        found = ranks.among(2)
+        if " right among " not in found:
+            raise AssertionError(found)
+        return found
 
 
 def _written(write: Callable[..., tuple[str, int]], meaning: Any, target: str) -> tuple[str, int]:

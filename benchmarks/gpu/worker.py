@@ -67,6 +67,8 @@ class Bench:
             driver.planted.setdefault(name, []).append(int(code))
         solver = import_module("rushlight._engine.devices.cuda.driver.solver")
         solver.Override.library = import_module("tests.cuda.fake_solver").FakeSolver(driver)
+        nccl = import_module("rushlight._engine.devices.cuda.driver.nccl")
+        nccl.Override.library = import_module("tests.cuda.fake_nccl").FakeNccl(driver)
         import_module("rushlight._engine.core.settings").settings.cuda = "driver"
 
     def size(self, real: int, fake: int) -> int:

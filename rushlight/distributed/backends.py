@@ -118,6 +118,10 @@ def checked_backend(backend: str | None) -> str:
         kind = part.partition(":")[2] or part
         if kind == Backend.NCCL and is_nccl_available():
             continue
+        if kind == Backend.NCCL and _real():
+            from rushlight._engine.devices.cuda.driver import nccl  # real devices alone need it
+
+            nccl.library()  # says why not
         if kind in (Backend.NCCL, Backend.XCCL, Backend.UCC):
             raise RuntimeError(f"Distributed package doesn't have {kind.upper()} built in")
         if kind.upper() in Backend._plugins:
@@ -148,9 +152,33 @@ def is_mpi_available() -> bool:
     return installed()
 
 
+def _real() -> bool:
+    """Whether there are CUDA devices of a driver's."""
+    found: Any = accelerator.platform()
+    return found is not None and bool(found.setting.real)
+
+
 def is_nccl_available() -> bool:
-    """Whether there are CUDA devices; simulated ones' tensors travel as the CPU's do."""
-    return accelerator.platform() is not None
+    """Whether there are CUDA devices and, where they are real, NCCL; simulated ones' tensors travel as the
+    CPU's do.
+    """
+    if not _real():
+        return accelerator.platform() is not None
+    from rushlight._engine.devices.cuda.driver import nccl  # real devices alone need it
+
+    return nccl.installed()
+
+
+def served_by_nccl(backend: str) -> str | None:
+    """Whether NCCL serves real devices in groups of a backend: "alone", "both" (with something for the CPU's
+    tensors), or not, None.
+    """
+    if not _real() or (backend == Backend.UNDEFINED and not is_nccl_available()):
+        return None
+    chosen = BackendConfig(backend).get_device_backend_map()
+    if chosen.get("cuda") != Backend.NCCL:
+        return None
+    return "both" if "cpu" in chosen else "alone"
 
 
 def is_ucc_available() -> bool:

@@ -320,13 +320,14 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _find_common_rank(self, candidate: bool) -> int:
-        rank = torch.tensor([dist.get_rank(self.process_group) if candidate else -1])
+        own = dist.get_rank(self.process_group) if candidate else -1
+        rank = torch.tensor([own], device=self.join_device)
         dist.all_reduce(rank, op=dist.ReduceOp.MAX, group=self.process_group)
         return int(rank)
 
     def _sync_wanted(self, mine: bool) -> bool:
         """Whether any rank reduces the gradients of this iteration."""
-        wanted = torch.ones(1) if mine else torch.zeros(1)
+        wanted = torch.full((1,), float(mine), device=self.join_device)
         dist.all_reduce(wanted, group=self.process_group)
         return bool(wanted.item())
 

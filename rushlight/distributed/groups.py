@@ -7,10 +7,11 @@ import threading
 import zlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, NewType
+from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
 from rushlight._engine.core.callers import warn
-from rushlight.distributed.backends import Backend, checked_backend
+from rushlight._engine.core.device import device
+from rushlight.distributed.backends import Backend, checked_backend, served_by_nccl
 from rushlight.distributed.communication.operation_queue import Operation, OperationQueue, Steps, Transfers
 from rushlight.distributed.communication.wire import INSTALL, SoloWire, installed, start_mpi
 from rushlight.distributed.communication.work import Work
@@ -19,7 +20,11 @@ from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import PrefixStore, Store
 
+if TYPE_CHECKING:  # for annotations alone
+    from rushlight.distributed.communication.nccl import Nccl
+
 GroupName = NewType("GroupName", str)
+_Made = TypeVar("_Made")
 LINGER = 3.0  # seconds for which a rank that ends waits for the others to read what it has sent
 
 
@@ -39,6 +44,16 @@ class ProcessGroup(GroupMethods):
     ) -> None:
         self.group_name, self.group_desc, self.ranks, self.wire = name, desc, ranks, wire
         self.timeout, self.backend, self.store = timeout, backend, store
+        self.nccl: Nccl | None = None
+        self.mixed = True  # whether there is something for the CPU's tensors
+        self.coalesced: list[Any] | None = None  # calls that are collected (coalescing.py)
+        by = served_by_nccl(backend)
+        if by is not None:
+            from rushlight.distributed.communication.nccl import Nccl, NcclWire  # real devices alone need it
+
+            self.nccl, self.mixed = Nccl(self), by == "both"
+            if isinstance(wire, NcclWire):
+                wire.owner = self.nccl
         self.queue = OperationQueue(name, ranks, watch, timeout.total_seconds())
         self.transfers = Transfers(f"{name} transfers", ranks, watch, timeout.total_seconds())
 
@@ -52,7 +67,25 @@ class ProcessGroup(GroupMethods):
 
     def name(self) -> str:
         """The backend's name."""
+        if self.nccl is not None:
+            return Backend.NCCL
         return Backend.GLOO if self.backend in ("undefined", "cpu:gloo") else self.backend
+
+    def by_nccl(self, *tensors: Any) -> Nccl | None:
+        """NCCL, if it is what moves these tensors; None: the wire is. RuntimeError where nothing does."""
+        if self.nccl is None:
+            return None
+        if tensors and tensors[0].is_cuda:
+            return self.nccl
+        if self.mixed:
+            return None
+        raise RuntimeError(f"No backend type associated with device type {tensors[0].device.type}")
+
+    def close(self) -> None:
+        """End its operations."""
+        if self.nccl is not None:
+            self.nccl.close()
+        self.queue.close()
 
     def begin(
         self,
@@ -171,7 +204,9 @@ def init_process_group(
 ) -> None:
     """Join the world of all ranks.
 
-    backend: None, "gloo", "mpi" or "cpu:gloo"; all mean the one there is. Ranks meet by `init_method`
+    backend: "gloo", "mpi" or "cpu:gloo", which all mean MPI; "nccl", of CUDA devices; "cpu:gloo,cuda:nccl";
+    None: NCCL where there are real CUDA devices, else MPI. device_id: the device whose communicator is made
+    at once. Ranks meet by `init_method`
     ("env://" by default, "tcp://host:port", "file:///path") or by a `store`, with rank and world_size.
     timeout: of operations, 30 minutes by default. One rank alone needs no further packages; more need MPICH.
     Raises ValueError where rank, size or address are missing, DistBackendError where ranks do not come or
@@ -191,30 +226,40 @@ def init_process_group(
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=limit))
         store.set_timeout(limit)
     store = PrefixStore(f"default_pg/{world.begun}", store)
-    wire = _join(store, rank, world_size, limit)
+    wire = _join(store, rank, world_size, limit, name)
     world.begun += 1
     world.made = 1
     ranks = list(range(world_size))
     world.default = ProcessGroup("0", "default_pg", ranks, wire, world.watch, limit, name, store)
     world.groups["0"] = world.default
+    if world.default.nccl is not None and device_id is not None:
+        found = device(device_id) if not isinstance(device_id, int) else device("cuda", device_id)
+        world.default.nccl.communicator(world.default.nccl.device(found.index))
     world.watch.place = world.place
 
 
-def _join(store: Store, rank: int, size: int, timeout: timedelta) -> SoloWire:
-    """Meet the others and start MPI; the wire of all ranks."""
+def _join(store: Store, rank: int, size: int, timeout: timedelta, backend: str) -> SoloWire:
+    """Meet the others and start MPI, but where NCCL does everything; the wire of all ranks."""
     world.watch = Watch()
+    alone = served_by_nccl(backend) == "alone"
     if size == 1:
         world.watch.rank = 0
-        return SoloWire()
-    if not installed():
+        return _nccl_wire(0, 1) if alone else SoloWire()
+    if not alone and not installed():
         raise ModuleNotFoundError(f"init_process_group: world size is {size}. {INSTALL}", name="mpi4py")
     host, port, job = meet(store, rank, size, timeout)
     world.watch.enter(host, port, job, rank, size, timeout.total_seconds())
-    wire = start_mpi(host, port, job, rank, size)
+    wire = _nccl_wire(rank, size) if alone else start_mpi(host, port, job, rank, size)
     world.watch.begin()
     if world.begun == 0:
         atexit.register(_end, wire)
     return wire
+
+
+def _nccl_wire(rank: int, size: int) -> SoloWire:
+    from rushlight.distributed.communication.nccl import NcclWire  # real devices alone need it
+
+    return NcclWire(rank, size)
 
 
 def _end(wire: SoloWire) -> None:
@@ -242,12 +287,12 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     if chosen.group_name not in world.groups:
         raise ValueError("Invalid process group specified")
     if chosen is not world.default:
-        chosen.queue.close()
+        chosen.close()
         del world.groups[chosen.group_name]
         return
     _leave()
     for member in world.groups.values():
-        member.queue.close()
+        member.close()
     world.groups.clear()
     world.default = None
 
@@ -336,9 +381,13 @@ def split_group(
         if parent.rank() in part:
             mine = part
             break
+    made = None
+    if parent.nccl is not None:
+        colour = -1 if mine is None else split_ranks.index(mine)
+        made = parent.nccl.split(colour, mine.index(parent.rank()) if mine else 0, len(mine or ()))
     if mine is None:
         return GroupMember.NON_GROUP_MEMBER
-    return new_group(
+    group = new_group(
         [get_global_rank(parent, rank) for rank in mine],
         timeout,
         backend or parent.backend,
@@ -346,11 +395,14 @@ def split_group(
         group_desc=group_desc or f"{parent.group_desc}:split",
         sort_ranks=False,
     )
+    if group.nccl is not None:
+        group.nccl.take(made)
+    return group
 
 
-def _patiently(call: Callable[[], SoloWire], what: str) -> SoloWire:
+def _patiently(call: Callable[[], _Made], what: str) -> _Made:
     """Do what blocks within MPI on a thread, which is left behind if a rank fails meanwhile."""
-    made: list[SoloWire | BaseException] = []
+    made: list[_Made | BaseException] = []
 
     def work() -> None:
         try:

@@ -139,7 +139,10 @@ class Reducer:
         self.check_finished()
         if self.rebuilt or self.expecting or not self.order or (self.find_unused and not self.static):
             return
-        order = torch.tensor([*self.order, *sorted(set(range(len(self.params))) - set(self.order))])
+        order = torch.tensor(
+            [*self.order, *sorted(set(range(len(self.params))) - set(self.order))],
+            device=self.params[0].device,
+        )
         dist.broadcast(order, dist.get_global_rank(self.group, 0), group=self.group)
         numbers = order.tolist()
         buckets = assign_buckets([self.params[n] for n in numbers], self.caps)
@@ -233,7 +236,7 @@ class Reducer:
         if not self.skip or any(self.used[n] for n in bucket.numbers):
             bucket.work = self.communicate(GradBucket(bucket, index, index == len(self.buckets) - 1))
         if index == len(self.buckets) - 1 and self.find_unused and not self.static:
-            self.union = torch.tensor(self.used, dtype=torch.int32)
+            self.union = torch.tensor(self.used, dtype=torch.int32, device=self.params[0].device)
             self.sent = dist.all_reduce(self.union, group=self.group, async_op=True)
 
     def communicate(self, bucket: GradBucket) -> Any:
@@ -314,7 +317,8 @@ class Reducer:
         if self.find_unused and not self.static:
             works.append(
                 dist.all_reduce(
-                    torch.zeros(len(self.params), dtype=torch.int32), group=self.group, async_op=True
+                    torch.zeros(len(self.params), dtype=torch.int32, device=self.params[0].device),
+                    group=self.group, async_op=True
                 )
             )
         for work in works:

@@ -1,4 +1,7 @@
-"""Every test in here runs with simulated CUDA devices: two of 1 GiB, or as its mark `devices("...")` says."""
+"""Every test in here runs with CUDA devices: two simulated ones of 1 GiB, or as its mark `devices("...")` says.
+
+`devices("driver", n)`: n real ones over an imitation of the driver, which the fixture `fake` gives.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 import rushlight as torch
 from rushlight._engine.core.accelerator import Interface, NoArray
 from rushlight._engine.core.settings import settings
+from rushlight._engine.devices.cuda.driver.library import Library
 from rushlight._engine.tensors import kind
 
 _MODULES = (
@@ -39,10 +43,24 @@ def use(setting: str) -> None:
 
 @pytest.fixture(autouse=True)
 def devices(request: Any) -> Iterator[None]:
-    """The devices, and none again afterwards."""
+    """The devices, by the mark or, where tests are parametrized by this, its argument; none afterwards."""
     mark = request.node.get_closest_marker("devices")
-    use(mark.args[0] if mark else os.environ.get("TEST_CUDA", "simulated:2x1GB"))
+    given = mark.args if mark else (os.environ.get("TEST_CUDA", "simulated:2x1GB"),)
+    setting, *count = getattr(request, "param", given)
+    if setting == "driver":
+        from tests.cuda.fake_driver import FakeDriver, install  # they need llvmlite
+
+        install(FakeDriver(*count))
+    use(setting)
     torch.manual_seed(0)
     yield
     torch.set_default_device("cpu")
+    if setting == "driver":
+        install(None)
     use("")
+
+
+@pytest.fixture
+def fake(devices: None) -> Any:
+    """The imitation of the driver; None under simulated devices."""
+    return Library.stand_in

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import rushlight as torch
 from rushlight._engine.devices.cuda.kernels.simulator import has_fibers
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
+from tests.cuda.fake_driver import FakeDriver
 
 pytest.importorskip("llvmlite")
-pytestmark = pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and glibc")
+pytestmark = [
+    pytest.mark.devices("driver", 1),
+    pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and glibc"),
+]
 F = torch.nn.functional
 # As far from the CPU's results, which are rounded once, as rounded weights bring them.
 TOLERANCE = {torch.float32: 5e-6, torch.float16: 4e-3, torch.bfloat16: 3e-2}
-
-
-@pytest.fixture(autouse=True)
-def fake(devices: None) -> Iterator[FakeDriver]:
-    """A device over an imitation of the driver."""
-    made = FakeDriver(1)
-    install(made)
-    use("driver")
-    torch.manual_seed(0)
-    yield made
-    install(None)
-    use("")
 
 
 def compared(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,22 +10,12 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.nn import functional as F
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
+from tests.cuda.fake_driver import FakeDriver
 
 pytest.importorskip("llvmlite")
-
-
-@pytest.fixture(autouse=True, params=["simulated", "driver"])
-def fake(request: Any, devices: None) -> Iterator[FakeDriver | None]:
-    """Both kinds of devices: a simulated one, and a real one over an imitation of the driver."""
-    made = FakeDriver(1, 1 << 30) if request.param == "driver" else None
-    install(made)
-    use("driver" if made else "simulated:1GB")
-    torch.manual_seed(0)
-    yield made
-    install(None)
-    use("")
+pytestmark = pytest.mark.parametrize(
+    "devices", [("simulated:1GB",), ("driver", 1)], indirect=True, ids=["simulated", "driver"]
+)
 
 
 class Block(nn.Module):

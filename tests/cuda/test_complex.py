@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import rushlight as torch
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
 
 pytest.importorskip("llvmlite")
-
-
-@pytest.fixture(autouse=True)
-def fake(devices: None) -> Iterator[None]:
-    install(FakeDriver(1, 1 << 30))
-    use("driver")
-    torch.manual_seed(0)
-    yield
-    install(None)
-    use("")
+pytestmark = pytest.mark.devices("driver", 1)
 
 
 # Of complex c and e and real r.

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
 import rushlight as torch
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
 
 pytest.importorskip("llvmlite")
 F = torch.nn.functional
@@ -24,17 +19,9 @@ SIZES: dict[str, tuple[int, int, int, tuple[int, ...], tuple[int, ...]]] = {
 }
 
 
-@pytest.fixture(params=["driver", "simulated,kernels,check"])
-def device(request: Any, devices: None) -> Iterator[None]:
-    if request.param == "driver":
-        install(FakeDriver())
-    use(request.param)
-    yield
-    install(None)
-    use("")
-
-
-@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize(
+    "devices", [("driver", 2), ("simulated,kernels,check",)], indirect=True, ids=["driver", "simulated"]
+)
 @pytest.mark.parametrize(("name", "of"), [*[(name, "float32") for name in SIZES], ("three", "float64")])
 def test_losses_and_gradients(name: str, of: str) -> None:
     steps, sequences, classes, lengths, times = SIZES[name]

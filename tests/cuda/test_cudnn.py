@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import rushlight as torch
 from rushlight._engine.devices.cuda.driver import dnn
-from tests.cuda.conftest import use
 from tests.cuda.fake_dnn import NOT_SUPPORTED, FakeDnn
-from tests.cuda.fake_driver import FakeDriver, install
+from tests.cuda.fake_driver import FakeDriver
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.devices("driver")
 F = torch.nn.functional
 
 
 @pytest.fixture(autouse=True)
-def fake(devices: None, monkeypatch: Any) -> Iterator[FakeDnn]:
+def library(fake: FakeDriver, monkeypatch: Any) -> FakeDnn:
     """cuDNN, as the process finds it."""
-    driver = FakeDriver()
-    install(driver)
-    made = FakeDnn(driver)
+    made = FakeDnn(fake)
     monkeypatch.setattr(dnn.Override, "library", made)
-    use("driver")
-    torch.manual_seed(0)
-    yield made
-    install(None)
-    use("")
+    return made
 
 
 CASES: dict[str, tuple[Any, tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
@@ -68,9 +61,9 @@ def compared(name: str, of: torch.dtype, last: bool = False, tolerance: float = 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_cpus_results(name: str, fake: FakeDnn) -> None:
+def test_the_cpus_results(name: str, library: FakeDnn) -> None:
     compared(name, torch.float32)
-    done = {n: c for n, c in fake.calls.items() if n.startswith("cudnnConvolution")}
+    done = {n: c for n, c in library.calls.items() if n.startswith("cudnnConvolution")}
     assert sum(done.values()) >= 9, done
 
 
@@ -83,30 +76,30 @@ def test_channels_last_stay_last() -> None:
     compared("strides, padding, dilation", torch.float32, True)
 
 
-def test_only_what_is_deterministic_is_taken(fake: FakeDnn) -> None:
+def test_only_what_is_deterministic_is_taken(library: FakeDnn) -> None:
     """The search names a faster algorithm first, whose workspace nobody may ask for."""
     compared("plain", torch.float32)
-    assert not fake.calls["cudnnFindConvolutionForwardAlgorithm"]
+    assert not library.calls["cudnnFindConvolutionForwardAlgorithm"]
 
 
 @pytest.mark.parametrize(
     "name", ["cudnnCreate", "cudnnGetConvolutionForwardAlgorithm_v7", "cudnnConvolutionBackwardData"]
 )
-def test_what_it_refuses_is_done_by_the_devices_own_kernels(name: str, fake: FakeDnn) -> None:
-    fake.refuses[name] = NOT_SUPPORTED
+def test_what_it_refuses_is_done_by_the_devices_own_kernels(name: str, library: FakeDnn) -> None:
+    library.refuses[name] = NOT_SUPPORTED
     compared("groups", torch.float32)
 
 
-def test_the_switch_is_looked_at(fake: FakeDnn) -> None:
+def test_the_switch_is_looked_at(library: FakeDnn) -> None:
     with torch.backends.cudnn.flags(enabled=False):
         compared("plain", torch.float32)
-    assert not fake.calls["cudnnConvolutionForward"]
+    assert not library.calls["cudnnConvolutionForward"]
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         compared("plain", torch.float32)
-    assert {what["math"] for what in fake.things.values() if "math" in what} == {3}
+    assert {what["math"] for what in library.things.values() if "math" in what} == {3}
 
 
-def test_a_graph_holds_convolutions(fake: FakeDnn) -> None:
+def test_a_graph_holds_convolutions(library: FakeDnn) -> None:
     x, w = torch.randn(1, 2, 5, 5), torch.randn(3, 2, 3, 3)
     there, weight, graph = x.cuda(), w.cuda(), torch.cuda.CUDAGraph()
     F.conv2d(there, weight)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,19 +16,8 @@ from tests.cuda.conftest import use
 from tests.cuda.fake_driver import FakeDriver, install
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.devices("driver")
 F = torch.nn.functional
-
-
-@pytest.fixture(autouse=True)
-def fake(devices: None) -> Iterator[FakeDriver]:
-    """The driver that the process has: two devices of 1 GiB."""
-    made = FakeDriver()
-    install(made)
-    use("driver")
-    torch.manual_seed(0)
-    yield made
-    install(None)
-    use("")
 
 
 def same(function: Any, *given: torch.Tensor) -> None:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import rushlight as torch
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.devices("driver", 1)
 fft = torch.fft
-
-
-@pytest.fixture(autouse=True)
-def fake(devices: None) -> Iterator[None]:
-    install(FakeDriver(1, 1 << 30))
-    use("driver")
-    torch.manual_seed(0)
-    yield
-    install(None)
-    use("")
 
 
 # Of real numbers x (4, 6, 10) and complex ones c (4, 6, 10).

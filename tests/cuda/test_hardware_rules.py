@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,24 +18,12 @@ from rushlight._engine.core.accelerator import platform
 from rushlight._engine.devices.cuda.driver import blas, library, modules, nvidia_libraries, real
 from rushlight._engine.devices.cuda.kernels import ptx
 from rushlight._engine.kernels.emit.target import Unsupported
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
+from tests.cuda.fake_driver import FakeDriver
 from tools import cuda_rows
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.devices("driver")
 F = torch.nn.functional
-
-
-@pytest.fixture(autouse=True)
-def fake(devices: None) -> Iterator[FakeDriver]:
-    """The driver that the process has: two devices of 1 GiB."""
-    made = FakeDriver()
-    install(made)
-    use("driver")
-    torch.manual_seed(0)
-    yield made
-    install(None)
-    use("")
 
 
 # --- contexts -------------------------------------------------------------------------------------

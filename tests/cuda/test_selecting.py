@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import rushlight as torch
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.devices("driver", 1)
 F = torch.nn.functional
-
-
-@pytest.fixture(autouse=True)
-def fake(devices: None) -> Iterator[None]:
-    install(FakeDriver(1, 1 << 30))
-    use("driver")
-    torch.manual_seed(0)
-    yield
-    install(None)
-    use("")
 
 
 def flat(found: Any) -> list[Any]:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import rushlight as torch
 from rushlight._engine.devices.cuda.driver import solver
-from tests.cuda.conftest import use
-from tests.cuda.fake_driver import FakeDriver, install
+from tests.cuda.fake_driver import FakeDriver
 from tests.cuda.fake_solver import FakeSolver
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.devices("driver", 1)
 L = torch.linalg
 
 
 @pytest.fixture(autouse=True)
-def library(devices: None) -> Iterator[FakeSolver]:
-    """A device whose driver and cuSOLVER are imitations."""
-    driver = FakeDriver(1)
-    made = solver.Override.library = FakeSolver(driver)
-    install(driver)
-    use("driver")
-    torch.manual_seed(0)
-    yield made
-    solver.Override.library = None
-    install(None)
-    use("")
+def library(fake: FakeDriver, monkeypatch: Any) -> FakeSolver:
+    """A device whose cuSOLVER is an imitation, too."""
+    made = FakeSolver(fake)
+    monkeypatch.setattr(solver.Override, "library", made)
+    return made
 
 
 def _definite(*shape: int) -> torch.Tensor:

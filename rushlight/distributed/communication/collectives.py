@@ -133,6 +133,11 @@ def all_reduce(
     check_tensor(tensor, "tensor")
     if (group := member(group, "all_reduce")) is None:
         return None
+    if group.coalesced is not None:
+        group.coalesced.append((all_reduce, (tensor,), op))
+        return None
+    if (by := group.by_nccl(tensor)) is not None:
+        return by.all_reduce(tensor, op, async_op)
     op = check_op("all_reduce", tensor.dtype, op)
 
     def steps() -> Steps:
@@ -157,6 +162,9 @@ def reduce(
     check_tensor(tensor, "tensor")
     if member(group, "reduce") is None:
         return None
+    if (by := group.by_nccl(tensor)) is not None:
+        check_root(group, "reduce", root)
+        return by.reduce(tensor, op, root, async_op)
     op = check_op("reduce", tensor.dtype, op)
     check_root(group, "reduce", root)
 
@@ -190,7 +198,8 @@ def reduce_scatter(
     check_dtypes(output, *input_list)
     if (group := member(group, "reduce_scatter")) is None:
         return None
-    op = check_op("reduce_scatter", output.dtype, op)
+    by = group.by_nccl(output)
+    op = check_op("reduce_scatter", output.dtype, op) if by is None else op
     if len(input_list) != group.size():
         raise RuntimeError(
             f"reduce_scatter: expected {group.size()} input tensors, one for each rank, got {len(input_list)}"
@@ -200,6 +209,8 @@ def reduce_scatter(
             f"reduce_scatter: output has {output.numel()} elements, but this rank's tensor in "
             f"input_list {count}"
         )
+    if by is not None:
+        return by.reduce_scatter(output, input_list, op, async_op)
 
     def steps() -> Steps:
         source, counts = joined(input_list), [t.numel() for t in input_list]
@@ -222,6 +233,11 @@ def reduce_scatter_tensor(
     check_tensor(input, "input")
     if (group := member(group, "reduce_scatter_tensor")) is None:
         return None
+    if group.coalesced is not None:
+        group.coalesced.append((reduce_scatter_tensor, (output, input), op))
+        return None
+    if (by := group.by_nccl(output)) is not None:
+        return by.reduce_scatter_tensor(output, input, op, async_op)
     op = check_op("reduce_scatter_tensor", output.dtype, op)
     if output.dtype != input.dtype:
         raise RuntimeError(f"reduce_scatter_tensor: output is {output.dtype}, but input {input.dtype}")
@@ -254,6 +270,8 @@ def all_reduce_coalesced(
     check_dtypes(*tensors)
     if (group := member(group, "all_reduce_coalesced")) is None:
         return None
+    if (by := group.by_nccl(*tensors)) is not None:
+        return by.all_reduce_coalesced(tensors, op, async_op)
     op = check_op("all_reduce", tensors[0].dtype, op)
 
     def steps() -> Steps:
@@ -281,6 +299,8 @@ def broadcast(
     if member(group, "broadcast") is None:
         return None
     check_root(group, "broadcast", root)
+    if (by := group.by_nccl(tensor)) is not None:
+        return by.broadcast(tensor, root, async_op)
     check_moved(tensor)
 
     def steps() -> Steps:
@@ -310,6 +330,10 @@ def all_gather(
     check_dtypes(*tensor_list, tensor)
     if (group := member(group, "all_gather")) is None:
         return None
+    if (by := group.by_nccl(tensor)) is not None:
+        if len(tensor_list) != group.size():
+            raise ValueError("Tensor list input to all_gather must match number of ranks")
+        return by.all_gather(tensor_list, tensor, async_op)
     check_moved(tensor)
     _check_outputs(tensor_list, tensor, group.size())
 
@@ -344,6 +368,8 @@ def all_gather_coalesced(
                 f"all_gather_coalesced: expected lists of {len(input_tensor_list)} tensors, got "
                 f"{len(outputs)}"
             )
+    if group.by_nccl(*input_tensor_list) is not None:
+        raise RuntimeError("Backend nccl does not support allgather_coalesced")
     for tensor, column in zip(input_tensor_list, zip(*output_tensor_lists, strict=True), strict=True):
         check_moved(tensor)
         _check_outputs(column, tensor, group.size())
@@ -366,6 +392,11 @@ def all_gather_into_tensor(
     check_tensor(output_tensor, "output_tensor")
     if (group := member(group, "all_gather_into_tensor")) is None:
         return None
+    if group.coalesced is not None:
+        group.coalesced.append((all_gather_into_tensor, (output_tensor, input_tensor), None))
+        return None
+    if (by := group.by_nccl(input_tensor)) is not None:
+        return by.all_gather_into_tensor(output_tensor, input_tensor, async_op)
     check_moved(input_tensor)
     _check_outputs(list(output_tensor.detach().chunk(group.size())), input_tensor, group.size())
 
@@ -391,6 +422,8 @@ def barrier(
     """Wait until all ranks have come here."""
     if (group := member(group, "barrier")) is None:
         return None
+    if group.nccl is not None:
+        return group.nccl.barrier(device_ids, async_op, timeout)
     return group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout)
 
 
@@ -400,9 +433,11 @@ def monitored_barrier(
     """barrier() whose error, when the timeout is over, says which ranks have not come."""
     if (group := member(group, "monitored_barrier")) is None:
         return
+    if group.nccl is not None and not group.mixed:
+        raise ValueError("monitored_barrier is only implemented for GLOO backend.")
     limit = group.timeout if timeout is None else checked_timeout(timeout)
     try:
-        barrier(group, timeout=limit)
+        group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], False, limit)
     except RankFailure:
         raise
     except DistBackendError as error:

@@ -61,10 +61,16 @@ def _rooted(
         return None
     check_list(tensors, group.rank() == root, f"{name}_list", "destination" if name == "gather" else "source")
     check_root(group, name, root)
-    check_moved(tensor)
+    by = group.by_nccl(tensor)
+    if by is None:
+        check_moved(tensor)
     if group.rank() == root:
         _check_count(name, tensors, group.size())
         check_shapes(name, tensors, tensor)
+    if by is not None:
+        parts, whole = dict(enumerate(tensors)), {root: tensor}
+        given, taken = (whole, parts) if name == "gather" else (parts, whole)
+        return by.exchange(name, given, taken, tensors if name == "gather" else [tensor], async_op)
     written = tensors if name == "gather" else [tensor]
     return group.begin(name, steps(group, root, tensors), note(tensor), written, async_op)
 
@@ -150,9 +156,14 @@ def all_to_all(
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
     check_dtypes(*output_tensor_list, *input_tensor_list)
-    check_moved(*input_tensor_list)
+    by = group.by_nccl(*input_tensor_list)
+    if by is None:
+        check_moved(*input_tensor_list)
     _check_count("alltoall", output_tensor_list, group.size())
     _check_count("alltoall", input_tensor_list, group.size())
+    if by is not None:
+        given, taken = dict(enumerate(input_tensor_list)), dict(enumerate(output_tensor_list))
+        return by.exchange("all_to_all", given, taken, output_tensor_list, async_op)
 
     def steps() -> Steps:
         received = [t.numel() for t in output_tensor_list]
@@ -184,9 +195,17 @@ def all_to_all_single(
     check_dtypes(output, input)
     if not (output.is_contiguous() and input.is_contiguous()):
         raise ValueError("Tensors must be contiguous")
-    check_moved(input)
+    by = group.by_nccl(input)
+    if by is None:
+        check_moved(input)
     received = _parts(output, output_split_sizes, group.size())
     sent = _parts(input, input_split_sizes, group.size())
+    if by is not None:
+        given, taken = (
+            dict(enumerate(t.detach().reshape(-1).split(sizes)))
+            for t, sizes in ((input, sent), (output, received))
+        )
+        return by.exchange("all_to_all_single", given, taken, [output], async_op)
 
     def steps() -> Steps:
         yield group.wire.alltoall(Buffer(input).array, Buffer(output).array, sent, received)

@@ -43,6 +43,12 @@ def _gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> S
         found[:] = [pickle.loads(row[:size].tobytes()) for row, size in zip(rows, sizes)]
 
 
+def _place(group: Any, device: Any) -> Any:
+    """Where the bytes of objects travel from: the CPU, or the current device where NCCL alone is there."""
+    by = default_group(group).nccl
+    return device or ("cpu" if by is None or default_group(group).mixed else by.device().where)
+
+
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """object_list[r] becomes the rank r's `obj`."""
     if (group := member(group, "all_gather_object")) is None:
@@ -142,8 +148,8 @@ def send_object_list(
     """Send the objects to a rank, which calls recv_object_list with a list of the same length."""
     if member(group, "send_object_list") is not None:
         data, sizes = _packed(object_list)
-        send(rushlight.from_numpy(sizes), dst, group, group_dst=group_dst)
-        send(rushlight.from_numpy(data), dst, group, group_dst=group_dst)
+        for part in (sizes, data):
+            send(rushlight.from_numpy(part).to(_place(group, device)), dst, group, group_dst=group_dst)
 
 
 def recv_object_list(
@@ -157,9 +163,10 @@ def recv_object_list(
     """Receive objects into the list; the sender's rank in the world, -1 outside the group."""
     if member(group, "recv_object_list") is None:
         return -1
-    sizes = rushlight.empty(len(object_list), dtype=rushlight.int64)
+    place = _place(group, device)
+    sizes = rushlight.empty(len(object_list), dtype=rushlight.int64, device=place)
     sender = recv(sizes, src, group, group_src=group_src)
-    data = rushlight.empty(int(sizes.sum()), dtype=rushlight.uint8)
+    data = rushlight.empty(int(sizes.sum()), dtype=rushlight.uint8, device=place)
     recv(data, sender, group)
-    object_list[:] = _unpacked(data.numpy(), sizes.numpy())
+    object_list[:] = _unpacked(data.cpu().numpy(), sizes.cpu().numpy())
     return sender

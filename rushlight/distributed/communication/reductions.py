@@ -26,11 +26,28 @@ class RedOpType(enum.IntEnum):
         return f"RedOpType.{self.name}"
 
 
+class PremulSum:
+    """The sum of what each rank has multiplied by a factor. NCCL's alone."""
+
+    op = RedOpType.PREMUL_SUM
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = float(factor)
+
+    def __repr__(self) -> str:
+        return repr(self.op)
+
+
+def _make_nccl_premul_sum(factor: Any) -> PremulSum:
+    """PREMUL_SUM with this factor, a number or a tensor of one."""
+    return PremulSum(factor)
+
+
 class _ReduceOpType(type):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, RedOpType)
+        return isinstance(value, (RedOpType, PremulSum))
 
     def __call__(cls, op: Any) -> RedOpType:
         return RedOpType(op)
@@ -40,7 +57,7 @@ setattr(_ReduceOpType, "RedOpType", RedOpType)
 
 
 class ReduceOp(metaclass=_ReduceOpType):
-    """SUM, AVG, PRODUCT, MIN, MAX; BAND, BOR, BXOR of integers; PREMUL_SUM, which no backend here does."""
+    """SUM, AVG, PRODUCT, MIN, MAX; BAND, BOR, BXOR of integers; PREMUL_SUM with NCCL."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
 
@@ -91,6 +108,7 @@ def check_moved(*tensors: Any) -> None:
 
 def check_op(name: str, dtype: Any, op: Any) -> RedOpType:
     """The reduction as PyTorch's gloo takes it: TypeError, ValueError, RuntimeError for others."""
+    op = getattr(op, "op", op)
     if not isinstance(op, RedOpType):
         raise TypeError(
             f"{name}(): incompatible function arguments. Expected op to be a torch.distributed."

@@ -56,7 +56,10 @@ def isend(
     check_tensor(tensor, "tensor")
     if (group := member(group, "isend")) is None:
         return None
-    return Work(_begin("isend", tensor, group, _peer(group, dst, group_dst, "destination"), tag), [tensor])
+    peer = _peer(group, dst, group_dst, "destination")
+    if (by := group.by_nccl(tensor)) is not None:
+        return by.transfer("isend", tensor, peer)
+    return Work(_begin("isend", tensor, group, peer, tag), [tensor])
 
 
 def irecv(
@@ -68,6 +71,10 @@ def irecv(
         return None
     anybody = src is None and group_src is None
     peer = ANYBODY if anybody else _peer(group, src, group_src, "source")
+    if (by := group.by_nccl(tensor)) is not None:
+        if anybody:
+            raise RuntimeError("Backend nccl does not support recvAnysource")
+        return by.transfer("irecv", tensor, peer)
     return Work(_begin("irecv", tensor, group, peer, tag), [tensor])
 
 
@@ -88,7 +95,9 @@ def recv(
     if work is None:
         return -1
     work.wait()
-    request, group = work._operation.request, default_group(group)
+    group = default_group(group)
+    operation = getattr(work, "_operation", None)  # NCCL's has none
+    request = None if operation is None else operation.request
     if isinstance(request, Found):
         return get_global_rank(group, request.source)
     return src if src is not None else get_global_rank(group, group_src or 0)
@@ -126,4 +135,9 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
         raise ValueError("All ops need to use the same group.")
     group = p2p_op_list[0].group
+    if (by := group.by_nccl(*[op.tensor for op in p2p_op_list])) is not None:
+        with by.batch(by.device(p2p_op_list[0].tensor.device.index)) as works:
+            for op in p2p_op_list:
+                op.op(op.tensor, None, group, op.tag, op.group_peer)
+        return works
     return [op.op(op.tensor, None, group, op.tag, op.group_peer) for op in p2p_op_list]

@@ -1,0 +1,163 @@
+"""What NCCL has under way: Work, the Future that it gives, and the thread that looks after both.
+
+An operation is done when its stream has come to it. Waiting lets the current stream wait, not the program.
+The watchdog asks, from time to time, whether ranks have failed, NCCL tells of an error, or an operation takes
+longer than its group's timeout; then it aborts the group's communicators, and every later operation, and
+every later use of the device, raises what went wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributed.communication.work import Future, Work
+from rushlight.distributed.errors import DistBackendError
+
+INTERVAL = 0.1  # seconds between two looks of the watchdog
+
+
+@contextmanager
+def used(device: Any, queue: Any) -> Iterator[None]:
+    """A `with` block in which this thread's work on a device goes to a stream."""
+    before = device.stream
+    device.use(queue)
+    try:
+        yield
+    finally:
+        device.use(before)
+
+
+class _Stream:
+    """A stream as the allocator is told of it."""
+
+    def __init__(self, queue: Any) -> None:
+        self._queue = queue
+
+
+def hold(device: Any, tensors: Any, queue: Any) -> None:
+    """Keep the tensors' memory from being handed out again before a stream is through with it."""
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and tensor.is_cuda:
+            device.record_stream(tensor.detach()._array, _Stream(queue))
+
+
+class NcclWork(Work):
+    """An operation of NCCL under way. After `wait()` the current stream may use its results."""
+
+    def __init__(self, owner: Any, name: str, queue: Any, result: list[Any], limit: float) -> None:
+        self.owner, self.name, self.queue, self._result = owner, name, queue, result
+        self.number: int = owner.group.queue.number
+        self.limit, self.begun = limit, time.monotonic()
+        self.mark = queue.mark()
+
+    def __str__(self) -> str:
+        return f"{self.name} #{self.number}"
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        """Let the current stream wait for the end; True. With a timeout, or TORCH_NCCL_BLOCKING_WAIT=1, the
+        program waits. Raises what went wrong; DistBackendError after the timeout.
+        """
+        self.owner.alive()
+        if timeout or os.environ.get("TORCH_NCCL_BLOCKING_WAIT") == "1":
+            self._wait(timeout.total_seconds() or self.limit)
+        device = self.queue.device
+        device.stream.wait_for(self.mark)
+        return True
+
+    def _wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self.is_completed():
+            self.owner.alive()
+            if time.monotonic() > end:
+                raise DistBackendError(
+                    f"[rank {self.owner.group.rank()}] {self} timed out: it ran for {seconds * 1000:.0f} "
+                    "milliseconds before timing out."
+                )
+            time.sleep(0.0002)
+        self.owner.alive()
+
+    def finish(self) -> None:
+        """Wait for the end, as barrier() does."""
+        self.wait()
+        self._wait(self.limit)
+
+    def is_completed(self) -> bool:
+        """Whether the device has done it, or it was given up."""
+        return self.owner.error is not None or bool(self.mark.advance())
+
+    def is_success(self) -> bool:
+        """Whether the device has done it and nothing went wrong."""
+        return self.owner.error is None and bool(self.mark.advance())
+
+    def exception(self) -> BaseException | None:
+        """What went wrong with the group."""
+        error: BaseException | None = self.owner.error
+        return error
+
+    def get_future(self) -> Future:
+        """The future of result()."""
+        return NcclFuture(self.owner, self.mark, self._result)
+
+
+class NcclFuture(Future):
+    """A value whose memory is ready when a stream has come to a mark."""
+
+    def __init__(self, owner: Any, mark: Any, value: Any) -> None:
+        super().__init__()
+        self._owner, self._mark = owner, mark
+        self.set_result(value)
+
+    def wait(self) -> Any:
+        """Let the current stream wait for it; the value."""
+        self._owner.alive()
+        self._mark.stream.device.stream.wait_for(self._mark)
+        return self.result()
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """The future of `callback(self)`, whose work goes to a stream of its own, after this one's."""
+        device = self._mark.stream.device
+        queue = device.new_stream()
+        queue.wait_for(self._mark)
+        with used(device, queue):
+            hold(device, self.result() if isinstance(self.result(), list) else [self.result()], queue)
+            try:
+                value = callback(self)
+            except Exception as error:
+                failed = Future()
+                failed.set_exception(error)
+                return failed
+        return NcclFuture(self._owner, queue.mark(), value)
+
+
+class Watchdog:
+    """The thread that looks after the groups that NCCL serves; it holds none of them alive."""
+
+    def __init__(self) -> None:
+        self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._thread: threading.Thread | None = None
+        self._pid = 0
+
+    def add(self, owner: Any) -> None:
+        """Look after a group's operations from now on."""
+        self._owners.add(owner)
+        if self._thread is None or self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._thread = threading.Thread(target=self._work, name="rushlight-nccl", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            time.sleep(INTERVAL)
+            for owner in list(self._owners):
+                owner.look()
+
+
+watchdog = Watchdog()
