@@ -27,8 +27,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rushlight._engine.devices.cuda import graphs  # noqa: E402 - from this tree
-from rushlight._engine.devices.cuda.driver import blas, dnn, library, modules, nccl  # noqa: E402
-from rushlight._engine.devices.cuda.driver import queues, real, solver  # noqa: E402
+from rushlight._engine.devices.cuda.driver import (  # noqa: E402
+    blas,
+    dnn,
+    library,
+    modules,
+    nccl,
+    queues,
+    real,
+    solver,
+)
 
 RECORD = ROOT / "tests" / "cuda" / "headers.json"
 
@@ -55,7 +63,11 @@ class Header(NamedTuple):
 
     def known(self, text: str) -> dict[str, Sequence[Any]]:
         """The functions of a release, whose header has this text."""
-        return {**self.functions, **self.texts, **{f: types for f, types in self.newer.items() if f"{f}(" in text}}
+        return {
+            **self.functions,
+            **self.texts,
+            **{f: types for f, types in self.newer.items() if f"{f}(" in text},
+        }
 
 
 # Of the driver's attributes of a device, C's names.
@@ -193,9 +205,7 @@ def _nccl() -> Header:
         **{f"nccl{of.capitalize()}": n for of, n in nccl.TYPES.items() if not of.startswith("float8")},
     }
     structures = {"ncclUniqueId": (nccl.UniqueId, ("internal",))}
-    return Header(
-        "NCCL_VERSION_CODE", nccl.FUNCTIONS, numbers, structures, ("nccl",), nccl.NEWER, nccl.TEXTS
-    )
+    return Header("NCCL_VERSION_CODE", nccl.FUNCTIONS, numbers, structures, ("nccl",), nccl.NEWER, nccl.TEXTS)
 
 
 def headers() -> dict[str, Header]:

@@ -318,7 +318,8 @@ class Reducer:
             works.append(
                 dist.all_reduce(
                     torch.zeros(len(self.params), dtype=torch.int32, device=self.params[0].device),
-                    group=self.group, async_op=True
+                    group=self.group,
+                    async_op=True,
                 )
             )
         for work in works:

@@ -127,7 +127,9 @@ class FakeNccl:
         place._obj.value = self.release
 
     def _ncclGetErrorString(self, code: int) -> bytes:
-        return {4: b"invalid argument", 5: b"invalid usage", 6: b"remote error"}.get(code, b"unknown result code")
+        return {4: b"invalid argument", 5: b"invalid usage", 6: b"remote error"}.get(
+            code, b"unknown result code"
+        )
 
     def _ncclGetLastError(self, communicator: Any) -> bytes:
         return self._last.encode()
@@ -245,7 +247,13 @@ class FakeNccl:
     # --- operations -----------------------------------------------------------------------------------
 
     def _all_tell(
-        self, name: str, handle: int, stream: int, source: Callable[[], Any], say: Any, hear: Callable[[Any, int], None]
+        self,
+        name: str,
+        handle: int,
+        stream: int,
+        source: Callable[[], Any],
+        say: Any,
+        hear: Callable[[Any, int], None],
     ) -> int:
         """An operation of all ranks: each tells its source, `hear(all sources, rank)` writes the result."""
 

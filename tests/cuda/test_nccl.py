@@ -102,7 +102,9 @@ def test_errors_are_pytorchs() -> None:
     assert found["strides"] == "ValueError: Tensors must be contiguous"
     assert "world_size times input tensor size" in found["size"] and "PreMulSum" in found["premul"]
     assert found["monitored"] == "ValueError: monitored_barrier is only implemented for GLOO backend."
-    assert found["init"].startswith("DistBackendError: NCCL error in: ncclCommInitRank, invalid usage, NCCL version")
+    assert found["init"].startswith(
+        "DistBackendError: NCCL error in: ncclCommInitRank, invalid usage, NCCL version"
+    )
     assert "ncclInvalidUsage: This usually reflects invalid usage of NCCL library." in found["init"]
     assert "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1b000" in found["init"]
 
@@ -164,4 +166,7 @@ def test_the_library_itself() -> None:
     assert nccl.installed() and nccl.version() >= 21800
     assert nccl.library().ncclGetErrorString(5).startswith(b"invalid usage")
     assert len(nccl.unique_id()) == ctypes.sizeof(nccl.UniqueId) and nccl.unique_id() != nccl.unique_id()
-    assert str(nccl.error_of("ncclAllReduce", 4)).splitlines()[1] == "ncclInvalidArgument: Invalid value for an argument."
+    assert (
+        str(nccl.error_of("ncclAllReduce", 4)).splitlines()[1]
+        == "ncclInvalidArgument: Invalid value for an argument."
+    )

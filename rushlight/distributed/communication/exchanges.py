@@ -69,8 +69,8 @@ def _rooted(
         check_shapes(name, tensors, tensor)
     if by is not None:
         parts, whole = dict(enumerate(tensors)), {root: tensor}
-        given, taken = (whole, parts) if name == "gather" else (parts, whole)
-        return by.exchange(name, given, taken, tensors if name == "gather" else [tensor], async_op)
+        sent, taken = (whole, parts) if name == "gather" else (parts, whole)
+        return by.exchange(name, sent, taken, tensors if name == "gather" else [tensor], async_op)
     written = tensors if name == "gather" else [tensor]
     return group.begin(name, steps(group, root, tensors), note(tensor), written, async_op)
 

@@ -388,7 +388,12 @@ class Nccl:
         return self._run("all_gather", [input, *outputs], outputs, issue, async_op)
 
     def exchange(
-        self, name: str, sent: dict[int, Tensor], received: dict[int, Tensor], results: list[Any], async_op: bool
+        self,
+        name: str,
+        sent: dict[int, Tensor],
+        received: dict[int, Tensor],
+        results: list[Any],
+        async_op: bool,
     ) -> Work | None:
         """Send a tensor to each of some ranks, and receive one from each of some, as one operation."""
         giving = {rank: moved(t) for rank, t in sent.items() if t.numel()}
@@ -531,7 +536,9 @@ class NcclWire(SoloWire):
         """All ranks' `source`, one after the other, into `into` of `root`."""
         given = self._there(source)
         found = given.new_empty(self.size, given.numel())
-        self.owner.exchange("gather", {root: given}, dict(enumerate(found)) if into is not None else {}, [], False)
+        self.owner.exchange(
+            "gather", {root: given}, dict(enumerate(found)) if into is not None else {}, [], False
+        )
         return Done() if into is None else self._put(into, found.reshape(-1))
 
     def scatter(self, source: Array | None, into: Array, root: int) -> Request:

@@ -153,7 +153,12 @@ def works() -> dict[str, Any]:
     """What goes on beside other work."""
     x = there(1, 2)
     work = dist.all_reduce(x, async_op=True)
-    found = {"wait": work.wait(), "done": work.is_completed(), "x": x.tolist(), "kind": isinstance(work, dist.Work)}
+    found = {
+        "wait": work.wait(),
+        "done": work.is_completed(),
+        "x": x.tolist(),
+        "kind": isinstance(work, dist.Work),
+    }
     future = dist.all_reduce(x, async_op=True).get_future().then(lambda done: done.value()[0] / 2)
     found["then"] = future.wait().tolist()
     group = dist.new_group([0, 1])
@@ -187,7 +192,10 @@ def errors() -> dict[str, Any]:
             attempt()
         except Exception as error:
             found[name] = f"{type(error).__name__}: {error}"
-    library.refuses["ncclCommInitRank"] = (5, "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1b000")
+    library.refuses["ncclCommInitRank"] = (
+        5,
+        "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1b000",
+    )
     try:
         dist.all_reduce(x, group=dist.new_group([0, 1]))
     except Exception as error:

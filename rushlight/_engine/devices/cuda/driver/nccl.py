@@ -261,7 +261,7 @@ class Communicator:
 
     @contextmanager
     def scaled_sum(self, factor: float, of: Any) -> Iterator[int]:
-        """An operation that sums what each rank has multiplied by a factor, for arrays of NumPy's dtype `of`."""
+        """An operation that sums what each rank has multiplied by a factor; of: NumPy's dtype of arrays."""
         made, scalar = ctypes.c_int(), np.array([factor], of)
         call(
             *("ncclRedOpCreatePreMulSum", ctypes.byref(made), scalar.ctypes.data, TYPES[of.name]),
