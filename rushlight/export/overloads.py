@@ -351,20 +351,17 @@ class Overload:
         return other_forms.method(self._schema)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Every argument by its name; TypeError for what the signature lacks."""
+        """Every argument by its name; RuntimeError for what the signature lacks."""
         params = self._schema.arguments
         given = dict(zip([p.name for p in params], args, strict=False)) | kwargs
-        unknown = given.keys() - {p.name for p in params}
+        unknown = sorted(given.keys() - {p.name for p in params})
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > len(params):
-            raise TypeError(
-                f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
-                f"keywords {sorted(kwargs)}"
-            )
+            raise RuntimeError(_misfit(f"{self.namespace}::{self._schema.name}", self._schema, args, missing, unknown))
         return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the op with arguments of the schema; TypeError for what the schema lacks."""
+        """Call the op with arguments of the schema; RuntimeError for what the schema lacks."""
         other = _override(args, kwargs)
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)
@@ -395,6 +392,19 @@ class Overload:
 
     def __deepcopy__(self, memo: Any) -> Overload:
         return self
+
+
+def _misfit(name: str, schema: Any, args: tuple[Any, ...], missing: list[str], unknown: list[str]) -> str:
+    """Why arguments are not those of a signature, in PyTorch's words."""
+    declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
+    if len(args) > len(schema.arguments):
+        return (
+            f"{name}() expected at most {len(schema.arguments)} argument(s) but received {len(args)} "
+            f"argument(s). Declaration: {declared}"
+        )
+    if missing:
+        return f"{name}() is missing value for argument '{missing[0]}'. Declaration: {declared}"
+    return f"Unknown keyword argument '{unknown[0]}' for operator '{name}'. Schema: {declared}"
 
 
 def _translated(call: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
@@ -591,7 +601,25 @@ class Packet:
         other = _override(args, kwargs)
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)
-        return (self._function or self._fitting(args, kwargs))(*args, **kwargs)
+        try:
+            return (self._function or self._fitting(args, kwargs))(*args, **kwargs)
+        except TypeError as error:
+            raise self._misfit(args, kwargs, error) from None
+
+    def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> Exception:
+        """The error for arguments that no overload takes; of a wrong type, what the op itself says."""
+        told = []
+        for found in recorded(self._name).values():
+            try:
+                found.bound(args, kwargs)
+            except RuntimeError as why:
+                told.append(str(why))
+            else:
+                return RuntimeError(str(error))
+        if len(told) == 1:
+            return RuntimeError(told[0])
+        head = "Overloaded torch operator invoked from Python failed to match any schema:\n"
+        return RuntimeError(head + "\n\n".join(told)) if told else error
 
     def _fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The first overload that takes these arguments."""
@@ -599,7 +627,7 @@ class Packet:
         for found in several:
             try:
                 bound = found.bound(args, kwargs)
-            except TypeError:
+            except RuntimeError:
                 continue
             if all(fits(p.type, bound[p.name], False) for p in found._schema.arguments):
                 return found

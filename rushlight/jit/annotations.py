@@ -44,9 +44,14 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 def isinstance(obj: Any, target_type: Any) -> bool:
     """isinstance that knows List[int] and its like."""
     from rushlight.jit.program.execute import accepts  # what it needs, jit, imports this file
-    from rushlight.jit.program.types import from_python
+    from rushlight.jit.program.types import GENERICS, from_python
 
     targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    if any(t in GENERICS for t in targets):
+        try:
+            from_python(next(t for t in targets if t in GENERICS))
+        except TypeError as error:  # a list of what?
+            raise RuntimeError(str(error)) from None
     return any(accepts(obj, from_python(t)) for t in targets)
 
 
@@ -60,10 +65,9 @@ def is_tracing() -> bool:
     return bool(tracing())
 
 
-def _marked(fn: Any, modifier: str, message: str = "") -> Any:
+def _marked(fn: Any, modifier: str) -> Any:
     target: Any = fn.fget if builtins.isinstance(fn, property) else fn
     target._torchscript_modifier = modifier
-    target._torchscript_message = message
     return fn
 
 
@@ -74,7 +78,7 @@ def export(fn: Any) -> Any:
 
 def _drop(fn: Any) -> Any:
     """Leave this method out: compiled code that calls it is refused."""
-    return _marked(fn, "unused")
+    return _marked(fn, "drop")
 
 
 def _unwrap_optional(x: Any) -> Any:
@@ -86,8 +90,7 @@ def _unwrap_optional(x: Any) -> Any:
 
 def unused(fn: Any) -> Any:
     """Do not compile this method: calls of it raise in compiled code."""
-    name = getattr(fn, "__qualname__", "")
-    return _marked(fn, "unused", f"{name} is not supported in TorchScript: it is marked as unused")
+    return _marked(fn, "unused")
 
 
 def _overload(fn: Any) -> Any:

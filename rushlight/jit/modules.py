@@ -29,11 +29,12 @@ from rushlight.jit.program.codetext import function_text
 from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.graphs import Graph, graph_of
 from rushlight.jit.program.ir import Function
+from rushlight.jit.program.runtime import given_back, handed, mutable
 from rushlight.jit.program.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 
-_INTERNAL = frozenset((*Module().__dict__, "_texts"))
+_INTERNAL = frozenset((*Module().__dict__, "_texts", "_told"))
 _known: dict[Any, ClassType] = {}
 _TABLES = ("_parameters", "_buffers", "_modules")
 _with_texts: set[str] = set()  # names of types whose methods come from texts
@@ -97,7 +98,14 @@ class ScriptModule(Module):
 
         @functools.wraps(initialize)
         def initialize_and_compile(self: Any, *args: Any, **kwargs: Any) -> None:
-            initialize(self, *args, **kwargs)
+            try:
+                initialize(self, *args, **kwargs)
+            except AttributeError:
+                if "_parameters" in self.__dict__:
+                    raise
+            if "_parameters" not in self.__dict__:
+                name = f"{cls.__module__}.{cls.__qualname__}"
+                raise RuntimeError(f"'{name}' has not been initialized, did you forget to call 'super()'?")
             if type(self) is cls:
                 compile_in_place(self)
 
@@ -190,10 +198,22 @@ class ScriptModule(Module):
         if name == "_c":
             object.__setattr__(self, name, value)
             return
-        if isinstance(value, Module):
-            own = getattr(type(self), "_type", None)
-            if own is not None and own.kinds.get(name) == "module":
-                self._check_replacement(own.fields[name], name, value)
+        own = getattr(type(self), "_type", None)
+        if own is not None and name in own.constants:
+            raise RuntimeError(f"Can't set constant '{name}' which has value:{own.constants[name]}")
+        if isinstance(value, Module) and own is not None and own.kinds.get(name) == "module":
+            self._check_replacement(own.fields[name], name, value)
+        elif own is not None and own.kinds.get(name) == "attribute":
+            t = own.fields[name]
+            if not execute.castable(value, t):
+                raise RuntimeError(
+                    f"Could not cast attribute '{name}' to type {t}: Unable to cast Python instance of type "
+                    f"{type(value)}"
+                )
+            value = handed(value, t)
+        elif own is None and isinstance(value, Attribute):  # its type is told to the compiler
+            self.__dict__.setdefault("_told", {})[name] = value
+            value = value.value
         super().__setattr__(name, value)
 
     def _check_replacement(self, wanted: Type, name: str, value: Module) -> None:
@@ -238,13 +258,25 @@ class ScriptModule(Module):
         made.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
         return made
 
+    def _check_container(self, message: str) -> None:
+        """Raise where it is no container of modules."""
+        own = getattr(type(self), "_type", None)
+        python = own.python if isinstance(own, ClassType) else None
+        if isinstance(self, TopLevelTracedModule) or not isinstance(self, RecursiveScriptModule):
+            raise TypeError(f"'{type(self).__name__}' object {message}")
+        if isinstance(python, type) and not hasattr(python, "__iter__"):
+            raise NotImplementedError
+
     def __len__(self) -> int:
+        self._check_container("has no len()")
         return len(self._modules)
 
     def __iter__(self) -> Any:
+        self._check_container("is not iterable")
         return iter(self._modules.values())
 
     def __getitem__(self, key: Any) -> Any:
+        self._check_container("is not subscriptable")
         if isinstance(key, str):
             return self._modules[key]
         return list(self._modules.values())[key]
@@ -265,11 +297,26 @@ for _cls in (ScriptModule, RecursiveScriptModule, TopLevelTracedModule):
     _cls.__module__ = "torch.jit" if _cls is not TopLevelTracedModule else "torch.jit._trace"
 
 
+def _copied(name: str, t: Type) -> property:
+    """An attribute that is, or holds, a list or dict: Python gets and gives copies."""
+
+    def get(self: Any) -> Any:
+        return given_back(self.__dict__[name], t)
+
+    def put(self: Any, value: Any) -> None:
+        self.__dict__[name] = value
+
+    return property(get, put)
+
+
 def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
     """The Python class of a module's type: its methods are the compiled ones."""
     own = owner.form
     if own is None or own.__base__ is not base:
         own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
+    for name, t in owner.fields.items():
+        if owner.kinds.get(name) == "attribute" and mutable(t) and not hasattr(own, name):
+            setattr(own, name, _copied(name, t))
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
             setattr(own, "__call__" if name == CALL else name, method(function))
@@ -384,7 +431,8 @@ def wrap(module: Module, owner: ClassType) -> Any:
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
     for name in getattr(module, "__jit_ignored_attributes__", ()):
-        made.__dict__[name] = getattr(module, name)
+        found = inspect.getattr_static(type(module), name, None)
+        made.__dict__[name] = found if isinstance(found, property) else getattr(module, name)
     for name in dir(type(module)):  # what stays Python, perhaps replaced in this one module
         found = inspect.getattr_static(type(module), name, None)
         if getattr(found, "_torchscript_modifier", "") == "ignore" and isinstance(found, types.FunctionType):
@@ -514,6 +562,7 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
         if name in owner.fields or not hasattr(module, name):
             continue
         value = getattr(module, name)
+        value = vars(module).get("_told", {}).get(name, value)
         if isinstance(value, Attribute):
             _field(owner, name, from_python(value.type), "attribute")
             continue
@@ -525,7 +574,7 @@ def attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None
             if name in notes or not (isinstance(value, (list, dict)) and not value):
                 _field(owner, name, t, "attribute")
         except TypeError as error:
-            if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value):
+            if callable(value) and not isinstance(value, type):
                 owner.extras[name] = value
             else:
                 owner.failed[name] = type(value).__name__, _why_no_type(value, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 import textwrap
 import typing
@@ -31,16 +32,49 @@ def definitions(text: str) -> tuple[list[ast.FunctionDef], Source]:
     try:
         found = ast.parse("\n".join(source.lines)).body
     except SyntaxError as error:
-        place = ast.Constant(0, lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
-        place.end_lineno, place.end_col_offset = place.lineno, place.col_offset + 1
-        sign = (source.lines[place.lineno - 1 : place.lineno] or [""])[0][place.col_offset :][:1]
-        raise RuntimeError(
-            f"expected a valid token but found '{sign}' here: {error.msg}:\n{source.show(place)}"
-        ) from None
+        raise _no_token(error, source) from None
     for node in found:
         if not isinstance(node, ast.FunctionDef):
             raise RuntimeError(f"\nexpected def but found {type(node).__name__} here:\n{source.show(node)}")
+        _check_exits(node.body, False, source)
     return typing.cast("list[ast.FunctionDef]", found), source
+
+
+def _no_token(error: SyntaxError, source: Source) -> RuntimeError:
+    """What PyTorch's parser says of a text that is no Python."""
+    place = ast.Constant(0, lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
+    place.end_lineno, place.end_col_offset = place.lineno, place.col_offset + 1
+    line = (source.lines[place.lineno - 1 : place.lineno] or [""])[0]
+    before, sign = line[: place.col_offset], line[place.col_offset :][:1]
+    opened = [c for c in before if c in _BRACKETS]
+    if error.msg.startswith("cannot assign to"):
+        starred = before.rstrip().endswith("*")
+        told = "Cannot pack a tuple into a non-variable" if starred else _NO_TARGET
+    elif "forgot a comma" in error.msg and opened:
+        told = f"expected {_BRACKETS[opened[-1]]} but found '{_kind(line[: error.end_offset])}' here"
+    else:
+        told = f"expected a valid token but found '{sign}' here: {error.msg}"
+    return RuntimeError(f"{told}:\n{source.show(place)}")
+
+
+_BRACKETS = {"[": "]", "(": ")", "{": "}"}
+_NO_TARGET = "unexpected expression on left-hand side of assignment"
+
+
+def _kind(text: str) -> str:
+    """What PyTorch calls the last word of a text."""
+    word = re.split(r"[^\w.]", text.rstrip(" ])}\n"))[-1]
+    return "ident" if word.isidentifier() else "number" if word[:1].isdigit() else word
+
+
+def _check_exits(body: list[ast.stmt], loop: bool, source: Source) -> None:
+    """Raise for break and continue outside loops, which Python's parser lets pass."""
+    for node in body:
+        if isinstance(node, (ast.Break, ast.Continue)) and not loop:
+            word = type(node).__name__.lower()
+            raise RuntimeError(f"\nSyntaxError: '{word}' outside loop:\n{source.show(node)}")
+        inside = isinstance(node, (ast.For, ast.While)) or (loop and not isinstance(node, ast.FunctionDef))
+        _check_exits([*getattr(node, "body", []), *getattr(node, "orelse", [])], inside, source)
 
 
 def scope_of_frame(frame: Any) -> Callable[[str], Any]:

@@ -276,7 +276,7 @@ def test_what_modules_hold():
     assert torch.equal(scripted(x), model(x)) and torch.equal(torch.compile(scripted)(x), model(x))
     assert torch.equal(torch.jit.load(io.BytesIO(saved(scripted)))(x), model(x))
     scripted.k = 6
-    with pytest.raises(torch.jit.Error, match="never is not supported"):
+    with pytest.raises(torch.jit.Error, match="annotated to be ignored and cannot be run"):
         scripted(x)
 
 

@@ -112,7 +112,7 @@ class Absent(type):
 def is_absent(found: Any) -> bool:
     """Whether something only stands for what is not there."""
     return isinstance(found, (Absent, _AbsentModule)) or (
-        isinstance(found, type) and "_absent" in vars(found)
+        isinstance(found, type) and vars(found).get("_absent") is True
     )
 
 

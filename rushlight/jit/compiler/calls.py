@@ -112,6 +112,10 @@ class Calls(Indexing):
                 return self.sugar(ast.copy_location(empty, node), wanted)
             if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
                 return getattr(self, "at_ListComp")(_each(node.args[0]))
+            if function.object is dict and len(node.args) == 1 and self.counts(node.args[0]):
+                found = getattr(self, "at_DictComp")(_pairs(node.args[0]))
+                self.check_dict(found, wanted or found.type, node)
+                return found
             if function.object is list and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
                 return self.as_list(function, self.sugar(node.args[0]), node)
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
@@ -383,7 +387,7 @@ class Calls(Indexing):
         if getattr(builtins, name, None) is known or known is complex:
             if name in _CASTS:
                 return self.cast(*_CASTS[name], self.value(args[0], node), node)
-            if name in ("list", "tuple") and not isinstance(args[0], Items) and args[0].type.kind == "Tuple":
+            if name in ("list", "tuple") and args and not isinstance(args[0], Items) and args[0].type.kind == "Tuple":
                 types = args[0].type.args
                 return args[0] if name == "tuple" else self.listed(args[0], list_of(types[0]), node)
             if name in _OPS:
@@ -438,7 +442,9 @@ class Calls(Indexing):
     def call_annotate(self, node: ast.Call, wanted: Any) -> Any:
         """annotate(T, x): x, which is taken for a T."""
         t = self.names.annotation(node.args[0], self)
+        self.annotated, before = True, self.annotated
         value = self.expr(node.args[1], t)
+        self.annotated = before
         message = "expected an expression of type {wanted} but found {actual}"
         found = self.convert(value, t, node, message, implicit=True)
         return self.emit(node, "prim::unchecked_cast", [found], t).output if found.type != t else found
@@ -559,6 +565,8 @@ def declaration(function: Function) -> str:
         + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
         for name, t, d in function.arguments
     ]
+    if function.named_only:
+        parts.insert(len(parts) - function.named_only, "*")
     result = (function.returns or NONE).short()
     result = f"({result})" if result.startswith("(") else result
     return f"{function.name}({', '.join(parts)}) -> {result}"
@@ -569,6 +577,16 @@ def _spelled(t: Type, count: int | None) -> str:
     if t.kind == "Class":
         return str(t.cls.qualname)
     return t.short() if count is None else f"{t.args[0].short()}[{count}]"
+
+
+def _pairs(iterable: ast.expr) -> ast.DictComp:
+    """{key: item for key, item in iterable}"""
+    names = [ast.Name(name, context) for context in (ast.Load(), ast.Store()) for name in ("$key", "$item")]
+    target = ast.Tuple([*names[2:]], ast.Store())
+    made = ast.DictComp(names[0], names[1], [ast.comprehension(target, iterable, [], 0)])
+    for part in (*names, target, made):
+        ast.copy_location(part, iterable)
+    return made
 
 
 def _each(iterable: ast.expr) -> ast.ListComp:

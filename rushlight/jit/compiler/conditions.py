@@ -10,7 +10,7 @@ from rushlight.jit.compiler.calls import Calls
 from rushlight.jit.compiler.expressions import OPEN
 from rushlight.jit.compiler.values import Items, Known, Missing
 from rushlight.jit.program.ir import Block, Node, Value
-from rushlight.jit.program.types import BOOL, NONE, STR, Type, subtype, unify
+from rushlight.jit.program.types import BOOL, NONE, STR, Type, subtype, unify, union
 
 
 class Conditions(Calls):
@@ -267,6 +267,8 @@ class Conditions(Calls):
             if a.type == OPEN:
                 a.type = b.type
         t = unify(pair[0].type, pair[1].type)
+        if t is None and "Union" in (self.said.get(name, OPEN).kind, *_kinds(self.said.get(name, OPEN))):
+            t = union((pair[0].type, pair[1].type))
         if t is None:
             self.env[name] = Missing(
                 f"Type mismatch: {name} is set to type {pair[0].type} in the true branch and type "
@@ -316,6 +318,10 @@ class Conditions(Calls):
     def assign(self, target: Any, found: Any, node: Any) -> None:
         """target = found."""
         raise NotImplementedError
+
+
+def _kinds(t: Type) -> list[str]:
+    return [part.kind for part in t.args]
 
 
 def _alternatives(t: Type) -> tuple[Type, ...]:

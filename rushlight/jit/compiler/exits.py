@@ -17,6 +17,18 @@ def structured(body: list[ast.stmt]) -> list[ast.stmt]:
     return _Exits().block(body, False)[0]
 
 
+def _first(nodes: list[ast.stmt]) -> ast.stmt | None:
+    """The first break or continue of a loop with this body."""
+    for node in nodes:
+        if isinstance(node, (ast.Break, ast.Continue)):
+            return node
+        if isinstance(node, (ast.If, ast.With)):
+            inside = _first([*node.body, *getattr(node, "orelse", [])])
+            if inside is not None:
+                return inside
+    return None
+
+
 def _find(nodes: list[ast.stmt], kinds: tuple[type, ...], loops: bool = True) -> bool:
     """Whether there is such a statement in here, also in loops if they are to be looked into."""
     for node in nodes:
@@ -141,6 +153,7 @@ class _Exits:
         )
         ast.copy_location(made, node)
         setattr(made, "leaves", broken if leaves else None)
+        setattr(made, "left", _first(node.body))
         if not returns:
             after, left = self.block(rest, loop)
             return [made, *after], left

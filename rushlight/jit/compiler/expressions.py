@@ -41,6 +41,7 @@ from rushlight.jit.program.types import (
     of_value,
     subtype,
     unify,
+    union,
 )
 
 BINARY = {
@@ -132,6 +133,7 @@ class Expressions:
         self.env: dict[str, Any] = {}
         # What the variables were where the block that is being compiled begins; empty in a function's own.
         self.around: dict[str, Any] = {}
+        self.said: dict[str, Type] = {}  # the types of variables that are written down
         self.annotated = False  # whether the type that an expression is to have was written down
 
     def error(self, node: Any, message: str) -> RuntimeError:
@@ -197,7 +199,9 @@ class Expressions:
         if method is None:
             raise UnsupportedNodeError(self.source, node)
         return (
-            method(node, wanted) if type(node) in (ast.List, ast.Dict, ast.Call, ast.IfExp) else method(node)
+            method(node, wanted)
+            if type(node) in (ast.List, ast.Dict, ast.Call, ast.IfExp, ast.ListComp)
+            else method(node)
         )
 
     def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
@@ -255,6 +259,9 @@ class Expressions:
         """What base.name stands for."""
         if isinstance(base, (Known, Space)):
             return self.names.member(base, name, node, self)
+        if isinstance(base, (Builtin, Function, Method)):
+            kind = "function" if isinstance(base, Function) else type(base).__name__.lower()
+            raise self.error(node, f"attribute lookup is not defined on {kind}")
         value = self.value(base, node)
         if value.type.kind == "Await":  # what it has is its result's
             value = self.call_builtin("prim::awaitable_wait", [value], {}, node)
@@ -437,16 +444,22 @@ class Expressions:
 
     def at_List(self, node: ast.List, wanted: Type | None = None) -> Any:
         """A list of one type, the annotated one where `wanted` says one."""
-        if wanted and wanted.kind in ("int", "float", "bool", "str", "Tensor", "Dict") and self.annotated:
-            raise self.error(node, f"Expected an annotation of type List but got {wanted}")
+        self.refuse_list(node, wanted)
         inner = wanted.args[0] if wanted and wanted.kind == "List" else None
         return self.list_value([self.expr(e, inner) for e in node.elts], node, inner)
+
+    def refuse_list(self, node: Any, wanted: Type | None) -> None:
+        """Raise for a list where an annotation says something else."""
+        if wanted and wanted.kind in ("int", "float", "bool", "str", "Tensor", "Dict") and self.annotated:
+            raise self.error(node, f"Expected an annotation of type List but got {wanted}")
 
     def list_value(self, values: list[Value], node: Any, inner: Type | None) -> Value:
         """A list of values of one type."""
         t: Type | None = inner or (values[0].type if values else TENSOR)
         for value in values:
             t = (t if inner and subtype(value.type, inner) else unify(t, value.type)) if t else None
+        if t is None and inner is None:  # of several types
+            t = union(v.type for v in values)
         if t is None:
             kinds = [str(v.type) for v in values]
             raise self.error(
@@ -460,8 +473,12 @@ class Expressions:
         keys = [self.expr(k) for k in node.keys]
         values = [self.expr(v, pair[1] if pair else None) for v in node.values]
         types = pair or ((keys[0].type, values[0].type) if keys else (STR, TENSOR))
+        for key, place in zip(keys, node.keys, strict=True):
+            message = "Dict keys must contain only a single type. Expected: {wanted} but found {actual} instead"
+            self.convert(key, types[0], place, message)
         for value in values:
-            types = (types[0], unify(types[1], value.type) or types[1])
+            whole = unify(types[1], value.type) or (types[1] if pair else union((types[1], value.type)))
+            types = (types[0], whole)
             self.convert(
                 value, types[1], node, "Dict values must have one type: expected {wanted}, got {actual}"
             )

@@ -29,6 +29,7 @@ class Indexing(Expressions):
 
     def at_Subscript(self, node: ast.Subscript) -> Any:
         """`value[index]` of a tuple, list, dict, str, module list or tensor."""
+        self.refuse_named_bounds(node.slice)
         base, index = self.sugar(node.value), plain_index(node.slice)
         if isinstance(base, Items):
             return self.item_of(base, index, node)
@@ -51,6 +52,11 @@ class Indexing(Expressions):
             raise self.error(node, f"'{value.type}' object is not subscriptable")
         kind = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
         return self.call_builtin(kind, [value, self.expr(index)], {}, node)
+
+    def refuse_named_bounds(self, index: Any) -> None:
+        """Raise for slice(1, stop=2)."""
+        if isinstance(index, ast.Call) and getattr(index.func, "id", "") == "slice" and index.keywords:
+            raise self.error(index.func, "Slice does not accept any keyword arguments")
 
     def named_item(self, value: Value, index: Any, node: Any) -> Any:
         """A module or parameter of a container by its name, which stands there."""

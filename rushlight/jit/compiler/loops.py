@@ -32,10 +32,16 @@ class Loops(Conditions):
         """for: a prim::Loop over a number or a list; unrolled over tuples and modules. An error for else."""
         if node.orelse:
             raise NotSupportedError(self.source, node, "else branches of for loops aren't supported")
-        if isinstance(node.iter, ast.Tuple):
+        if isinstance(node.iter, ast.Tuple) and self.source.file == "<string>" and _bare(node.iter):
             raise self.error(node, "List of iterables is not supported currently")
         found = self.iterable(node.iter)
         if isinstance(found, list):
+            if getattr(node, "left", None) is not None:
+                raise self.error(
+                    node.left,  # type: ignore[attr-defined]
+                    "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
+                    "break or continue inside the body of these loops",
+                )
             for item in found:
                 self.assign(node.target, item, node)
                 self.body(node.body)
@@ -213,8 +219,9 @@ class Loops(Conditions):
             made.outputs.append(Value(param.type, made, param.hint))
         self.block.finish([*again, *ends])
 
-    def at_ListComp(self, node: ast.ListComp) -> Any:
+    def at_ListComp(self, node: ast.ListComp, wanted: Type | None = None) -> Any:
         """A list comprehension: a loop that appends; unrolled over tuples and modules."""
+        self.refuse_list(node, wanted)
         found = self._comprehension(node)
         generator = node.generators[0]
         kept = dict(self.env)
@@ -272,6 +279,12 @@ class Loops(Conditions):
             self.loop(loop, None, found[0], begin)
         self.env = kept
         return made
+
+
+def _bare(node: ast.Tuple) -> bool:
+    """Whether a tuple stands there without brackets."""
+    first = node.elts[0] if node.elts else node
+    return (first.lineno, first.col_offset) == (node.lineno, node.col_offset) and bool(node.elts)
 
 
 def _assigned(node: Any) -> set[str]:

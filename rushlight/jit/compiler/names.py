@@ -24,6 +24,7 @@ import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
+from rushlight.jit.compiler.ignoring import dropped, ignored
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
 from rushlight.jit.compiler.signatures import comment, is_any, no_type, numbers
 from rushlight.jit.compiler.statements import Compiler
@@ -39,6 +40,7 @@ from rushlight.jit.frontend import (
 )
 from rushlight.jit.library import library
 from rushlight.jit.program import runtime, schema as schemas
+from rushlight.jit.program.execute import castable
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
     ANY,
@@ -195,7 +197,7 @@ class Names:
         found = getattr(found, "__script_if_tracing_wrapper", found) if callable(found) else found
         if isinstance(found, types.FunctionType):
             if getattr(found, "_torchscript_modifier", "") in ("ignore", "unused"):
-                return ignored(found, None)
+                return ignored(found, None, _class_type)
             return script_function(getattr(found, "__original_fn", found))
         name = getattr(found, "__name__", type(found).__name__)
         raise compiler.error(
@@ -311,13 +313,15 @@ def named_builtin(found: Any) -> Any:
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
         known, row = Names(lambda name: None).functional, getattr(found, "table_row", None)
         return known(name) or (known(row.display_name) if row is not None and row.name[0] != "_" else None)
-    if found is warnings.warn:
-        return Builtin("aten::warn")
+    if found in (warnings.warn, torch.save):
+        return Builtin(f"aten::{found.__name__}")
     if module == "rushlight.nn.utils.rnn":
         return overloaded("rnn_utils", name)
     if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
         return Builtin(f"aten::_sparse_{name}")
-    if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
+    if getattr(math, name, None) is found and any(
+        TENSOR not in [p.type for p in s.parameters] for s in schemas.named(f"aten::{name}")
+    ):
         return Builtin(f"aten::{name}")
     if module == "rushlight._ops.aten" or "." in name:  # an overload of an op; a method that is a function
         name = name.partition(".")[0] if module == "rushlight._ops.aten" else found.__name__
@@ -488,6 +492,7 @@ def declared(
             "defaults",
         )
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+    function.named_only = len(tree.args.kwonlyargs)
     if owner is not None and not formal:
         raise compiler.error(tree, "methods must have a self argument")
     notes, result = comment(tree, source, len(formal) - (owner is not None))
@@ -509,6 +514,9 @@ def declared(
             saved = owner.method("__getstate__")  # what it gives is what comes back
             t = t if saved is None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
+        refused = note is not None and default is not schemas.REQUIRED and a.arg not in function.repeated
+        if refused and not is_any(note, source) and not castable(default, t):
+            raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{a.arg}".')
         if default is schemas.REQUIRED and a.arg in spelled:
             default = names.default(spelled[a.arg])
         if default is None and note is not None and is_any(note, source):
@@ -533,41 +541,6 @@ def _check_statements(body: list[ast.stmt], source: Source) -> None:
         _check_statements([*getattr(node, "body", []), *getattr(node, "orelse", [])], source)
 
 
-def ignored(function: Any, owner: ClassType | None) -> Function:
-    """A Python function that stays Python, or that raises when it is reached (`unused`)."""
-    unused = function._torchscript_modifier == "unused"
-    notes, formal = dict[str, Any](), inspect.signature(function).parameters
-    if not unused:
-        notes = inspect.get_annotations(function, eval_str=True)
-    elif "return" in function.__annotations__:
-        notes["return"] = inspect.get_annotations(function, eval_str=True)["return"]
-    made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
-    for i, (name, p) in enumerate(formal.items()):
-        if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            continue
-        if i == 0 and owner is not None:
-            t = Type("Class", cls=owner)
-        elif name in notes:
-            t = from_python(notes[name], _class_type)
-        else:
-            t = ANY if unused else TENSOR
-        made.arguments.append(
-            (name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default)
-        )
-    made.returns = from_python(notes["return"], _class_type) if "return" in notes else TENSOR
-    params = [made.block.param(t, name) for name, t, _ in made.arguments]
-    if function._torchscript_modifier == "unused":
-        message = function._torchscript_message
-        text = made.block.add("prim::Constant", (), [of_value("")], value=message).output
-        made.block.add("prim::RaiseException", [text], schema=schemas.named("prim::RaiseException")[0])
-        result = made.block.add("prim::Uninitialized", (), [made.returns]).output
-    else:
-        result = made.block.add("prim::PythonOp", params, [made.returns], python=function).output
-    made.block.finish([result])
-    made.finished = True
-    return made
-
-
 # --- classes ------------------------------------------------------------------------------------
 
 
@@ -576,7 +549,7 @@ def method_of(
 ) -> Function:
     """The program of a method; around(name): what names stand for that are nothing where it is defined."""
     if getattr(function, "_torchscript_modifier", "") in ("ignore", "unused"):
-        return ignored(function, owner)
+        return ignored(function, owner, _class_type)
     tree, source = parsed(function)
     return build(
         tree,
@@ -695,5 +668,5 @@ def _fill(made: ClassType, cls: Any) -> None:
         made.fields[name], made.kinds[name] = from_python(known, _class_type), "attribute"
     made.method("__init__")
     for name, found in vars(cls).items():
-        if isinstance(found, types.FunctionType):
+        if isinstance(found, types.FunctionType) and not dropped(found):
             made.method(name)

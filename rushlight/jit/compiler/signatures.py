@@ -8,6 +8,9 @@ from typing import Any
 
 from rushlight.jit.frontend import Source
 
+_IGNORED = re.compile(r"# type: ignore(\[[a-zA-Z-]+\])?$")
+_MISSPELT = re.compile(r"#[\t ]*type[\t ]*:[\t ]*\(.*->")
+
 
 def numbers(note: ast.expr) -> tuple[ast.expr, int]:
     """An annotation, BroadcastingList2[int] and _size_2_t as lists; for how many numbers one may stand."""
@@ -30,27 +33,46 @@ def is_any(note: ast.AST, source: Source) -> bool:
 
 def comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast.expr], ast.expr | None]:
     """The types in a comment `# type: (Tensor, int) -> Tensor`; RuntimeError where their number is wrong."""
-    for number, line in enumerate(source.lines[tree.lineno - 1 : tree.body[0].end_lineno]):
-        found = re.search(r"#\s*type\s*:\s*\((.*)\)\s*->\s*([^#]*)", line)
-        if found is None:
-            continue
-        if "# type:" not in line:
-            raise RuntimeError(
-                f"The annotation prefix in line {number + tree.lineno - 1} is probably invalid.\nIt must be "
-                "'# type:'\nSee PEP 484 (https://www.python.org/dev/peps/pep-0484/#suggested-syntax-for-python-2-7"
-                "-and-straddling-code)\nfor examples"
-            )
-        inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-        given = len(tree.args.posonlyargs) + len(tree.args.args) + len(tree.args.kwonlyargs)
-        if len(inner.elts) not in (count, given):
-            head = ast.copy_location(ast.Pass(), tree)
-            head.end_lineno, head.end_col_offset = tree.lineno, len(source.lines[tree.lineno - 1])
-            raise RuntimeError(
-                f"\nNumber of type annotations ({len(inner.elts)}) did not match the number of function "
-                f"parameters ({given}):\n{source.show(head)}"
-            )
-        return list(inner.elts)[-count:] if count else [], ast.parse(found[2].strip(), mode="eval").body
-    return [], None
+    found = re.search(r"# type:\s*\((.*)\)\s*->\s*([^#]*)", _type_line(tree, source))
+    if found is None:
+        return [], None
+    inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
+    given = len(tree.args.posonlyargs) + len(tree.args.args) + len(tree.args.kwonlyargs)
+    if len(inner.elts) not in (count, given):
+        head = ast.copy_location(ast.Pass(), tree)
+        head.end_lineno, head.end_col_offset = tree.lineno, len(source.lines[tree.lineno - 1])
+        raise RuntimeError(
+            f"\nNumber of type annotations ({len(inner.elts)}) did not match the number of function "
+            f"parameters ({given}):\n{source.show(head)}"
+        )
+    return list(inner.elts)[-count:] if count else [], ast.parse(found[2].strip(), mode="eval").body
+
+
+def _type_line(tree: ast.FunctionDef, source: Source) -> str:
+    """The comment that says a function's types; where each argument has one, what they say together."""
+    lines = source.lines[tree.lineno - 1 : tree.end_lineno]
+    told = [line for line in lines if "# type:" in line and not _IGNORED.search(line)]
+    if not told:
+        for number, line in enumerate(lines):
+            if _MISSPELT.search(line):
+                raise RuntimeError(
+                    f"The annotation prefix in line {number + tree.lineno - 1} is probably invalid.\nIt must be "
+                    "'# type:'\nSee PEP 484 (https://www.python.org/dev/peps/pep-0484/#suggested-syntax-for-"
+                    "python-2-7-and-straddling-code)\nfor examples"
+                )
+        return ""
+    if len(told) == 1:
+        return told[0]
+    result = next((i for i, line in enumerate(told) if "# type: (...) -> " in line), None)
+    if result is None:
+        raise RuntimeError(
+            "Return type line '# type: (...) -> ...' not found on multiline type annotation\nfor type lines:\n"
+            + "\n".join(told)
+            + "\n(See PEP 484 https://www.python.org/dev/peps/pep-0484/#suggested-syntax-for-python-2-7-and-"
+            "straddling-code)"
+        )
+    types = [line.partition("# type:")[2].strip() for line in told[:result]]
+    return told[result].replace("...", ", ".join(types))
 
 
 def no_type(message: str, node: Any, compiler: Any) -> Exception:

@@ -26,6 +26,7 @@ class Compiler(Contexts):
         for name, t, _ in self.function.arguments:
             value = self.env[name] = self.block.param(t, name)
             value.inferred = name in self.function.inferred
+            self.said[name] = t
         if self.function.owner is not None and self.function.arguments:
             self.block.params[0].hint = "self"
         self.body(exits.structured(tree.body))
@@ -97,6 +98,12 @@ class Compiler(Contexts):
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
         """`name: type = value`, converted to that type; an error without a value."""
         t = self.names.annotation(node.annotation, self)
+        own = isinstance(node.target, ast.Attribute) and ast.unparse(node.target.value) == "self"
+        if own and self.function.owner is not None and self.function.name != "__init__":
+            raise ValueError(
+                "Type annotations on instance attributes must be declared in __init__, not "
+                f"'{self.function.name}': SourceRange at:\n{self.source.show(node)}"
+            )
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
         self.annotated = True
@@ -111,6 +118,8 @@ class Compiler(Contexts):
         )
         if found.type != t:
             found = self.emit(node, "prim::unchecked_cast", [found], t).output
+        if isinstance(node.target, ast.Name):
+            self.said[node.target.id] = t
         self.assign(node.target, found, node)
 
     def chosen_module(self, node: ast.AnnAssign, t: Type) -> Value | None:
@@ -136,6 +145,8 @@ class Compiler(Contexts):
         load = ast.parse(ast.unparse(node.target), mode="eval").body
         for part in ast.walk(load):
             ast.copy_location(part, node)
+        if isinstance(load, ast.Subscript):
+            self.refuse_items(self.sugar(load.value), "augmented assignment.", load)
         old = self.expr(load)
         new = self.binary(node.op, old, self.expr(node.value), node, inplace=True)
         if not (isinstance(node.target, ast.Subscript) and old.type == TENSOR):
@@ -166,6 +177,12 @@ class Compiler(Contexts):
         """What a variable of a block around this one may hold instead of `old`; a tuple becomes a list
         there.
         """
+        if old.type != found.type and _is_module(old.type) and not _is_module(found.type):
+            raise self.error(
+                target,
+                f"Cannot re-assign '{target.id}' because it has type value of type '{found.type}' and "
+                f"{target.id} is not a first-class value.  Only reassignments to first-class values are allowed",
+            )
         if old.type != found.type and _is_module(found.type):
             raise self.error(
                 target,
@@ -185,9 +202,14 @@ class Compiler(Contexts):
     def unpack(self, target: Any, found: Any, node: Any) -> None:
         """a, b = found."""
         count = len(target.elts)
-        starred = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
-        if starred is not None:
-            self.unpack_starred(target, found, starred, node)
+        starred = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
+        if len(starred) > 1:
+            raise self.error(target, "Only one starred expression is allowed on the lhs")
+        if not isinstance(found, (Value, Items)):
+            kind = "function" if callable(getattr(found, "object", None)) else type(found).__name__.lower()
+            raise self.error(node.value, f"{kind} cannot be used as a tuple")
+        if starred:
+            self.unpack_starred(target, found, starred[0], node)
             return
         if isinstance(found, Value) and found.type == TENSOR:
             found = self.call_builtin("aten::unbind", [found], {}, node)
@@ -202,7 +224,10 @@ class Compiler(Contexts):
         parts = self.parts(found, count, node) if isinstance(found, Value) else found.items
         if len(parts) != count:
             raise self.error(
-                node, f"need {max(len(parts), count)} values to unpack: expected {count}, got {len(parts)}"
+                target,
+                f"need {count} values to unpack but found only {len(parts)}"
+                if len(parts) < count
+                else f"too many values to unpack: need {count} but found {len(parts)}",
             )
         for one, part in zip(target.elts, parts, strict=True):
             self.assign(one, part, node)
@@ -260,6 +285,7 @@ class Compiler(Contexts):
 
     def set_item(self, base: Value, target: ast.Subscript, value: Value, node: Any) -> None:
         """base[...] = value."""
+        self.refuse_items(base, "subscripted assignment", target)
         if base.type != TENSOR:
             self.call_builtin("aten::_set_item", [base, self.expr(target.slice), value], {}, node)
             return
@@ -276,6 +302,11 @@ class Compiler(Contexts):
             self.call_builtin(
                 "aten::copy_" if value.type == TENSOR else "aten::fill_", [place, value], {}, node
             )
+
+    def refuse_items(self, base: Any, what: str, node: Any) -> None:
+        """Raise where items of a tuple are assigned."""
+        if isinstance(base, Value) and base.type.kind == "Tuple":
+            raise self.error(node, f"{base.type} does not support {what}")
 
     def number_like(self, base: Value, value: Value, node: Any) -> Value:
         """A tensor as it is, a number as a tensor of another tensor's dtype and device."""

@@ -107,6 +107,18 @@ class CodeWriter(Writer):
         home = "torch.autograd" if node.kind in ("aten::grad", "aten::backward") else "torch"
         return f"{home if space == 'aten' else f'ops.{space}'}.{name}({', '.join(shown)})"
 
+    def handed(self, name: str, output: Value, given: Value) -> str:
+        """`name : type`, where what is assigned does not say the type."""
+        return name if output.type == given.type else f"{name} : {output.type}"
+
+    def hand_on(self, names: list[str], values: list[str]) -> None:
+        """names = values; with types one by one."""
+        if any(" : " in name for name in names):
+            for name, value in zip(names, values, strict=True):
+                super().hand_on([name], [value])
+        else:
+            super().hand_on(names, values)
+
     def at_CallMethod(self, node: Node) -> str:
         """`(object).method(args)`."""
         return f"({self.ref(node.inputs[0])}).{node.attrs['name']}({self.args(node.inputs[1:])})"

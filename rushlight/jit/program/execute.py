@@ -66,11 +66,14 @@ class PythonWriter(Writer):
         table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}.get(
             owner.kinds.get(name, "")
         )
+        if owner.is_module and table is None and runtime.mutable(owner.fields[name]):
+            table = "__dict__"  # programs get it as it is, Python a copy
         return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
 
     def do_SetAttr(self, node: Node) -> None:
         """`object.name = value`."""
-        self.line(f"{self.ref(node.inputs[0])}.{node.attrs['name']} = {self.ref(node.inputs[1])}")
+        place = self.attribute(node.inputs[0], node.attrs["name"])
+        self.line(f"{place} = {self.ref(node.inputs[1])}")
 
     def at_CallFunction(self, node: Node) -> str:
         """A call of the compiled function."""
@@ -99,8 +102,12 @@ class PythonWriter(Writer):
         return f"rt._awaitable({', '.join(parts)})"
 
     def at_PythonOp(self, node: Node) -> str:
-        """A call of the Python function that torch.jit.ignore left."""
-        return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
+        """A call of the Python function that torch.jit.ignore left; its result is of the type that it says."""
+        call = f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
+        if len(node.outputs) != 1 or node.output.type.kind in ("Tensor", "Any", "Class"):
+            return call
+        check = functools.partial(_of_type, t=node.output.type)
+        return f"{self.bind(check, 'of_type')}({call})"
 
     def manager(self, node: Node) -> str:
         """The context manager of a with statement: Python's own, or rt.leaving around a compiled one."""
@@ -246,6 +253,16 @@ def runner(function: Function) -> Callable[..., Any]:
     return function.run
 
 
+def _of_type(value: Any, t: Type) -> Any:
+    """What a function gave that stays Python, as a program takes it; RuntimeError where it is something else."""
+    if not castable(value, t):
+        raise RuntimeError(
+            f" expected value of type {t.short()} for return value but instead got value of type "
+            f"{type(value).__name__}.\nValue: {value}"
+        )
+    return runtime.handed(value, t)
+
+
 def method_of(found: Any, name: str) -> Callable[..., Any]:
     """The method of an object of which only an interface is known."""
     return runner(found._type.method(name))
@@ -266,18 +283,28 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
         "__failed": failed,
         "__stack": STACK,
         "__function": function,
+        "__returns": function.returns,
         "__slow": lambda *found: _check(function, declared, *found),
     }
     given = "".join(f"{name}, " for name, _, _ in formal)
     tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
-    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*__extra, **__more):"]
+    places = given.replace(",", "=rt.MISSING,")
+    if function.named_only:  # all that follows *__extra is given by name
+        parts = places.split(", ")[:-1]
+        parts.insert(len(parts) - function.named_only, "*__extra")
+        heading = ", ".join([*parts, "**__more"])
+    else:
+        heading = f"{places}*__extra, **__more"
+    lines = [f"def {function.name}({'self, ' * own}{heading}):"]
     exact = f"if not ({' and '.join([*tests, 'not __extra', 'not __more'])}): "
     checked = f"{f'{given.strip()} = ' if given else ''}__slow(__extra, __more, {given})"
     lines.append(f"    {exact if len(tests) == len(formal) else ''}{checked}")
     everything = f"({'self, ' * own}{given})"
     lines.append("    if __stack and __stack[-1] is not None:")
     lines.append(f"        return __stack[-1].scripted(__function, {everything})")
-    lines.append(f"    try:\n        return __run({'self, ' * own}{given})")
+    mutable = function.returns is not None and runtime.mutable(function.returns)
+    result = f"__run({'self, ' * own}{given})"
+    lines.append(f"    try:\n        return {f'rt.given_back({result}, __returns)' if mutable else result}")
     lines.append("    except Exception as __error:\n        raise __failed(__error) from None")
     return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
 
@@ -285,6 +312,12 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
 def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any) -> tuple[Any, ...]:
     """The arguments of a call, converted; RuntimeError, as PyTorch words it, where they do not fit."""
     formal = function.arguments[function.owner is not None :]
+    if extra and function.named_only:
+        count = len(formal) - function.named_only
+        raise RuntimeError(
+            f"{function.name}() takes {count + (function.owner is not None)} positional argument(s) but "
+            f"{count + len(extra) + (function.owner is not None)} was/were given.  Declaration: {declared}"
+        )
     if extra:
         count = len(formal) + (function.owner is not None)
         raise RuntimeError(
@@ -306,7 +339,7 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = list(default) if isinstance(default, list) else default
         if name in function.repeated and isinstance(value, (int, float)):
             value = [value] * function.repeated[name]
-        if not accepts(value, t):
+        if not castable(value, t):
             shown = type(value).__name__
             own: Any = getattr(value, "_type", None)
             interface = own is not None and t.kind == "Class" and t.cls.is_interface
@@ -347,6 +380,25 @@ def lacking(value: Any, t: Type) -> str:
                 f"object of {t}"
             )
     return ""
+
+
+def castable(value: Any, t: Type) -> bool:
+    """Whether a Python value may be given where a type is expected: as a number also a bool, or a tensor of
+    one element, as a bool any number.
+    """
+    kind = t.kind
+    if kind == "bool":
+        return isinstance(value, (bool, int, float))
+    if kind in ("int", "float") and isinstance(value, torch.Tensor):
+        whole = not (value.is_floating_point() or value.is_complex())
+        return value.numel() == 1 and not value.requires_grad and (whole or kind == "float")
+    if kind in ("int", "float") and isinstance(value, bool):
+        return True
+    if kind == "Optional":
+        return value is None or castable(value, t.args[0])
+    if kind == "List" and t.args and isinstance(value, (list, tuple)):
+        return all(castable(v, t.args[0]) for v in value)
+    return accepts(value, t)
 
 
 def accepts(value: Any, t: Type) -> bool:

@@ -20,7 +20,7 @@ def failed(error: Exception) -> Exception:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         places = PLACES.get(code.co_filename)
-        if places is not None and 0 <= traceback.tb_lineno - 2 < len(places):
+        if places is not None and any(places[traceback.tb_lineno - 2 : traceback.tb_lineno - 1]):
             shown.append(_shown(places[traceback.tb_lineno - 2], code.co_name))
         traceback = traceback.tb_next
     message = f"KeyError: {error.args[0]}" if isinstance(error, KeyError) and error.args else error

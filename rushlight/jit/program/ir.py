@@ -143,6 +143,7 @@ class Function:
     # Arguments that are lists of so many numbers, for which one number may stand (BroadcastingList2[int]).
     repeated: dict[str, int] = field(default_factory=dict)
     inferred: set[str] = field(default_factory=set)  # arguments without annotation, taken for tensors
+    named_only: int = 0  # how many of the last arguments are given by name only
 
     def __repr__(self) -> str:
         """Its name and its block's size."""

@@ -21,7 +21,7 @@ from rushlight.jit.awaiting import (
 )
 from rushlight.jit.frontend import Error
 from rushlight.jit.program.containers import ScriptDict, ScriptList
-from rushlight.jit.program.types import Type
+from rushlight.jit.program.types import Type, of_value
 from rushlight.nn import functional as F
 
 _DTYPES = (
@@ -69,14 +69,53 @@ def handed(value: Any, t: Type) -> Any:
         return value
     if kind == "float":
         return float(value)
+    if kind == "bool":
+        return bool(value)
     if kind == "int":
-        return value if isinstance(value, int) else code(value)
+        return int(value) if isinstance(value, (int, torch.Tensor)) else code(value)
     if kind == "Optional":
         return handed(value, t.args[0])
     if kind == "List" and t.args:
         return [handed(v, t.args[0]) for v in value]
     if kind == "Dict" and t.args:
         return type(value)((k, handed(v, t.args[1])) for k, v in value.items())
+    if kind == "Class" and _is_copied(t):
+        made = value.__class__.__new__(value.__class__)
+        for name, part in t.cls.fields.items():
+            setattr(made, name, handed(getattr(value, name), part))
+        return made
+    return value
+
+
+def mutable(t: Type) -> bool:
+    """Whether values of a type are, or hold, lists or dicts, or objects of a program's own class."""
+    return t.kind in ("List", "Dict") or any(map(mutable, t.args)) or (t.kind == "Class" and _is_copied(t))
+
+
+def _is_copied(t: Type) -> bool:
+    """Whether a program has objects of its own of a class that Python has, too."""
+    own = t.cls
+    return not (own.is_module or own.is_interface or own.trees) and isinstance(own.python, type)
+
+
+def given_back(value: Any, t: Type) -> Any:
+    """A result as Python gets it: what is done to its lists, dicts and objects stays Python's own matter."""
+    kind = t.kind
+    if kind == "Optional":
+        return value if value is None else given_back(value, t.args[0])
+    if kind == "List":
+        inner = t.args[0]
+        return [given_back(v, inner) for v in value] if mutable(inner) else list(value)
+    if kind == "Dict":
+        return {k: given_back(v, t.args[1]) for k, v in value.items()}
+    if kind == "Tuple" and mutable(t) and len(t.args) == len(value):
+        parts = [given_back(v, part) for v, part in zip(value, t.args, strict=True)]
+        return tuple(parts) if type(value) is tuple else type(value)(*parts)
+    if kind == "Class" and _is_copied(t):
+        made = value.__class__.__new__(value.__class__)
+        for name, part in t.cls.fields.items():
+            setattr(made, name, given_back(getattr(value, name), part))
+        return made
     return value
 
 
@@ -126,6 +165,14 @@ def percent(form: str, *values: Any) -> str:
 def set_item(where: Any, index: Any, value: Any) -> None:
     """where[index] = value."""
     where[index] = value
+
+
+def comparable(found: list[Any]) -> list[Any]:
+    """A list that is to be sorted; RuntimeError where its elements are of several types."""
+    kinds = list(dict.fromkeys(str(of_value(item)) for item in found if not hasattr(item, "_type")))
+    if len(kinds) > 1:
+        raise RuntimeError(f"Only values of same type can be compared. Found {kinds[0]} and {kinds[1]}")
+    return found
 
 
 def index(found: list[Any], item: Any) -> int:

@@ -327,10 +327,10 @@ def _arguments(
     spread = (  # zeros(2, 3), but not len(2, 3)
         last and last.type.kind == "List" and not last.count and last.type.args[0].kind not in ("var", "Any")
     )
-    if len(args) > len(places) and not schema.variadic:
-        if not spread:
-            return f"Expected at most {len(places)} arguments but found {len(args)} positional arguments."
+    surplus = len(args) > len(places) and not schema.variadic
+    if surplus and spread:
         args = [*args[: len(places) - 1], list(args[len(places) - 1 :])]
+        surplus = False
     for i, p in enumerate(schema.parameters):
         name = "input" if p.name == "self" and "input" in left else p.name
         if i < len(args) and not p.keyword_only:
@@ -351,6 +351,8 @@ def _arguments(
                 p.type, getattr(given, "type", NONE), p.name, getattr(given, "inferred", False), bound
             )
         found.append(adapted)
+    if surplus:
+        return f"Expected at most {len(places)} arguments but found {len(args)} positional arguments."
     found += args[len(places) :]
     return f"Unknown keyword argument '{next(iter(left))}'." if left else found
 

@@ -213,6 +213,12 @@ def _named(found: Any, name: str) -> Type | None:
                 "Likely due to partial support for ForwardRef parameters in NamedTuples, see #95858. "
                 "Issue occurred"
             ) from None
+        for value in getattr(found, "_field_defaults", {}).values():
+            if is_ours(type(value)) and _of_ours(type(value).__name__) == TENSOR:
+                raise RuntimeError(
+                    "Tensors are not supported as default NamedTuple fields. Their mutability could lead to "
+                    "potential memory aliasing problems"
+                )
         return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
     return _of_ours(name) if is_ours(found) else None
 
@@ -286,7 +292,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
         text = "Await" if text == "_await" else text
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         args = tuple(from_ast(e, name) for e in inner)
-        if text in ("Final", "Optional", "Tensor"):
+        if text in ("Final", "Optional"):
             return args[0] if text == "Final" else optional(args[0])
         if text not in CONTAINERS:
             raise TypeError(f"Unknown type constructor {text}")

@@ -162,9 +162,10 @@ class Writer(ABC):
         """if and else; each side assigns the outputs."""
         self.line(f"if {self.ref(node.inputs[0])}:")
         names = [self.name(v) for v in node.outputs]
-        self.finish(node.blocks[0], names)
-        self.line("else:")
-        self.finish(node.blocks[1], names)
+        for i, block in enumerate(node.blocks):
+            if i:
+                self.line("else:")
+            self.finish(block, list(map(self.handed, names, node.outputs, block.ending.inputs)))
 
     def finish(self, block: Block, names: list[str]) -> None:
         """A block that assigns its outputs to names."""
@@ -175,6 +176,10 @@ class Writer(ABC):
         if len(self.lines) == count:
             self.line("pass")
         self.depth -= 1
+
+    def handed(self, name: str, output: Value, given: Value) -> str:
+        """A name that a block assigns as one of the outputs around it."""
+        return name
 
     def hand_on(self, names: list[str], values: list[str]) -> None:
         """names = values, without those that stay."""

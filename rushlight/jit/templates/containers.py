@@ -84,6 +84,16 @@ def sort(found: list[Any], descending: bool) -> None:
     return found.sort(reverse=descending)
 
 
+@plain("sort.any")
+def sort_any(found: list[Any], descending: bool) -> None:
+    return rt.comparable(found).sort(reverse=descending)
+
+
+@plain("sorted.any")
+def sorted_any(found: list[Any]) -> list[Any]:
+    return sorted(rt.comparable(found))
+
+
 @plain("count.int", "count.float", "count.bool", "count.Tensor", "count.str")
 def count(found: list[Any], item: Any) -> int:
     return found.count(item)

@@ -374,6 +374,11 @@ def tensordot(x: Tensor, other: Tensor, dims: list[int], other_dims: list[int]) 
     return torch.tensordot(x, other, (dims, other_dims))
 
 
+@of_tensors("einsum.sublist")
+def einsum_sublist(*parts: Any) -> Tensor:
+    return torch.einsum(*parts)
+
+
 @of_tensors("einsum")
 def einsum(equation: str, tensors: list[Tensor], path: list[int] | None) -> Tensor:
     return torch.einsum(equation, tensors)

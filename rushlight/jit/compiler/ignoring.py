@@ -1,0 +1,79 @@
+"""Functions that stay Python in compiled code (ignore), or raise there (unused, _drop)."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import typing
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit.compiler.signatures import comment
+from rushlight.jit.frontend import parsed
+from rushlight.jit.program import schema as schemas
+from rushlight.jit.program.ir import Function
+from rushlight.jit.program.types import ANY, TENSOR, ClassType, Type, from_ast, from_python, of_value
+
+# What comments may name without importing it.
+_KNOWN = {"Tensor": torch.Tensor, **{name: getattr(typing, name) for name in typing.__all__}}
+_MESSAGE = "This Python function is annotated to be ignored and cannot be run"
+
+
+def dropped(function: Any) -> bool:
+    """Whether compiled classes do not have a method at all."""
+    return getattr(function, "_torchscript_modifier", "") == "drop"
+
+
+def ignored(function: Any, owner: ClassType | None, of_class: Callable[[type], Type]) -> Function:
+    """A Python function that stays Python, or that raises when it is reached (`unused`)."""
+    unused = function._torchscript_modifier in ("unused", "drop")
+    formal = inspect.signature(function).parameters
+    notes = _notes(function, list(formal)[owner is not None :], unused)
+    made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
+    for i, (name, p) in enumerate(formal.items()):
+        if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            continue
+        if i == 0 and owner is not None:
+            t = Type("Class", cls=owner)
+        elif name in notes:
+            t = from_python(notes[name], of_class)
+        else:
+            t = ANY if unused else TENSOR
+        default = schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default
+        made.arguments.append((name, t, default))
+    made.returns = from_python(notes["return"], of_class) if "return" in notes else TENSOR
+    params = [made.block.param(t, name) for name, t, _ in made.arguments]
+    if unused:
+        text = made.block.add("prim::Constant", (), [of_value("")], value=_MESSAGE).output
+        made.block.add("prim::RaiseException", [text], schema=schemas.named("prim::RaiseException")[0])
+        result = made.block.add("prim::Uninitialized", (), [made.returns]).output
+    else:
+        result = made.block.add("prim::PythonOp", params, [made.returns], python=function).output
+    made.block.finish([result])
+    made.finished = True
+    return made
+
+
+def _notes(function: Any, names: list[str], unused: bool) -> dict[str, Any]:
+    """What the arguments and "return" are said to be, by annotations or a comment; of unused functions only
+    the result.
+    """
+    said = function.__annotations__
+    if unused and "return" in said:
+        return {"return": inspect.get_annotations(function, eval_str=True)["return"]}
+    if said and not unused:
+        return inspect.get_annotations(function, eval_str=True)
+    with suppress(OSError):  # its text is nowhere
+        tree, source = parsed(function)
+        arguments, result = comment(tree, source, len(names))
+        if result is None:
+            return {}
+
+        def find(node: Any) -> Any:
+            return eval(ast.unparse(node), {**_KNOWN, **function.__globals__})
+
+        notes = {} if unused else {n: from_ast(a, find) for n, a in zip(names, arguments, strict=False)}
+        return {**notes, "return": from_ast(result, find)}
+    return {}
