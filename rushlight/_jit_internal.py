@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -38,6 +40,26 @@ class BroadcastingListCls:
 
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
+
+
+def get_callable_argument_names(fn: Any) -> list[str]:
+    """The names of the arguments that are given by place or name; none where there is no signature."""
+    try:
+        formal = inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        return []
+    return [name for name, p in formal.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def check_empty_containers(obj: Any) -> None:
+    """Warn of an empty list, dict or tuple, of which nobody can tell what it would hold."""
+    if isinstance(obj, (list, dict, tuple)) and not obj:
+        warnings.warn(
+            "The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For "
+            "example, List[int] would become list and therefore falsely return True for List[float] or "
+            "List[str].",
+            stacklevel=2,
+        )
 
 
 def _copy_to_script_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -357,7 +357,8 @@ class Overload:
         unknown = sorted(given.keys() - {p.name for p in params})
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > len(params):
-            raise RuntimeError(_misfit(f"{self.namespace}::{self._schema.name}", self._schema, args, missing, unknown))
+            name = f"{self.namespace}::{self._schema.name}"
+            raise RuntimeError(_misfit(name, self._schema, len(args) + len(kwargs), missing, unknown))
         return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -394,12 +395,12 @@ class Overload:
         return self
 
 
-def _misfit(name: str, schema: Any, args: tuple[Any, ...], missing: list[str], unknown: list[str]) -> str:
+def _misfit(name: str, schema: Any, count: int, missing: list[str], unknown: list[str]) -> str:
     """Why arguments are not those of a signature, in PyTorch's words."""
     declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
-    if len(args) > len(schema.arguments):
+    if count > len(schema.arguments):
         return (
-            f"{name}() expected at most {len(schema.arguments)} argument(s) but received {len(args)} "
+            f"{name}() expected at most {len(schema.arguments)} argument(s) but received {count} "
             f"argument(s). Declaration: {declared}"
         )
     if missing:

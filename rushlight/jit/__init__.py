@@ -29,6 +29,7 @@ from rushlight.jit.annotations import (
 )
 from rushlight.jit.api import (
     enable_onednn_fusion,
+    export_opnames,
     freeze,
     fuser,
     onednn_fusion_enabled,
@@ -79,6 +80,7 @@ __all__ = [
     "annotate",
     "enable_onednn_fusion",
     "export",
+    "export_opnames",
     "fork",
     "freeze",
     "frontend",

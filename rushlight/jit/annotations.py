@@ -43,9 +43,11 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """isinstance that knows List[int] and its like."""
+    from rushlight._jit_internal import check_empty_containers  # it imports this file
     from rushlight.jit.program.execute import accepts  # what it needs, jit, imports this file
     from rushlight.jit.program.types import GENERICS, from_python
 
+    check_empty_containers(obj)
     targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     if any(t in GENERICS for t in targets):
         try:

@@ -16,6 +16,7 @@ from rushlight.jit._state import _enabled
 from rushlight.jit.compiler.names import class_type, script_function
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
+from rushlight.jit.program.ir import walk
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
 from rushlight.nn.modules.module import Module
@@ -173,6 +174,26 @@ def fuser(name: str) -> Iterator[None]:
 def set_fusion_strategy(strategy: Any) -> Any:
     """Nothing changes; the strategy is returned."""
     return strategy
+
+
+def export_opnames(m: Any) -> list[str]:
+    """The names of all ops that a compiled module calls, such as "aten::add.Tensor", in order."""
+    found: set[str] = set()
+    seen: set[int] = set()
+
+    def note(function: Any) -> None:
+        if function is None or id(function) in seen:
+            return
+        seen.add(id(function))
+        for node in walk(function.block):
+            note(node.attrs.get("function"))
+            if node.kind.startswith("aten::") and node.schema is not None:
+                found.add(node.kind + (f".{node.schema.overload}" if node.schema.overload else ""))
+
+    for module in m.modules():
+        for function in module._type.methods.values():
+            note(function)
+    return sorted(found)
 
 
 def enable_onednn_fusion(enabled: bool) -> None:

@@ -18,6 +18,7 @@ from rushlight._engine.serialization.api import (
 )
 from rushlight._engine.serialization.rebuild import _plain_form, storage_bytes
 from rushlight._engine.serialization.zip_format import Reader, Writer
+from rushlight.jit.freezing.attributes import held
 from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
 from rushlight.jit.program import execute
@@ -134,18 +135,12 @@ class _Code:
                     f"Could not export '{function.name}': it has a `with`, which files cannot hold here; "
                     "put what is inside into a function of its own, and call that in the `with` outside"
                 )
-            if any(value.type.kind == "Enum" for value in node.outputs):
-                raise RuntimeError(
-                    f"Could not export '{function.name}': it has members of an Enum, which files cannot "
-                    "hold here; use their values, or strings"
-                )
             if node.kind == "prim::PythonOp":
                 raise RuntimeError(
                     "\n"
                     f"Could not export Python function call '{node.attrs['python'].__name__}'. Remove calls "
-                    "to Python functions before export. Did you forget to add @torch.jit.script or "
-                    "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it to "
-                    "__constants__"
+                    "to Python functions before export. Did you forget to add @script or @script_method "
+                    "annotation? If this is a nn.ModuleList, add it to __constants__"
                 )
             callee = node.attrs.get("function")
             if isinstance(callee, Function) and callee.owner is None:
@@ -161,6 +156,10 @@ class _Code:
             self.type(part)
         if t.kind == "Class":
             self.cls(t.cls)
+        elif t.kind == "Enum" and str(t) not in self._done:
+            self._done.add(str(t))
+            members = "".join(f"  {m.name} = {spell(m.value)}\n" for m in t.cls)
+            self.add(str(t), f"class {t.cls.__name__}(Enum):\n{members}")
         elif t.kind == "Tuple" and t.cls is not None and str(t) not in self._done:
             self._done.add(str(t))
             fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.cls._fields, t.args, strict=True))
@@ -202,6 +201,13 @@ _TAGGED = {
     "float": "build_doublelist",
     "bool": "build_boollist",
     "Tensor": "build_tensorlist",
+}
+
+
+# Layouts that are written by their parts: their numbers, and the methods that give the parts.
+_SPARSE = {
+    torch.sparse_coo: (1, ("_indices", "_values")),
+    torch.sparse_csr: (2, ("crow_indices", "col_indices", "values")),
 }
 
 
@@ -300,7 +306,7 @@ class _Data:
             self.put(b"b")
             return
         fields = {
-            name: (value._modules[name] if owner.kinds[name] == "module" else getattr(value, name), t)
+            name: (value._modules[name] if owner.kinds[name] == "module" else held(value, name), t)
             for name, t in owner.fields.items()
         }
         self.object(owner, fields, number)
@@ -320,7 +326,10 @@ class _Data:
         self.put(b")\x81", b"r", struct.pack("<I", number))
 
     def tensor(self, value: Any) -> None:
-        """A tensor: what torch.save writes, with its storage as a record."""
+        """A tensor: what torch.save writes, with its storage as a record; a sparse one by its parts."""
+        if value.layout in _SPARSE:
+            self.sparse(value)
+            return
         _, (storage, offset, sizes, strides, needs, _) = _plain_form(
             value.detach().requires_grad_(value.requires_grad)
         )
@@ -340,6 +349,19 @@ class _Data:
         for numbers in (sizes, strides):
             self.tuple([(int(n), Type("int")) for n in numbers])
         self.put(b"\x88" if needs else b"\x89")
+        self.name("collections.OrderedDict")
+        self.put(b")RtR")
+
+    def sparse(self, value: Any) -> None:
+        """A sparse tensor: its layout's number, sizes, and the tensors that it is made of."""
+        code, names = _SPARSE[value.layout]
+        self.name("torch._utils._rebuild_sparse_tensor")
+        self.put(b"(")
+        self.plain(code)
+        self.tuple([(int(n), Type("int")) for n in value.shape])
+        self.put(b"\x88" if value.requires_grad else b"\x89")
+        for name in names:
+            self.tensor(getattr(value.detach(), name)())
         self.name("collections.OrderedDict")
         self.put(b")RtR")
 

@@ -120,6 +120,8 @@ def generated(function: Any) -> bool:
 def dataclass_init(cls: Any) -> tuple[Any, Source, dict[str, Any]]:
     """The __init__ that a dataclass has made: its tree, text, and what the names in its annotations mean."""
     taken = [field for field in dataclasses.fields(cls) if field.init]
+    if any(field.default_factory is not dataclasses.MISSING for field in taken):
+        raise NotImplementedError("Default factory initializers are not supported in TorchScript dataclasses")
     notes = {f"_type_{field.name}": field.type for field in taken}
     head = ", ".join(["self", *(f"{field.name}: _type_{field.name}" for field in taken)])
     lines = [f"self.{field.name} = {field.name}" for field in taken] or ["pass"]

@@ -12,6 +12,7 @@ from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import function_text
 from rushlight.jit.program.graphs import Graph, graph_of, typed
 from rushlight.jit.program.ir import Function
+from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import ClassType, Type
 
 
@@ -34,6 +35,37 @@ def method(function: Function) -> Callable[..., Any]:
     return found
 
 
+class ConstMap:
+    """The constants of a program's code: CONSTANTS.c0 is .c0."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.const_mapping = {f"c{i}": value for i, value in enumerate(values)}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "const_mapping" or name not in self.const_mapping:
+            raise AttributeError(name)
+        return self.const_mapping[name]
+
+
+def code_with_constants(function: Function) -> tuple[str, ConstMap]:
+    """A program as TorchScript code, and the constants in it that have no spelling."""
+    found: list[Any] = []
+
+    def tensor(value: Any) -> str:
+        if not any(known is value for known in found):
+            found.append(value)
+        return f"CONSTANTS.c{next(i for i, known in enumerate(found) if known is value)}"
+
+    return function_text(function, tensor), ConstMap(found)
+
+
+def run_graph(function: Function) -> Graph:
+    """The graph that a call runs: what it calls is in it, and equal constants are one."""
+    found = Graph(function, True)
+    tidy(found._function.block)
+    return found
+
+
 class Listings:
     """What a compiled function, `_function`, looks like."""
 
@@ -43,6 +75,11 @@ class Listings:
     def code(self) -> str:
         """The program as TorchScript code."""
         return function_text(self._function)
+
+    @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """The code, and the constants in it that have no spelling: c0, c1, ..."""
+        return code_with_constants(self._function)
 
     @property
     def graph(self) -> Graph:

@@ -22,7 +22,7 @@ from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.interfaces import incompatible, is_interface
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
-from rushlight.jit.handles import Listings, ModuleHandle, method
+from rushlight.jit.handles import ConstMap, Listings, ModuleHandle, code_with_constants, method, run_graph
 from rushlight.jit.hooks import CALL, compile_call
 from rushlight.jit.program import execute, schema as schemas
 from rushlight.jit.program.codetext import function_text
@@ -65,7 +65,7 @@ class ScriptFunction(Listings):
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that such a call runs: all that it calls is in it."""
-        return Graph(self._function, True)
+        return run_graph(self._function)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write the function to a file for torch.jit.load."""
@@ -164,6 +164,11 @@ class ScriptModule(Module):
         return function_text(self._method("forward"))
 
     @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """The code, and the constants in it that have no spelling: c0, c1, ..."""
+        return code_with_constants(self._method("forward"))
+
+    @property
     def graph(self) -> Graph:
         """forward as a graph."""
         return graph_of(self._method("forward"))
@@ -175,7 +180,7 @@ class ScriptModule(Module):
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph that such a call runs: all that it calls is in it."""
-        return self.inlined_graph
+        return run_graph(self._method("forward"))
 
     def _method(self, name: str) -> Function:
         found: Function = self._type.method(name)

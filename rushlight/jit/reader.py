@@ -6,6 +6,8 @@ import ast
 import collections
 import math
 import pickle
+import sys
+from enum import Enum, EnumType
 from typing import Any
 
 import rushlight as torch
@@ -73,6 +75,8 @@ class _FileNames(Names):
     def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
         if isinstance(base, Known) and isinstance(base.object, ClassType) and name == "__new__":
             return Known(_New(base.object))
+        if isinstance(base, Known) and isinstance(base.object, EnumType) and name in base.object.__members__:
+            return Known(base.object[name])
         path = f"{base.path}.{name}" if isinstance(base, Space) else ""
         if path in _SPACES:
             return Space(path)
@@ -147,6 +151,9 @@ class _Unpickler(WeightsUnpickler):
         if module == "torch.jit._pickle" and name in _RESTORE:
             self._callable_ids.add(id(_RESTORE[name]))
             return _RESTORE[name]
+        if (module, name) == ("torch._utils", "_rebuild_sparse_tensor"):
+            self._callable_ids.add(id(_sparse))
+            return _sparse
         return super().find_class(module, name)
 
     def load_newobj(self) -> None:
@@ -175,6 +182,15 @@ _Unpickler.dispatch = {
     pickle.NEWOBJ[0]: _Unpickler.load_newobj,
     pickle.BUILD[0]: _Unpickler.load_build,
 }
+
+
+def _sparse(code: int, sizes: tuple[int, ...], requires_grad: bool, *parts: Any) -> Any:
+    """A sparse tensor by its parts; the last of them is a table of hooks, which is empty."""
+    make = {1: torch.sparse_coo_tensor, 2: torch.sparse_csr_tensor}.get(code)
+    if make is None:
+        raise pickle.UnpicklingError(f"expected a sparse layout's number, 1 or 2, got {code}")
+    found = make(*parts[:-1], sizes)
+    return found.requires_grad_(requires_grad)
 
 
 def _restore(value: Any, tag: str = "") -> Any:
@@ -301,10 +317,15 @@ class Archive:
 
     def as_type(self, found: Any) -> Type:
         """The type that a class of the file is; other types as they are."""
+        if isinstance(found, EnumType):
+            return Type("Enum", cls=found)
         return Type("Class", cls=found) if isinstance(found, ClassType) else found
 
     def _class(self, qualname: str, tree: ast.ClassDef, source: Source) -> None:
         base = ast.unparse(tree.bases[0]) if tree.bases else ""
+        if base == "Enum":
+            self._found[qualname] = Known(_enumeration(qualname, tree))
+            return
         if base not in ("", "NamedTuple", "Interface", *_MODULES):
             raise RuntimeError(f"{qualname}: classes of the kind {base} are not supported")
         compiler: Any = _Finder(self.names, source)
@@ -370,8 +391,24 @@ class Archive:
             raise RuntimeError(f"{owner.qualname}: names of attributes may not begin with two underscores")
 
 
+def _enumeration(qualname: str, tree: ast.ClassDef) -> Any:
+    """An Enum of a file's code: the program's own where it has one of the same name and members."""
+    members: dict[str, Any] = {}
+    for node in tree.body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            raise RuntimeError(f"{qualname}: expected members, got {type(node).__name__}")
+        members[node.targets[0].id] = _literal(node.value)
+    home = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
+    known = getattr(sys.modules.get(home), tree.name, None)
+    if isinstance(known, EnumType) and {m.name: m.value for m in known} == members:  # type: ignore[var-annotated]
+        return known
+    return Enum(tree.name, members, module=home)
+
+
 def _literal(node: ast.expr) -> Any:
     """A constant in a class."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):
+        return -_literal(node.operand)
     if isinstance(node, ast.Name) and node.id in ("inf", "nan"):
         return float(node.id)
     return ast.literal_eval(node)

@@ -19,6 +19,8 @@ _SWITCHES = (
     ("_jit_override_can_fuse_on_cpu_legacy", "_jit_can_fuse_on_cpu_legacy", False),
     ("_jit_override_can_fuse_on_gpu", "_jit_can_fuse_on_gpu", True),
     ("_jit_set_texpr_fuser_enabled", "_jit_texpr_fuser_enabled", True),
+    ("_jit_set_texpr_reductions_enabled", "_jit_texpr_reductions_enabled", False),
+    ("_jit_set_logging_option", "_jit_get_logging_option", ""),
     ("_jit_set_nvfuser_enabled", "_jit_nvfuser_enabled", False),
     ("_jit_set_te_must_use_llvm_cpu", "_jit_get_te_must_use_llvm_cpu", True),
     ("_jit_set_autocast_mode", None, True),
@@ -62,6 +64,13 @@ def nothing(*given: Any) -> None:
     """What a check of PyTorch's own graphs, or the end of its registry of classes, has to do here."""
 
 
+def clear_class_registry() -> None:
+    """Forget which names classes and functions have: those compiled from now on may have the same ones."""
+    from rushlight.jit.compiler.names import forget_names  # what it needs, jit, imports this file
+
+    forget_names()
+
+
 def has_cpp_tests() -> bool:
     """Whether tests in C++ were built in: False."""
     return False
@@ -72,7 +81,7 @@ FUNCTIONS |= {reader: _getter(setter) for setter, reader, _ in _SWITCHES if read
 FUNCTIONS |= {
     "_jit_set_emit_hooks": set_emit_hooks,
     "_jit_get_emit_hooks": get_emit_hooks,
-    "_jit_clear_class_registry": nothing,
+    "_jit_clear_class_registry": clear_class_registry,
     "_jit_pass_lint": nothing,
     "_jit_has_cpp_tests": has_cpp_tests,
 }

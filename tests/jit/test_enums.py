@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from enum import Enum, IntEnum
 
 import pytest
@@ -111,5 +110,3 @@ def test_what_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="has no attribute 'PURPLE'"):
         torch.jit.script(of_none)
-    with pytest.raises(RuntimeError, match="it has members of an Enum"):
-        torch.jit.save(torch.jit.script(chosen), io.BytesIO())

@@ -141,3 +141,10 @@ def test_errors_are_one_by_both_of_their_names():
 
     assert _C.OutOfMemoryError is torch.OutOfMemoryError and _C._LinAlgError is torch.linalg.LinAlgError
     assert _C.JITException is torch.jit.Error and _C.AcceleratorError is torch.AcceleratorError
+
+
+def test_a_class_with_a_method_of_that_name_is_there() -> None:
+    from rushlight._engine.names.placeholders import is_absent
+    from rushlight.testing import FileCheck
+
+    assert not is_absent(FileCheck)

@@ -105,19 +105,11 @@ class Calls(Indexing):
             name = self.names.special(function.object)
             if name is not None and hasattr(self, f"call_{name}"):
                 return getattr(self, f"call_{name}")(node, wanted)
+            made = self.container(function, node, wanted)
+            if made is not None:
+                return made
             if function.object is OrderedDict:
                 function = Known(dict)  # dicts keep their order
-            if function.object in (list, dict) and not node.args and not node.keywords:
-                empty: Any = ast.List([], ast.Load()) if function.object is list else ast.Dict([], [])
-                return self.sugar(ast.copy_location(empty, node), wanted)
-            if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
-                return getattr(self, "at_ListComp")(_each(node.args[0]))
-            if function.object is dict and len(node.args) == 1 and self.counts(node.args[0]):
-                found = getattr(self, "at_DictComp")(_pairs(node.args[0]))
-                self.check_dict(found, wanted or found.type, node)
-                return found
-            if function.object is list and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
-                return self.as_list(function, self.sugar(node.args[0]), node)
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
@@ -128,6 +120,26 @@ class Calls(Indexing):
         if isinstance(function, Known) and function.object is dict and wanted is not None:
             self.check_dict(found, wanted, node)
         return found
+
+    def container(self, function: Known, node: ast.Call, wanted: Type | None) -> Any:
+        """list(x), dict(x) and OrderedDict(x) where they are no calls of ops; None for others."""
+        kind = dict if function.object is OrderedDict else function.object
+        if kind not in (list, dict):
+            return None
+        if not node.args and not node.keywords:
+            empty: Any = ast.List([], ast.Load()) if kind is list else ast.Dict([], [])
+            return self.sugar(ast.copy_location(empty, node), wanted)
+        if len(node.args) != 1:
+            return None
+        if self.counts(node.args[0]):
+            if kind is list:
+                return getattr(self, "at_ListComp")(_each(node.args[0]))
+            found = getattr(self, "at_DictComp")(_pairs(node.args[0]))
+            self.check_dict(found, wanted or found.type, node)
+            return found
+        if kind is list and not isinstance(node.args[0], ast.Starred):
+            return self.as_list(function, self.sugar(node.args[0]), node)
+        return None
 
     def check_dict(self, found: Value, wanted: Type, node: Any) -> None:
         """Raise where dict(...) has keys or values of other types than its annotation says."""
@@ -387,7 +399,12 @@ class Calls(Indexing):
         if getattr(builtins, name, None) is known or known is complex:
             if name in _CASTS:
                 return self.cast(*_CASTS[name], self.value(args[0], node), node)
-            if name in ("list", "tuple") and args and not isinstance(args[0], Items) and args[0].type.kind == "Tuple":
+            if (
+                name in ("list", "tuple")
+                and args
+                and not isinstance(args[0], Items)
+                and args[0].type.kind == "Tuple"
+            ):
                 types = args[0].type.args
                 return args[0] if name == "tuple" else self.listed(args[0], list_of(types[0]), node)
             if name in _OPS:

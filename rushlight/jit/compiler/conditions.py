@@ -148,7 +148,10 @@ class Conditions(Calls):
 
     def has_attribute(self, node: ast.Call) -> bool:
         """hasattr(x, "name")."""
-        value, name = self.expr(node.args[0]), ast.literal_eval(node.args[1])
+        found, name = self.sugar(node.args[0]), ast.literal_eval(node.args[1])
+        if isinstance(found, Known):
+            return hasattr(found.object, name)
+        value = self.value(found, node)
         owner = value.type.cls if value.type.kind == "Class" else None
         return owner is not None and (
             name in owner.fields

@@ -474,7 +474,9 @@ class Expressions:
         values = [self.expr(v, pair[1] if pair else None) for v in node.values]
         types = pair or ((keys[0].type, values[0].type) if keys else (STR, TENSOR))
         for key, place in zip(keys, node.keys, strict=True):
-            message = "Dict keys must contain only a single type. Expected: {wanted} but found {actual} instead"
+            message = (
+                "Dict keys must contain only a single type. Expected: {wanted} but found {actual} instead"
+            )
             self.convert(key, types[0], place, message)
         for value in values:
             whole = unify(types[1], value.type) or (types[1] if pair else union((types[1], value.type)))

@@ -39,8 +39,8 @@ class Loops(Conditions):
             if getattr(node, "left", None) is not None:
                 raise self.error(
                     node.left,  # type: ignore[attr-defined]
-                    "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
-                    "break or continue inside the body of these loops",
+                    "Because we emit iteration over modulelists or tuples as unrolled loops, we do not "
+                    "support break or continue inside the body of these loops",
                 )
             for item in found:
                 self.assign(node.target, item, node)

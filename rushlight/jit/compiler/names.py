@@ -43,7 +43,6 @@ from rushlight.jit.program import runtime, schema as schemas
 from rushlight.jit.program.execute import castable
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
-    ANY,
     DEVICE,
     GENERICS,
     INT,
@@ -411,6 +410,11 @@ def unique(name: str) -> str:
     return f"{space}.___torch_mangle_{number}.{last}"
 
 
+def forget_names() -> None:
+    """Let names of functions and classes be given again."""
+    _taken.clear()
+
+
 def script_function(function: Any) -> Function:
     """The program of a Python function."""
     found = _compiled.get(function)
@@ -514,8 +518,9 @@ def declared(
             saved = owner.method("__getstate__")  # what it gives is what comes back
             t = t if saved is None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
-        refused = note is not None and default is not schemas.REQUIRED and a.arg not in function.repeated
-        if refused and not is_any(note, source) and not castable(default, t):
+        said = note if note is not None and not is_any(note, source) else None
+        refused = said is not None and default is not schemas.REQUIRED and a.arg not in function.repeated
+        if refused and not castable(default, t):
             raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{a.arg}".')
         if default is schemas.REQUIRED and a.arg in spelled:
             default = names.default(spelled[a.arg])

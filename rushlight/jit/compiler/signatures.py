@@ -33,7 +33,8 @@ def is_any(note: ast.AST, source: Source) -> bool:
 
 def comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast.expr], ast.expr | None]:
     """The types in a comment `# type: (Tensor, int) -> Tensor`; RuntimeError where their number is wrong."""
-    found = re.search(r"# type:\s*\((.*)\)\s*->\s*([^#]*)", _type_line(tree, source))
+    line = _type_line(tree, source)
+    found = re.search(r"# type:\s*\((.*)\)\s*->\s*([^#]*)", line) or re.search(r"# type:\s*\((.*)\)()", line)
     if found is None:
         return [], None
     inner: Any = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
@@ -45,7 +46,8 @@ def comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast
             f"\nNumber of type annotations ({len(inner.elts)}) did not match the number of function "
             f"parameters ({given}):\n{source.show(head)}"
         )
-    return list(inner.elts)[-count:] if count else [], ast.parse(found[2].strip(), mode="eval").body
+    result = ast.parse(found[2].strip(), mode="eval").body if found[2] else None
+    return list(inner.elts)[-count:] if count else [], result
 
 
 def _type_line(tree: ast.FunctionDef, source: Source) -> str:
@@ -56,8 +58,8 @@ def _type_line(tree: ast.FunctionDef, source: Source) -> str:
         for number, line in enumerate(lines):
             if _MISSPELT.search(line):
                 raise RuntimeError(
-                    f"The annotation prefix in line {number + tree.lineno - 1} is probably invalid.\nIt must be "
-                    "'# type:'\nSee PEP 484 (https://www.python.org/dev/peps/pep-0484/#suggested-syntax-for-"
+                    f"The annotation prefix in line {number + tree.lineno - 1} is probably invalid.\nIt must "
+                    "be '# type:'\nSee PEP 484 (https://www.python.org/dev/peps/pep-0484/#suggested-syntax-for-"
                     "python-2-7-and-straddling-code)\nfor examples"
                 )
         return ""
@@ -66,7 +68,8 @@ def _type_line(tree: ast.FunctionDef, source: Source) -> str:
     result = next((i for i, line in enumerate(told) if "# type: (...) -> " in line), None)
     if result is None:
         raise RuntimeError(
-            "Return type line '# type: (...) -> ...' not found on multiline type annotation\nfor type lines:\n"
+            "Return type line '# type: (...) -> ...' not found on multiline type annotation\nfor type "
+            "lines:\n"
             + "\n".join(told)
             + "\n(See PEP 484 https://www.python.org/dev/peps/pep-0484/#suggested-syntax-for-python-2-7-and-"
             "straddling-code)"

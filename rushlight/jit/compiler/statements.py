@@ -181,7 +181,8 @@ class Compiler(Contexts):
             raise self.error(
                 target,
                 f"Cannot re-assign '{target.id}' because it has type value of type '{found.type}' and "
-                f"{target.id} is not a first-class value.  Only reassignments to first-class values are allowed",
+                f"{target.id} is not a first-class value.  Only reassignments to first-class values are "
+                "allowed",
             )
         if old.type != found.type and _is_module(found.type):
             raise self.error(
@@ -211,8 +212,6 @@ class Compiler(Contexts):
         if starred:
             self.unpack_starred(target, found, starred[0], node)
             return
-        if isinstance(found, Value) and found.type == TENSOR:
-            found = self.call_builtin("aten::unbind", [found], {}, node)
         if isinstance(found, Value) and found.type.kind not in ("Tuple", "List"):
             raise self.error(node, f"{found.type} cannot be used as a tuple")
         if isinstance(found, Value) and found.type == Type("Tuple") and count:

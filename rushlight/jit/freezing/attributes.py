@@ -169,6 +169,12 @@ def changed(methods: Sequence[Inlined]) -> set[Attribute]:
     return found
 
 
+def held(owner: Any, name: str) -> Any:
+    """An attribute as programs have it: of lists and dicts no copy."""
+    known = vars(owner)
+    return known[name] if name in known else getattr(owner, name)
+
+
 def memory_of(value: Any, deep: bool = True) -> set[Any]:
     """What a value's memory is known by: tensors' storages and containers; with `deep` of all in them."""
     if isinstance(value, torch.Tensor):

@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.jit.compiler.names import unique
-from rushlight.jit.freezing.attributes import LATER, Attribute, Inlined, changed, memory_of, type_of
+from rushlight.jit.freezing.attributes import LATER, Attribute, Inlined, changed, held, memory_of, type_of
 from rushlight.jit.modules import ScriptModule, instance
 from rushlight.jit.program.folding import constant_before, fold
 from rushlight.jit.program.ir import Example, Function, Node, replace, walk
@@ -129,7 +129,7 @@ class _Freezer:
     def _written(self) -> set[Attribute]:
         """What methods change, with what shares its memory."""
         found = changed(list(self.methods.values()))
-        known = {a: getattr(o, a.name) for m in self.methods.values() for a, o in _read(m)}
+        known = {a: held(o, a.name) for m in self.methods.values() for a, o in _read(m)}
         written = {a for a in found if not a.within}
         touched = {memory for a in written if a in known for memory in memory_of(known[a], deep=False)}
         for part in found - written:  # what a container holds changes, and is seen through the constant, too
@@ -153,7 +153,9 @@ class _Freezer:
                 training and found.name == "training"
             ):
                 continue
-            value = _without_gradient(getattr(owner, found.name))
+            value = _without_gradient(held(owner, found.name))
+            if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
+                continue  # graphs have no constants of such layouts
             constant = constant_before(node, value, own.fields[found.name], self._path(method, node))
             constant.example = example_of(value)
             replace(node.output, constant)
@@ -244,7 +246,7 @@ class _Freezer:
         if id(owner) not in self.made:
             values = {}
             for name in own.fields:
-                child = getattr(owner, name)
+                child = held(owner, name)
                 known = type_of(child)
                 values[name] = self._instance(child) if known is not None and known.is_module else child
             self.made[id(owner)] = made = instance(own, values)

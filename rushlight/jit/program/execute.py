@@ -23,7 +23,7 @@ from rushlight.jit.program import runtime
 from rushlight.jit.program.failures import PLACES, failed
 from rushlight.jit.program.ir import Function, Node, Value
 from rushlight.jit.program.schema import REQUIRED
-from rushlight.jit.program.types import TENSOR, Type
+from rushlight.jit.program.types import TENSOR, Type, qualified
 from rushlight.jit.program.writing import Writer
 from rushlight.jit.state import STACK
 from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
@@ -102,7 +102,7 @@ class PythonWriter(Writer):
         return f"rt._awaitable({', '.join(parts)})"
 
     def at_PythonOp(self, node: Node) -> str:
-        """A call of the Python function that torch.jit.ignore left; its result is of the type that it says."""
+        """A call of the Python function that torch.jit.ignore left; its result is of its type."""
         call = f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
         if len(node.outputs) != 1 or node.output.type.kind in ("Tensor", "Any", "Class"):
             return call
@@ -254,7 +254,7 @@ def runner(function: Function) -> Callable[..., Any]:
 
 
 def _of_type(value: Any, t: Type) -> Any:
-    """What a function gave that stays Python, as a program takes it; RuntimeError where it is something else."""
+    """What a function gave that stays Python, as a program takes it; RuntimeError for something else."""
     if not castable(value, t):
         raise RuntimeError(
             f" expected value of type {t.short()} for return value but instead got value of type "
@@ -396,6 +396,8 @@ def castable(value: Any, t: Type) -> bool:
         return True
     if kind == "Optional":
         return value is None or castable(value, t.args[0])
+    if kind == "Enum" and isinstance(value, Enum) and not isinstance(value, t.cls):  # of a file's class
+        return qualified(type(value)) == qualified(t.cls) and value.name in t.cls.__members__
     if kind == "List" and t.args and isinstance(value, (list, tuple)):
         return all(castable(v, t.args[0]) for v in value)
     return accepts(value, t)

@@ -149,7 +149,7 @@ def shown(t: Type) -> str:
         return parts[0] + ("[]" if t.kind == "List" else "?")
     if t.kind == "Tuple" and t.args:
         return f"({', '.join(parts)})"
-    return f"Dict({', '.join(parts)})" if t.kind == "Dict" and t.args else t.short()
+    return t.short()
 
 
 def _default(value: Any) -> str:

@@ -79,6 +79,8 @@ def handed(value: Any, t: Type) -> Any:
         return [handed(v, t.args[0]) for v in value]
     if kind == "Dict" and t.args:
         return type(value)((k, handed(v, t.args[1])) for k, v in value.items())
+    if kind == "Enum":
+        return t.cls[value.name]
     if kind == "Class" and _is_copied(t):
         made = value.__class__.__new__(value.__class__)
         for name, part in t.cls.fields.items():

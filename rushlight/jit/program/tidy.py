@@ -18,6 +18,8 @@ def tidy(block: Block) -> None:
     sweep(block)
     top: list[Node] = []
     _gather(block, top, {})
+    for node in top:
+        node.block = block
     block.nodes[:0] = top
 
 

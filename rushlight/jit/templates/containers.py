@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import rushlight as torch
 from rushlight.jit.program import runtime as rt
 from rushlight.jit.templates.table import plain
 
@@ -137,6 +138,11 @@ def setdefault(found: dict[Any, Any], key: Any, default: Any) -> Any:
 @plain("update")
 def update(found: dict[Any, Any], more: dict[Any, Any]) -> None:
     return found.update(more)
+
+
+@plain("save")
+def save(item: Any, filename: str) -> None:
+    torch.save(item, filename)
 
 
 @plain("list_with_default")

@@ -1,0 +1,271 @@
+"""What programs are told by the compiler, and what Python and a program hand each other."""
+
+from __future__ import annotations
+
+import io
+import typing
+from enum import Enum
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+
+
+def compiled_from(text: str) -> Any:
+    return torch.jit.CompilationUnit(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("    a, *b, *c = [1, 2, 3]\n    return a", "Only one starred expression is allowed on the lhs"),
+        ("    x + 1 = x\n    return x", "unexpected expression on left-hand side of assignment"),
+        ("    a, *1 = (3, 4, 5)\n    return x", "Cannot pack a tuple into a non-variable"),
+        ("    return [x x]", "expected \\] but found 'ident' here"),
+        ("    break", "SyntaxError: 'break' outside loop"),
+        ("    for a, b in x, x:\n        pass", "List of iterables"),
+        ("    a, b = (1, 2, 3)\n    return a", "too many values to unpack: need 2 but found 3"),
+        ("    a, b, c, d = (1, 2, 3)\n    return a", "need 4 values to unpack but found only 3"),
+        ("    a, b = x + x\n    return a", "Tensor cannot be used as a tuple"),
+        ("    return x.unsqueeze.myattr", "attribute lookup is not defined on builtin"),
+        ("    return torch.unsqueeze(3, 4, 5, 6)", "but instead found type 'int'"),
+        (
+            "    return torch.jit.annotate(int, [y for y in [1]])",
+            "Expected an annotation of type List but got int",
+        ),
+        (
+            '    return {"a": 1, 2: "c"}',
+            "Dict keys must contain only a single type. Expected: str but found int",
+        ),
+    ],
+)
+def test_what_texts_are_told(body: str, told: str) -> None:
+    with pytest.raises(RuntimeError, match=told):
+        compiled_from(f"def f(x):\n{body}\n")
+
+
+def test_types_that_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="Unknown type constructor Tensor"):
+        compiled_from("def f(x: Tensor[Tensor]):\n    return x\n")
+    with pytest.raises(RuntimeError, match="Attempted to use List without a contained type"):
+        torch.jit.isinstance([1], typing.List)
+
+    def set_item(a: tuple[int, int]) -> None:
+        a[0] = 1  # type: ignore[index]
+
+    def add_item(a: tuple[int, int]) -> None:
+        a[0] += 1  # type: ignore[index]
+
+    def number(x: int = 0.5) -> int:  # type: ignore[assignment]
+        return x
+
+    def leave(x: bool) -> int:
+        for i in (1, 2):
+            if x:
+                break
+            print(i)
+        return 1
+
+    for function, told in (
+        (set_item, "does not support subscripted assignment"),
+        (add_item, "does not support augmented assignment"),
+        (number, 'Expected a default value of type int on parameter "x"'),
+        (leave, "do not support break or continue inside"),
+    ):
+        with pytest.raises(RuntimeError, match=told):
+            torch.jit.script(function)
+
+
+def test_comments_that_tell_types() -> None:
+    @torch.jit.script
+    def by_argument(
+        a,  # type: int
+        b,  # type: List[int]
+    ):
+        # type: (...) -> int
+        return a + b[0]
+
+    @torch.jit.script
+    def without_result(a, b):
+        # type: (int, int)
+        return a + b
+
+    assert by_argument(1, [2]) == 3 and without_result(1, 2) == 3
+    with pytest.raises(RuntimeError, match="Return type line"):
+
+        @torch.jit.script
+        def two_lines(a):
+            # type: (int) -> int
+            # type: another
+            return a
+
+
+class Held(nn.Module):
+    __constants__ = ["fixed"]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers, self.fixed = [1, 2], 5
+
+    def forward(self, add: bool) -> list[int]:
+        if add:
+            self.numbers.append(9)
+        return self.numbers
+
+
+def test_lists_are_handed_over_as_copies() -> None:
+    module = torch.jit.script(Held())
+    module(False).append(3)
+    module.numbers.append(4)
+    assert module(False) == module.numbers == [1, 2]
+    assert module(True) == module.numbers == [1, 2, 9]
+    given = [7]
+    module.numbers = given
+    given.append(8)
+    assert module(False) == [7]
+    for name, value, told in (
+        ("numbers", ["a"], "Could not cast attribute"),
+        ("fixed", 6, "Can't set constant"),
+    ):
+        with pytest.raises(RuntimeError, match=told):
+            setattr(module, name, value)
+    with pytest.raises(NotImplementedError):
+        list(module)
+    assert len(torch.jit.script(nn.Sequential(nn.ReLU()))) == 1
+    with pytest.raises(TypeError, match="'TopLevelTracedModule' object is not iterable"):
+        list(torch.jit.trace(nn.Sequential(nn.ReLU()), torch.ones(1)))
+
+
+@torch.jit.script
+class Count:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def up(self) -> None:
+        self.n += 1
+
+
+def test_objects_are_handed_over_as_copies() -> None:
+    def up(c: Count) -> Count:
+        c.up()
+        return c
+
+    mine = Count(1)
+    assert torch.jit.script(up)(mine).n == 2 and mine.n == 1
+
+
+def test_numbers_that_stand_for_others() -> None:
+    def same(a: int, b: float, c: list[bool]) -> tuple[int, float, list[bool]]:
+        return a, b, c
+
+    found = torch.jit.script(same)(True, torch.tensor(3), [True, 1, 0.0])
+    assert repr(found) == "(1, 3.0, [True, True, False])"
+
+
+class Named(nn.Module):
+    def forward(self, a: int, *, b: int) -> int:
+        return a - b
+
+
+def test_arguments_by_name_only() -> None:
+    module = torch.jit.script(Named())
+    assert module(3, b=1) == 2
+    with pytest.raises(RuntimeError, match=r"takes 2 positional argument\(s\) but 3 was/were given"):
+        module(3, 1)
+    assert "int a, *, int b" in str(module.forward.schema)
+
+
+def test_lists_of_several_types() -> None:
+    def several(x: bool) -> list[int | str]:
+        found = [1, "a"]
+        y: int | str = 1
+        if x:
+            y = "b"
+        found.append(y)
+        return found
+
+    function = torch.jit.script(several)
+    buffer = io.BytesIO()
+    torch.jit.save(function, buffer)
+    buffer.seek(0)
+    for one in (function, torch.jit.load(buffer)):
+        assert one(True) == [1, "a", "b"] and one(False) == [1, "a", 1]
+
+    def pairs() -> dict[str, int]:
+        return dict(zip(["a"], [1], strict=False)) if False else dict(zip(["a", "b"], [1, 2]))
+
+    assert torch.jit.script(pairs)() == {"a": 1, "b": 2}
+
+
+def test_what_ignored_functions_give() -> None:
+    @torch.jit.ignore
+    def wrong():
+        # type: () -> Tuple[Tensor]
+        return torch.ones(1), torch.ones(1)
+
+    @torch.jit.unused
+    def never(x):
+        # type: (Tensor) -> Tuple[Tensor, int]
+        return x, 1
+
+    def calls():
+        return wrong()
+
+    def unused(x):
+        return never(x)
+
+    with pytest.raises(RuntimeError, match="but instead got value of type tuple"):
+        torch.jit.script(calls)()
+    with pytest.raises(torch.jit.Error, match="annotated to be ignored and cannot be run"):
+        torch.jit.script(unused)(torch.ones(1))
+
+
+class Color(Enum):
+    RED = 1
+    GREEN = 2
+
+
+def test_enums_in_files() -> None:
+    class Pick(nn.Module):
+        def forward(self, x: torch.Tensor, c: Color) -> torch.Tensor:
+            return x if c == Color.RED else -x
+
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(Pick()), buffer)
+    buffer.seek(0)
+    loaded, x = torch.jit.load(buffer), torch.ones(1)
+    assert loaded(x, Color.RED).item() == 1 and loaded(x, Color.GREEN).item() == -1
+
+
+def test_ops_and_constants_of_a_program() -> None:
+    @torch.jit.script
+    def one(x=torch.ones(1)):
+        return x
+
+    class Calls(nn.Module):
+        def forward(self, x):
+            return 2 * x + one()
+
+    module = torch.jit.script(Calls())
+    text, constants = module.code_with_constants
+    assert text == module.code and torch.equal(constants.c0, torch.ones(1))
+    assert torch.jit.export_opnames(module) == ["aten::add.Tensor", "aten::mul.Scalar"]
+    with pytest.raises(RuntimeError, match="is missing value for argument 'other'"):
+        torch.ops.aten.type_as(torch.ones(1))
+
+
+def test_sparse_attributes_stay_when_frozen() -> None:
+    class Adds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = torch.eye(2).to_sparse()
+
+        def forward(self, x):
+            return x + self.a
+
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.freeze(torch.jit.script(Adds().eval())), buffer)
+    buffer.seek(0)
+    assert torch.equal(torch.jit.load(buffer)(torch.eye(2).to_sparse()).to_dense(), 2 * torch.eye(2))
