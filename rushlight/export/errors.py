@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import Any
 
 
 class UserErrorType(Enum):
@@ -39,3 +40,16 @@ class GuardOnDataDependentSymNode(RuntimeError):
 
 class ConstraintViolationError(RuntimeError):
     """An input's size is none of those that were said of it."""
+
+
+def misfit(name: str, schema: Any, count: int, missing: list[str], unknown: list[str]) -> str:
+    """Why arguments are not those of a signature, in PyTorch's words."""
+    declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
+    if count > len(schema.arguments):
+        return (
+            f"{name}() expected at most {len(schema.arguments)} argument(s) but received {count} "
+            f"argument(s). Declaration: {declared}"
+        )
+    if missing:
+        return f"{name}() is missing value for argument '{missing[0]}'. Declaration: {declared}"
+    return f"Unknown keyword argument '{unknown[0]}' for operator '{name}'. Schema: {declared}"

@@ -22,6 +22,7 @@ from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
 from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight.export import other_forms, spellings
+from rushlight.export.errors import misfit
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
 _ATEN = {
@@ -358,7 +359,7 @@ class Overload:
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > len(params):
             name = f"{self.namespace}::{self._schema.name}"
-            raise RuntimeError(_misfit(name, self._schema, len(args) + len(kwargs), missing, unknown))
+            raise RuntimeError(misfit(name, self._schema, len(args) + len(kwargs), missing, unknown))
         return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -393,19 +394,6 @@ class Overload:
 
     def __deepcopy__(self, memo: Any) -> Overload:
         return self
-
-
-def _misfit(name: str, schema: Any, count: int, missing: list[str], unknown: list[str]) -> str:
-    """Why arguments are not those of a signature, in PyTorch's words."""
-    declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
-    if count > len(schema.arguments):
-        return (
-            f"{name}() expected at most {len(schema.arguments)} argument(s) but received {count} "
-            f"argument(s). Declaration: {declared}"
-        )
-    if missing:
-        return f"{name}() is missing value for argument '{missing[0]}'. Declaration: {declared}"
-    return f"Unknown keyword argument '{unknown[0]}' for operator '{name}'. Schema: {declared}"
 
 
 def _translated(call: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
