@@ -192,7 +192,8 @@ def own(grad: Any, leaf: Any) -> Any:
         return grad._kind.backend.owned(
             grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._grad_node is None
         )
-    whole = a.base is None or LENT.get(id(a.base)) is a.base
+    base = a.base
+    whole = base is None or LENT.get(id(base)) is base or _sole_view(a, base, sys.getrefcount(base))
     alone = whole and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
     buffer = None if (like := leaf._array).flags.c_contiguous else np.empty_like(like)
     if buffer is not None and any(
@@ -214,6 +215,21 @@ def own(grad: Any, leaf: Any) -> Any:
     return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._kind)
 
 
+def _sole_view(a: Any, base: Any, held: int) -> bool:
+    """Whether an array is a view of all the memory of one that nobody else holds: `held` references, of which
+    two are the caller's.
+    """
+    return (
+        base.__class__ is np.ndarray
+        and held <= _VIEWED
+        and base.base is None
+        and base.size == a.size
+        and base.dtype is a.dtype
+    )
+
+
+# References to the memory of a view where no other holds it: the view's, a local variable's, an argument's.
+_VIEWED = 3
 # Memory of compiled programs, each handed out whole and to one holder at a time, by the ids of its arrays.
 LENT: WeakValueDictionary[int, Any] = WeakValueDictionary()
 

@@ -93,12 +93,28 @@ class Columns(Tiered):
         matrix = arrays[self.roles.index("matrix")]
         rows, columns = matrix.shape[-2:]
         few = columns < 2 * _COLUMNS_PER_THREAD
+        if matrix.ndim == 3 and parallel.get_num_threads() > 1:
+            return self._by_matrices(arrays, out)
         if matrix.ndim != 2 or (rows < 2 * CHUNK if few else parallel.get_num_threads() < 2):
             return self(*arrays, out=out)
         if out is None:
             out = tuple([np.empty(columns, d) for d in self._out])
         results = out if isinstance(out, tuple) else (out,)
         (self._by_rows if few else self._by_columns)(arrays, results, rows, columns)
+        return results[0] if len(results) == 1 else results
+
+    def _by_matrices(self, arrays: tuple[Any, ...], out: Any) -> Any:
+        """The matrices of a batch shared out."""
+        shape = max(a.shape[0] for a, role in zip(arrays, self.roles, strict=True) if role == "matrix")
+        width = arrays[self.roles.index("matrix")].shape[-1]
+        if out is None:
+            out = tuple([np.empty((shape, width), d) for d in self._out])
+        results = out if isinstance(out, tuple) else (out,)
+        full = [
+            np.broadcast_to(a, (shape, *a.shape[a.ndim - (2 if role == "matrix" else 1) :]))
+            for a, role in zip(arrays, self.roles, strict=True)
+        ]
+        self._run(self.fn, [[a[i] for a in (*full, *results)] for i in range(shape)])
         return results[0] if len(results) == 1 else results
 
     def _by_columns(self, arrays: tuple[Any, ...], results: tuple[Any, ...], rows: int, width: int) -> None:

@@ -14,7 +14,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import in_format
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, check_shape
-from rushlight._engine.ops.reductions.statistics import distances
+from rushlight._engine.ops.reductions.statistics import column_squares, distances
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel, launch
@@ -301,13 +301,46 @@ def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, ep
     """(group_norm of (N, C, *), the groups' means, 1 / sqrt(variances + eps)): these are (N, groups)."""
     n, x = input.shape[0], _grouped(input, group)
     each, size = x.shape[2:]
-    center, total = distances(x.reshape(n, group, each * size), (2,))
+    last = has_channels_last(input.shape, input.stride())
+    center, total = _group_distances(input, group) if last else distances(x.reshape(n, group, -1), (2,))
     rstd = (total / (each * size) + eps).rsqrt()
     scale, shape = rstd.unsqueeze(-1), (1, group, each, 1)
     scale = scale if weight is None else scale * weight.reshape(shape)
     shift = scale.new_zeros(1) if bias is None else bias.reshape(shape)
-    found = _centered_affine(x, center.unsqueeze(-1), scale, shift)
-    return found.reshape(input.shape), center.squeeze(-1), rstd.squeeze(-1)
+    center = center.unsqueeze(-1)
+    if last:
+        flat, times = _by_channel(input, n)
+        found = _centered_affine(flat, *[_along_rows(t, n, group, each, times) for t in (center, scale, shift)])
+        found = found.reshape(n, *input.shape[2:], group * each).movedim(-1, 1)
+    else:
+        found = _centered_affine(x, center, scale, shift).reshape(input.shape)
+    return found, center.reshape(n, group), rstd.reshape(n, group)
+
+
+def _along_rows(x: Any, n: int, group: int, each: int, times: int) -> Any:
+    """What repeats along the rows of `_by_channel`, of what is (*, groups, channels or 1, 1)."""
+    x = x.expand(n, group, each, 1) if x.ndim == 4 else x.reshape(1, 1, 1, 1).expand(n, group, each, 1)
+    return x.reshape(n, 1, group * each).repeat(1, 1, times)
+
+
+def _group_distances(input: Any, group: int) -> tuple[Any, Any]:
+    """(the groups' means, the sums of squared distances from them), (N, groups, 1), in channels last."""
+    flat, times = _by_channel(input, input.shape[0])
+    center = _grouped_sums(flat.sum(1), times, group) / (input.numel() // (input.shape[0] * group))
+    around = _at_channels(center, input.shape[1], times)
+    return center, _grouped_sums(_squares_around(flat, around), times, group)
+
+
+def _grouped_sums(sums: Any, times: int, group: int) -> Any:
+    """(N, groups, 1) of (N, times * channels)."""
+    each = sums.reshape(sums.shape[0], times, -1).sum(1)
+    return each.reshape(sums.shape[0], group, -1).sum(2, True)
+
+
+def _at_channels(center: Any, channels: int, times: int) -> Any:
+    """(N, times * channels) of (N, groups, 1): what belongs to each channel."""
+    n, group = center.shape[:2]
+    return center.expand(n, group, channels // group).reshape(n, channels).repeat(1, times)
 
 
 def _grouped(x: Any, group: int) -> Any:
@@ -317,18 +350,20 @@ def _grouped(x: Any, group: int) -> Any:
 
 @_by_groups.gradient
 def _by_groups_gradient(s: Any, grad: Any, grad_center: Any, grad_rstd: Any) -> Any:
-    (_, center, rstd), x = s.result, _grouped(s.input, s.group)
-    center, rstd = (t.reshape(*t.shape, 1, 1) for t in (center, rstd))
+    _, center, rstd = s.result
     to_input = to_weight = to_bias = None
     if grad is not None:
         wanted = s.needs("input"), s.needs("weight"), s.needs("bias")
-        found = iter(_by_groups_backward(_grouped(grad, s.group), x, center, rstd, s.weight, *wanted))
+        found = iter(_by_groups_backward(grad, s.input, center, rstd, s.weight, *wanted))
         to_input, to_weight, to_bias = (next(found) if each else None for each in wanted)
     if grad_center is not None or grad_rstd is not None:  # of gradients of gradients, and in forward mode
+        x = _grouped(s.input, s.group)
         of_center, of_rstd = (0 if g is None else g[..., None, None] for g in (grad_center, grad_rstd))
+        center, rstd = (t.reshape(*t.shape, 1, 1) for t in (center, rstd))
         more = (of_center + of_rstd * rstd**3 * (center - x)) / (x.shape[2] * x.shape[3])
+        more = more.reshape(s.shape("input"))
         to_input = more if to_input is None else to_input + more
-    return None if to_input is None else to_input.reshape(s.shape("input")), to_weight, to_bias
+    return to_input, to_weight, to_bias
 
 
 @composite(name="_by_groups_backward", where=("aten",), planned=True)
@@ -336,21 +371,43 @@ def _by_groups_backward(
     grad, input, center, rstd, weight: Tensor | None, of_input: bool, of_weight: bool, of_bias: bool
 ):
     """The gradients of `_by_groups` that are wanted, one after the other."""
-    n, groups, each, size = input.shape
-    around = center.expand(n, groups, each, 1)
-    total, along = (t.unsqueeze(-1) for t in _row_sums(grad.contiguous(), input.contiguous(), around))
+    shape, (n, groups) = input.shape, center.shape
+    center, rstd = (t.reshape(n, groups, 1, 1) for t in (center, rstd))
+    last = all([has_channels_last(shape, t.stride()) for t in (grad, input)])
+    x, given = _grouped(input, groups), _grouped(grad, groups)
+    each, size = x.shape[2:]
+    if last:
+        sums = _sample_sums(grad, input, center.squeeze(-1))
+    else:
+        given, x = given.contiguous(), x.contiguous()
+        sums = _row_sums(given, x, center.expand(n, groups, each, 1))
+    total, along = (t.reshape(n, groups, each, 1) for t in sums)
     along, found = along * rstd, []
     if of_input:
         slopes = weight if weight is None else weight.reshape(1, groups, each, 1)
         sums = [t if slopes is None else t * slopes for t in (along, total)]
         slope, shift = (t.sum(2, True) * rstd / -(each * size) for t in sums)
-        scale = rstd if slopes is None else rstd * slopes
-        found.append(_batch_norm_input_gradient(grad, input, center, scale, slope * rstd, shift))
+        factors = center, rstd if slopes is None else rstd * slopes, slope * rstd, shift
+        if last:
+            (given, times), (x, _) = _by_channel(grad, n), _by_channel(input, n)
+            own = [_along_rows(t, n, groups, each, times) for t in factors]
+            slopes = _batch_norm_input_gradient(given, x, *own)
+            found.append(slopes.reshape(n, *shape[2:], -1).movedim(-1, 1))
+        else:
+            found.append(_batch_norm_input_gradient(given, x, *factors).reshape(shape))
     if of_weight:
         found.append(along.sum(0).reshape(-1))
     if of_bias:
         found.append(total.sum(0).reshape(-1))
     return tuple(found)
+
+
+def _sample_sums(grad: Any, x: Any, center: Any) -> list[Any]:
+    """`_channel_sums` of each sample by itself, in channels last, around (N, groups, 1): (N, channels)."""
+    n, channels = x.shape[:2]
+    (given, times), (x, _) = _by_channel(grad, n), _by_channel(x, n)
+    sums = _column_sums(given, x, _at_channels(center, channels, times))
+    return [t.reshape(n, times, channels).sum(1) for t in sums]
 
 
 def _mixed(input: Any, *params: Any) -> bool:
@@ -527,14 +584,16 @@ def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
     return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
 
 
-def _by_channel(x: Any) -> tuple[Any, int]:
-    """(N, C, *) in channels last as the matrix that it lies as, and how many places are one row of it: loops
-    over long rows are quicker.
+def _by_channel(x: Any, samples: int = 0) -> tuple[Any, int]:
+    """(N, C, *) in channels last as the matrix that it lies as, or one a sample, and how many places are one
+    row of it: loops over long rows are quicker.
     """
     channels = x.shape[1]
-    places = x.numel() // channels
-    times = math.gcd(places, 1 << max(0, (_LONG // channels).bit_length() - 1))
-    return x.permute(0, *range(2, x.ndim), 1).reshape(places // times, times * channels), times
+    places = x.numel() // (channels * max(samples, 1))
+    long = _LONG >> 2 if samples else _LONG
+    times = math.gcd(places, 1 << max(0, (long // channels).bit_length() - 1))
+    shape = [samples] * (samples > 0) + [places // times, times * channels]
+    return x.permute(0, *range(2, x.ndim), 1).reshape(shape), times
 
 
 def _folded(sums: Any, times: int) -> Any:
@@ -553,8 +612,8 @@ _row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
 
 @composite(name="_column_sums", where=("aten",))
 def _column_sums(grad, input, center):
-    """The sums of a matrix grad and of grad * (input - center) along its columns."""
-    return grad.sum(0), (grad * (input - center)).sum(0)
+    """The sums of matrices grad and of grad * (input - center) along their columns."""
+    return grad.sum(-2), (grad * (input - center.unsqueeze(-2))).sum(-2)
 
 
 @_column_sums.kernel
@@ -563,6 +622,20 @@ def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
     if fusing() or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
     return _column_summing(x.dtype).large(g, x, center)
+
+
+@composite(name="_squares_around", where=("aten",))
+def _squares_around(input, center):
+    """The sums of squared distances from a center along the columns of matrices."""
+    apart = input - center.unsqueeze(-2)
+    return (apart * apart).sum(-2)
+
+
+@_squares_around.kernel
+def _squares_around_kernel(x: Array, center: Array) -> Any:
+    if fusing() or x.size < BIG or x.dtype.char not in "fd":
+        return NotImplemented
+    return column_squares(x.dtype).large(x, center)
 
 
 @cache

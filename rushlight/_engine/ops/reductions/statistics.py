@@ -135,7 +135,7 @@ def _squares_apart_kernel(a: Array, center: Array, dim: tuple[int, ...], keepdim
     ):
         return NotImplemented
     return (
-        _column_squares(a.dtype)
+        column_squares(a.dtype)
         .large(a.reshape(-1, prod_of(rest)), center.reshape(-1))
         .reshape(center.shape if keepdim else rest)
     )
@@ -145,7 +145,7 @@ _X, _CENTER = symbol("x"), symbol("center")
 
 
 @cache
-def _column_squares(of: Any) -> Any:
+def column_squares(of: Any) -> Any:
     """The kernel of the sums of (x - center) ** 2 along columns."""
     d, square = of.name, (_X - _CENTER) * (_X - _CENTER)
     return service("column kernel")((square,), (("x", d, "matrix"), ("center", d, "percol")), (d,))
