@@ -400,8 +400,12 @@ def to_weight(
     whole = samples * prod(out) <= _TOGETHER
     steps = (gs[1], cs[0]), (xs[0], gs[0]), 1 if whole else samples
     plan = _Plan(form, x, pads, wide, c, *steps, **form.apart(gs[-1]))
-    ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
-    ci = offsets((channels, *kernel), cs[1:])
+    # In the order of C's memory: neighbouring rows of the product share its cache lines.
+    order = [*range(1, len(kernel) + 1), 0] if plan.last else [*range(len(kernel) + 1)]
+    ai, ci = (
+        offsets([(channels, *kernel)[k] for k in order], [of[k] for k in order])
+        for of in ((xs[1], *_times(xs[2:], dilation)), cs[1:])
+    )
     walked = [*[samples] * whole, *out[:-1], out[-1] // deep]
     at, bt = (
         offsets(walked, [*of[:whole], *steps[:-1], deep * steps[-1]])
