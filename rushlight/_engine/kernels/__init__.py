@@ -51,6 +51,7 @@ register(
         "max pool backward": "products.max_pool:spread",
         # calls past NumPy
         "address": "runtime.team:pointer",
+        "repeated loop": "runtime.repeated:repeated",
         "loop over few elements": "runtime.small_calls:loop",
         "reduction of few elements": "runtime.small_calls:reduction",
         "product of few elements": "runtime.small_calls:product",

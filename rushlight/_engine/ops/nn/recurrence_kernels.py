@@ -188,15 +188,31 @@ def _parts(a: Array, count: int) -> list[Array]:
 
 
 class _Direction:
+    mode: str
+    steps: list[Span]
+    packed: Any
+    projection: Array | None
     start: Callable[[], None]
     loop: Callable[..., None]
     finish: Callable[[], tuple[Array | None, ...]]
+    memory: Callable[[], list[Any]]
 
     def run(self) -> tuple[Array | None, ...]:
         """All of it."""
         self.start()
-        self.loop()
+        if not self._repeated():
+            self.loop()
         return self.finish()
+
+    def _repeated(self) -> bool:
+        """Do the loop as one that was seen before: whether it was."""
+        panels = getattr(self.packed, "panels", None)
+        if panels is None or self.projection is not None:
+            return False
+        operands = [panels, *[a for a in self.memory() if a is not None]]
+        key = self.__class__, self.mode, tuple(self.steps)
+        found: bool = service("repeated loop")(key, self.loop, operands)
+        return found
 
 
 class Forward(_Direction):
@@ -238,6 +254,11 @@ class Forward(_Direction):
             _packed(w.T, self.count, None if narrow is None else narrow.T),
         )
         self.s, self.y = np.empty((len(h0), w.shape[0]), w.dtype), np.empty((len(h0), size), w.dtype)
+
+    def memory(self) -> list[Any]:
+        """What the loop works on."""
+        bias = [self.bias] if len(self.bias) else []
+        return [self.gates, self.s, self.y, self.out, self.h, self.c, self.kept, *bias]
 
     def start(self) -> None:
         """The first states."""
@@ -334,6 +355,12 @@ class Backward(_Direction):
         self.nothing, self.whole = np.zeros(size, dtype), np.empty_like(out)
         self.narrow = None if narrow is None else narrow.dtype
         self.kernel, self.packed = _back(mode, dtype.name), _packed(w, 1, narrow)
+
+    def memory(self) -> list[Any]:
+        """What the loop works on."""
+        states = [self.to_out, self.out, self.kept, self.h, *self.cells]
+        other = [] if self.dy is self.dx else [self.dy]
+        return [*states, self.dx, *other, self.dh, *self.dc, *self.straight]
 
     def start(self) -> None:
         """The last gradients, and the states that steps began with."""

@@ -1,0 +1,65 @@
+"""Loops of small steps, such as a recurrence's, that are called again on operands that lie in the same way.
+
+The second such call is written down as stages; it and all later ones are one native call.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+from rushlight._engine.kernels.runtime import parallel, stages, team
+
+Array = np.ndarray[Any, Any]
+Loop = Callable[..., None]
+# Loops that are known, and words of the longest one that is written down.
+_MOST, _WORDS = 32, 1 << 18
+_KNOWN: OrderedDict[Hashable, team.Call | None] = OrderedDict()
+
+
+def repeated(key: Hashable, loop: Loop, operands: Sequence[Array]) -> bool:
+    """Do what the loop does, if it is known by now: whether that is so.
+
+    loop: of something to tell each step to (`stages.StageRecorder`). key: what it is, but for what says how
+    its operands, all the memory that it works on, lie.
+    """
+    threads = parallel.get_num_threads()
+    whole = key, threads, tuple([(a.shape, a.strides, a.dtype.char) for a in operands])
+    if whole not in _KNOWN:
+        _KNOWN[whole] = None
+        if len(_KNOWN) > _MOST:
+            _KNOWN.popitem(last=False)
+        return False
+    call = _KNOWN[whole]
+    if call is None:
+        call = _KNOWN[whole] = _written(loop, operands, threads)
+    if not call.kept:
+        return False
+    call(threads, *operands)
+    return True
+
+
+def _written(loop: Loop, operands: Sequence[Array], threads: int) -> team.Call:
+    """The loop's stages, relative to the operands; none where it is too long, or has a step without one."""
+    recorder = stages.StageRecorder(threads)
+    loop(recorder)
+    words = sum([stage.jobs.size for stage in recorder.stages])
+    return team.Call(*[_relative(s, operands) for s in recorder.stages] if recorder.known and words <= _WORDS else [])
+
+
+def _relative(stage: stages.Stage, operands: Sequence[Array]) -> team.CallStage:
+    """A stage whose jobs are relative to operands, where they are about those."""
+    spans = [np.lib.array_utils.byte_bounds(a) for a in operands]
+    jobs, of = stage.jobs.copy(), list[int]()
+    for k, a in enumerate(stage.kept):
+        address = team.pointer(a)
+        number = next((i for i, (low, high) in enumerate(spans) if low <= address < high), None)
+        if number is None:
+            break
+        jobs[:, k] -= team.pointer(operands[number])
+        of.append(number)
+    return team.CallStage(stage.loop, jobs, of, stage.before, stage.steps, stage)
