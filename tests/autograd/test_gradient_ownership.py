@@ -58,3 +58,36 @@ def test_gradients_of_rows_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
     w = torch.randn(40, 50, requires_grad=True)
     (x.tanh() @ w).exp().sum().backward()
     assert x.grad is not None and w.grad is not None
+
+
+def test_the_only_view_of_its_memory_becomes_the_leafs_own() -> None:
+    x = torch.randn(3, 4, requires_grad=True)
+    made = []
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.reshape(12) * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            found = grad * 2
+            made.append(found.data_ptr())
+            return found.reshape(3, 4)
+
+    Function.apply(x).sum().backward()
+    assert x.grad.data_ptr() == made[0]
+    held = torch.ones(12)
+    (x.detach().requires_grad_()).reshape(12).backward(held)
+    y = torch.randn(3, 4, requires_grad=True)
+    y.reshape(12).backward(held)
+    y.grad.zero_()
+    assert held.tolist() == [1.0] * 12
+
+
+def test_parts_of_one_memory_do_not_share_it() -> None:
+    x, y = (torch.randn(3, requires_grad=True) for _ in range(2))
+    grad = torch.ones(2, 3)
+    torch.stack([x, y]).backward(grad)
+    x.grad.zero_()
+    assert y.grad.tolist() == [1.0] * 3 and grad.tolist() == [[1.0] * 3] * 2

@@ -154,3 +154,32 @@ def test_convolutions_of_bfloat16(
     for ours, wanted in zip(*results, strict=True):
         assert ours.dtype is torch.bfloat16 and ours.stride() == wanted.stride()
         torch.testing.assert_close(ours.float(), wanted, atol=0.02 * float(wanted.abs().max()), rtol=0.01)
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 3, 5), (3, 32, 32, 32), (2, 6, 4, 3, 5)])
+@pytest.mark.parametrize("affine", [False, True])
+def test_group_norm_stays_in_channels_last(shape: tuple[int, ...], affine: bool) -> None:
+    torch.manual_seed(5)
+    weight, bias, results = torch.randn(shape[1]), torch.randn(shape[1]), []
+    grad = torch.randn(*shape)
+    for x in _both(shape):
+        last = x.detach().is_contiguous() is False
+        given = [p.clone().requires_grad_() for p in (weight, bias)] if affine else [None, None]
+        out = F.group_norm(x, 2, *given)
+        memory = torch.channels_last if len(shape) == 4 else torch.channels_last_3d
+        out.backward(grad.contiguous(memory_format=memory) if last else grad)
+        assert out.stride() == x.stride() == x.grad.stride()
+        results.append([out.detach(), x.grad, *[p.grad for p in given if p is not None]])
+    for ours, wanted in zip(*results, strict=True):
+        torch.testing.assert_close(ours.contiguous(), wanted.contiguous(), atol=2e-4, rtol=2e-4)
+
+
+def test_gradients_of_group_norm_in_channels_last() -> None:
+    x = torch.randn(2, 4, 3, 3, dtype=torch.float64).contiguous(memory_format=LAST).requires_grad_()
+    w, b = (torch.randn(4, dtype=torch.float64, requires_grad=True) for _ in range(2))
+
+    def normalize(x: Any, w: Any, b: Any) -> Any:
+        return F.group_norm(x, 2, w, b)
+
+    assert torch.autograd.gradcheck(normalize, (x, w, b))
+    assert torch.autograd.gradgradcheck(normalize, (x, w, b))

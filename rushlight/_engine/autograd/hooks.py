@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -192,8 +193,7 @@ def own(grad: Any, leaf: Any) -> Any:
         return grad._kind.backend.owned(
             grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._grad_node is None
         )
-    base = a.base
-    whole = base is None or LENT.get(id(base)) is base or _sole_view(a, base, sys.getrefcount(base))
+    whole = a.base is None or LENT.get(id(a.base)) is a.base or _sole_view(grad, a)
     alone = whole and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
     buffer = None if (like := leaf._array).flags.c_contiguous else np.empty_like(like)
     if buffer is not None and any(
@@ -207,7 +207,7 @@ def own(grad: Any, leaf: Any) -> Any:
             (a.flags.c_contiguous if buffer is None else a.strides == buffer.strides) or not LOCAL.grad_layout
         )
     ):
-        return grad
+        return grad if a.base is None or getattr(grad, "_view_of", None) is None else wrap(a, grad._kind)
     if grad.__class__ in BELOW or (grad.layout is not strided and sys.getrefcount(grad) <= _ALONE):
         return grad.detach()
     if grad.layout is not strided:
@@ -215,21 +215,30 @@ def own(grad: Any, leaf: Any) -> Any:
     return wrap(duplicate(a) if buffer is None else assign(buffer, a), grad._kind)
 
 
-def _sole_view(a: Any, base: Any, held: int) -> bool:
-    """Whether an array is a view of all the memory of one that nobody else holds: `held` references, of which
-    two are the caller's.
-    """
-    return (
-        base.__class__ is np.ndarray
-        and held <= _VIEWED
-        and base.base is None
-        and base.size == a.size
-        and base.dtype is a.dtype
-    )
+def _sole_view(grad: Any, a: Any) -> bool:
+    """Whether an array is a view of all the memory of one that nobody else holds."""
+    base, above = a.base, 0
+    if base.__class__ is not np.ndarray or base.base is not None or base.size != a.size:
+        return False
+    while (view := getattr(grad, "_view_of", None)) is not None:
+        # A tensor that it was taken of holds the memory, too.
+        if _references(view, _TAKEN_OF) > _ONE:
+            return False
+        grad = view[0]
+        if grad._array is not base and _references(grad, _ARRAY) > _ONE:
+            return False
+        above += 1
+    return _references(a, _BASE) <= _ONE + above + 1  # `base` here
 
 
-# References to the memory of a view where no other holds it: the view's, a local variable's, an argument's.
-_VIEWED = 3
+def _references(holder: Any, part: Any) -> int:
+    """To a part of something: _ONE, if that alone holds it."""
+    found = part(holder)
+    return sys.getrefcount(found)
+
+
+_TAKEN_OF, _ARRAY, _BASE = itemgetter(0), attrgetter("_array"), attrgetter("base")
+_ONE = _references((object(),), _TAKEN_OF)
 # Memory of compiled programs, each handed out whole and to one holder at a time, by the ids of its arrays.
 LENT: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
