@@ -109,5 +109,7 @@ def test_later_calls_have_the_bits_of_the_first(cls: str, packed: bool, more: di
         out = model(given)[0]
         out = out.data if packed else out
         (out * out).sum().backward()
-        found.append([t.detach().numpy().tobytes() for t in (out, x.grad, *[p.grad for p in model.parameters()])])
+        found.append(
+            [t.detach().numpy().tobytes() for t in (out, x.grad, *[p.grad for p in model.parameters()])]
+        )
     assert found[1:] == found[:1] * 3

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-
 from rushlight._engine.kernels.runtime import parallel, stages, team
 
 Array = np.ndarray[Any, Any]
@@ -48,7 +47,8 @@ def _written(loop: Loop, operands: Sequence[Array], threads: int) -> team.Call:
     recorder = stages.StageRecorder(threads)
     loop(recorder)
     words = sum([stage.jobs.size for stage in recorder.stages])
-    return team.Call(*[_relative(s, operands) for s in recorder.stages] if recorder.known and words <= _WORDS else [])
+    fits = recorder.known and words <= _WORDS
+    return team.Call(*[_relative(s, operands) for s in recorder.stages * fits])
 
 
 def _relative(stage: stages.Stage, operands: Sequence[Array]) -> team.CallStage:

@@ -310,7 +310,8 @@ def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, ep
     center = center.unsqueeze(-1)
     if last:
         flat, times = _by_channel(input, n)
-        found = _centered_affine(flat, *[_along_rows(t, n, group, each, times) for t in (center, scale, shift)])
+        own = [_along_rows(t, n, group, each, times) for t in (center, scale, shift)]
+        found = _centered_affine(flat, *own)
         found = found.reshape(n, *input.shape[2:], group * each).movedim(-1, 1)
     else:
         found = _centered_affine(x, center, scale, shift).reshape(input.shape)
@@ -319,8 +320,7 @@ def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, ep
 
 def _along_rows(x: Any, n: int, group: int, each: int, times: int) -> Any:
     """What repeats along the rows of `_by_channel`, of what is (*, groups, channels or 1, 1)."""
-    x = x.expand(n, group, each, 1) if x.ndim == 4 else x.reshape(1, 1, 1, 1).expand(n, group, each, 1)
-    return x.reshape(n, 1, group * each).repeat(1, 1, times)
+    return x.expand(n, group, each, 1).reshape(n, 1, group * each).repeat(1, 1, times)
 
 
 def _group_distances(input: Any, group: int) -> tuple[Any, Any]:
