@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.dtype import float32, float64
+from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.indexing.along_dim import FEW, take_along
@@ -16,7 +18,7 @@ from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import at, iota, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import Array, composite, opaque
+from rushlight._engine.ops.table import Array, composite, opaque, pointwise
 
 _F = ("nn.functional",)
 
@@ -68,9 +70,12 @@ def _nll(input, target, weight: Tensor | None, ignore_index: int) -> tuple[Array
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
-    if weight is None and _plain(places, rows.shape[1], ignore_index):
-        picked = take_along(rows, 1, places[:, None])
-        return -picked.reshape(target.shape), np.full(target.shape, 1, input.dtype)
+    if _plain(places, rows.shape[1], ignore_index):
+        picked = take_along(rows, 1, places[:, None]).reshape(target.shape)
+        if weight is None:
+            return -picked, np.full(target.shape, 1, input.dtype)
+        share = weight.take(target)
+        return -(picked * share), share
     counted = in_range(places, rows.shape[1], ignore_index)
     safe = np.where(counted, places, 0)
     picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]
@@ -97,17 +102,31 @@ def _plain(target: Array, classes: int, ignore_index: int) -> bool:
 
 @_nll.gradient
 def _nll_gradient(s: Any, grad: Any, unused: Any = None) -> Any:
-    shape, target = s.shape("input"), s.target
     if grad is None:
         return None
     share = s.result[1].detach()
+    return _nll_backward(grad, share, s.target, tuple(s.shape("input")), s.ignore_index), None, None
+
+
+@composite(name="_nll_backward", where=("aten",))
+def _nll_backward(grad, share, target, shape: Ints, ignore_index: int):
+    """-grad * share at the targets, 0 elsewhere."""
     places = target.long()
     if len(shape) > 1:
         places, value = places.unsqueeze(1), -(grad * share).unsqueeze(1)
     else:
         places, value = places.reshape(1), -(grad * share).reshape(1)
-    places = places.masked_fill(places == s.ignore_index, 0)
-    return grad.new_zeros(shape).scatter(1 if len(shape) > 1 else 0, places, value), None, None
+    places = places.masked_fill(places == ignore_index, 0)
+    return grad.new_zeros(shape).scatter(1 if len(shape) > 1 else 0, places, value)
+
+
+@_nll_backward.kernel
+def _nll_backward_kernel(g: Array, share: Array, t: Array, shape: tuple[int, ...], ignore_index: int) -> Any:
+    if len(shape) != 2 or t.size > FEW or g.dtype != share.dtype:
+        return NotImplemented
+    out = np.zeros(shape, g.dtype)
+    out[np.arange(shape[0]), np.where(t == ignore_index, 0, t)] = -(g * share)
+    return out
 
 
 @composite(name="_nll_mean", where=("aten",), node="nll_loss")
@@ -255,6 +274,61 @@ def _rows_loss_backward_kernel(
     return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
 
 
+@pointwise(where=(), inplace=False)
+def _weighted_loss(lse: Expr, picked: Expr, share: Expr, target: Expr, ignore: Number) -> Expr:
+    """What _nll makes of the log-probabilities, by what it makes of the logits."""
+    return m.where(m.ne(target, ignore), lse * share + picked, 0.0)
+
+
+@composite(name="_cross_entropy_planes", where=("aten",), node="nll_loss", unread=(0,), planned=True)
+def _planes_loss(input, target, weight: Tensor | None, ignore_index: int, reduction: str):
+    """The same of (N, C, *), with weights of classes; the logsumexp, and the weights of the targets."""
+    lse = input.logsumexp(1)
+    picked, share = _nll(input, target, weight, ignore_index)
+    loss = _weighted_loss(lse, picked, share, target, ignore_index)
+    return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction), lse, share
+
+
+@_planes_loss.gradient
+def _planes_loss_gradient(s: Any, grad: Any, grad_lse: Any = None, grad_share: Any = None) -> Any:
+    if grad is None:
+        return None
+    _, lse, share = s.result
+    kept = lse.detach(), share.detach()
+    return _planes_loss_backward(s.input, s.target, *kept, grad, s.reduction), None, None
+
+
+@composite(name="_cross_entropy_planes_backward", where=("aten",), planned=True)
+def _planes_loss_backward(input, target, lse, share, grad, reduction: str):
+    """(softmax(x) - one_hot(target)) * the targets' shares of a gradient."""
+    grad = grad * share / share.sum() if reduction == "mean" else grad * share
+    p = (input - input.logsumexp(1, True)).exp()
+    hot = p.new_zeros(p.shape).scatter(1, target.clamp(0, p.shape[1] - 1).unsqueeze(1), 1.0)
+    return (p - hot) * grad.unsqueeze(1)
+
+
+@_planes_loss_backward.kernel
+def _planes_loss_backward_kernel(
+    x: Array, t: Array, lse: Array, share: Array, g: Array, reduction: str
+) -> Any:
+    if fusing() or t.dtype != np.int64:
+        return NotImplemented
+    g = g * share / np.add.reduce(share, None) if reduction == "mean" else g * share
+    kernel = _class_slopes(x.dtype.name)
+    kernel.compile_now()
+    classes = np.arange(x.shape[1]).reshape(-1, *[1] * (x.ndim - 2))
+    run = kernel.large if x.size >= BIG else kernel
+    return run(x, lse[:, None], t[:, None], classes, g[:, None], out=np.empty(x.shape, x.dtype))
+
+
+@cache
+def _class_slopes(of: str) -> Any:
+    """The kernel of (softmax(x) - one_hot(target)) * g, where an element knows its class."""
+    p, own = m.exp(_X - _LSE), symbol("class")
+    inputs = [("x", of), ("lse", of), ("t", "int64"), ("class", "int64"), ("g", of)]
+    return service("pointwise kernel")((m.where(m.eq(own, _T), p - 1, p) * _G,), tuple(inputs), (of,))
+
+
 @composite(where=_F, planned=True)
 def cross_entropy(
     input,
@@ -287,9 +361,11 @@ def cross_entropy(
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     _check_classes(input, target, weight)
-    simple = weight is None and not label_smoothing and input.ndim == 2 and input.numel()
+    simple = not label_smoothing and input.ndim > 1 and input.numel()
     if simple and target.dtype.name == "int64" and input.dtype in (float32, float64):
-        return _rows_loss(input, target, ignore_index, reduction)[0]
+        if weight is None and input.ndim == 2:
+            return _rows_loss(input, target, ignore_index, reduction)[0]
+        return _planes_loss(input, target, weight, ignore_index, reduction)[0]
     logs = _log_softmax(input, 0 if input.ndim == 1 else 1)
     if not label_smoothing:
         return nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)

@@ -301,8 +301,11 @@ def _by_groups(input, weight: Tensor | None, bias: Tensor | None, group: int, ep
     """(group_norm of (N, C, *), the groups' means, 1 / sqrt(variances + eps)): these are (N, groups)."""
     n, x = input.shape[0], _grouped(input, group)
     each, size = x.shape[2:]
-    last = has_channels_last(input.shape, input.stride())
-    center, total = _group_distances(input, group) if last else distances(x.reshape(n, group, -1), (2,))
+    last = input.numel() and has_channels_last(input.shape, input.stride())
+    if last:
+        center, total = _group_distances(input, group)
+    else:
+        center, total = distances(x.reshape(n, group, each * size), (2,))
     rstd = (total / (each * size) + eps).rsqrt()
     scale, shape = rstd.unsqueeze(-1), (1, group, each, 1)
     scale = scale if weight is None else scale * weight.reshape(shape)
@@ -373,7 +376,7 @@ def _by_groups_backward(
     """The gradients of `_by_groups` that are wanted, one after the other."""
     shape, (n, groups) = input.shape, center.shape
     center, rstd = (t.reshape(n, groups, 1, 1) for t in (center, rstd))
-    last = all([has_channels_last(shape, t.stride()) for t in (grad, input)])
+    last = input.numel() and all([has_channels_last(shape, t.stride()) for t in (grad, input)])
     x, given = _grouped(input, groups), _grouped(grad, groups)
     each, size = x.shape[2:]
     if last:

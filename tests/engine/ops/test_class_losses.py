@@ -1,0 +1,57 @@
+"""Losses of classes over planes and with weights: one pass, the values of log_softmax and nll_loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (3, 5, 4), (2, 7, 8, 9), (2, 21, 40, 41)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy_is_that_of_log_probabilities(
+    shape: tuple[int, ...], weighted: bool, reduction: str
+) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    target, weight = torch.randint(0, 5, (shape[0], *shape[2:])), torch.rand(shape[1], dtype=torch.float64)
+    target.view(-1)[:2] = -100
+    own = weight if weighted else None
+    wanted = F.nll_loss(x.log_softmax(1), target, own, reduction=reduction)
+    (slope,) = torch.autograd.grad(wanted, x, torch.full_like(wanted, 1.5))
+    for _ in range(3):  # also once there are plans
+        found = F.cross_entropy(x, target, own, reduction=reduction)
+        (ours,) = torch.autograd.grad(found, x, torch.full_like(found, 1.5))
+        torch.testing.assert_close(found, wanted)
+        torch.testing.assert_close(ours, slope)
+        assert ours.is_contiguous()
+
+
+def test_rows_that_do_not_count_may_be_infinite() -> None:
+    x = torch.zeros(2, 3, 4)
+    x[0, :, 0] = -torch.inf
+    target = torch.zeros(2, 4, dtype=torch.int64)
+    target[0, 0] = -100
+    torch.testing.assert_close(F.cross_entropy(x, target), torch.tensor(3.0).log())
+
+
+def test_slopes_of_slopes() -> None:
+    x = torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True)
+    target, weight = torch.randint(0, 4, (2, 3)), torch.rand(4, dtype=torch.float64)
+
+    def loss(x: Any) -> Any:
+        return F.cross_entropy(x, target, weight)
+
+    assert torch.autograd.gradcheck(loss, (x,)) and torch.autograd.gradgradcheck(loss, (x,))
+
+
+@pytest.mark.parametrize("bad", [4, -1])
+def test_classes_out_of_range(bad: int) -> None:
+    for weight in (None, torch.ones(4)):
+        with pytest.raises(IndexError, match=f"Target {bad} is out of bounds"):
+            F.cross_entropy(torch.randn(2, 4, 3), torch.full((2, 3), bad), weight)
