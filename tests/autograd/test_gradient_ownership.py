@@ -76,11 +76,12 @@ def test_the_only_view_of_its_memory_becomes_the_leafs_own() -> None:
             return found.reshape(3, 4)
 
     Function.apply(x).sum().backward()
-    assert x.grad.data_ptr() == made[0]
+    assert x.grad is not None and x.grad.data_ptr() == made[0]
     held = torch.ones(12)
     (x.detach().requires_grad_()).reshape(12).backward(held)
     y = torch.randn(3, 4, requires_grad=True)
     y.reshape(12).backward(held)
+    assert y.grad is not None
     y.grad.zero_()
     assert held.tolist() == [1.0] * 12
 
@@ -89,5 +90,6 @@ def test_parts_of_one_memory_do_not_share_it() -> None:
     x, y = (torch.randn(3, requires_grad=True) for _ in range(2))
     grad = torch.ones(2, 3)
     torch.stack([x, y]).backward(grad)
+    assert x.grad is not None and y.grad is not None
     x.grad.zero_()
     assert y.grad.tolist() == [1.0] * 3 and grad.tolist() == [[1.0] * 3] * 2

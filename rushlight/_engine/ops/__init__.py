@@ -41,6 +41,7 @@ FAMILIES = (
     "reductions.integration",
     "linalg.distances",
     "nn.normalization",
+    "nn.group_normalization",
     "nn.losses",
     "nn.class_losses",
     "nn.attention",
