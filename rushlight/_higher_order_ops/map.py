@@ -44,11 +44,15 @@ def _recorded(listener: Any, f: Callable[..., Any], xs: Any, pos_args: Any = ())
     """The function as a graph, of first slices; the results are those of all."""
     with listener.paused():
         first = [x[0].clone() for x in xs]
-    body = listener.function(f, [*first, *pos_args], named=[*xs, *pos_args])
-    with listener.paused():
-        body.values, body.spec = flatten(tuple(_run(f, xs, pos_args)))
-    return listener.called(
-        map_impl, (), [body], ("body_graph",), [*xs, *pos_args], body, split=len(xs), lists=True
+    bodies, of = {"body_graph": f}, [*xs, *pos_args]
+    return listener.loop(
+        map_impl,
+        bodies,
+        [*first, *pos_args],
+        lambda: tuple(_run(f, xs, pos_args)),
+        of,
+        split=len(xs),
+        lists=True,
     )
 
 

@@ -64,17 +64,13 @@ def _recorded(listener: Any, f: Callable[..., Any], init: Any, xs: Any, addition
     """The function as a graph, of first slices; the results are those of all."""
     with listener.paused():
         first = [x[0].clone() for x in xs]
-    given = [*init, *first, *additional_inputs]
-    body = listener.function(f, given, named=[*init, *xs, *additional_inputs])
-    with listener.paused():
-        body.values, body.spec = flatten(tuple(_run(f, init, xs, additional_inputs)))
-    return listener.called(
+    bodies, of = {"scan_combine_graph": f}, [*init, *xs, *additional_inputs]
+    return listener.loop(
         scan_op,
-        (),
-        [body],
-        ("scan_combine_graph",),
-        [*init, *xs, *additional_inputs],
-        body,
+        bodies,
+        [*init, *first, *additional_inputs],
+        lambda: tuple(_run(f, init, xs, additional_inputs)),
+        of,
         split=(len(init), len(xs)),
         lists=True,
     )

@@ -54,12 +54,14 @@ def _recorded(
 
         return called
 
-    functions = [listener.function(of(f), [*leaves, *further]) for f in (cond_fn, body_fn)]
-    with listener.paused():
-        values, out = flatten(_run(cond_fn, body_fn, carried_inputs, additional_inputs))
-    functions[1].values, functions[1].spec = values, out
-    names = ("while_loop_cond_graph", "while_loop_body_graph")
-    return listener.called(while_loop_op, (), functions, names, leaves, functions[1], split=len(leaves))
+    bodies = {"while_loop_cond_graph": of(cond_fn), "while_loop_body_graph": of(body_fn)}
+    return listener.loop(
+        while_loop_op,
+        bodies,
+        [*leaves, *further],
+        lambda: _run(cond_fn, body_fn, carried_inputs, additional_inputs),
+        split=len(leaves),
+    )
 
 
 while_loop_op = Control("while_loop", _run, _recorded)

@@ -1,7 +1,7 @@
 """torch.export: a module's call as a graph of aten ops with its state, which runs without the module's code.
 
 `listener.py` records, `tracing.py` tells several records as one graph, `program.py` is the result,
-`saving.py` its file.
+`files/` its file.
 """
 
 from __future__ import annotations

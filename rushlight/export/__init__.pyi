@@ -20,9 +20,9 @@ from rushlight.export.program import default_decompositions as default_decomposi
 from rushlight.export.symbols import dims as dims
 from rushlight.export.tracing import draft_export as draft_export
 from rushlight.export.tracing import export as export
-from rushlight.export.saving import load as load
+from rushlight.export.files.saving import load as load
 from rushlight.export import program as program
 from rushlight.export.tracing import register_dataclass as register_dataclass
-from rushlight.export.saving import save as save
+from rushlight.export.files.saving import save as save
 from rushlight.export.unflattening import unflatten as unflatten
 def __dir__() -> list[str]: ...

@@ -23,7 +23,7 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime import cache
 from rushlight.export import settings as config
 from rushlight.export.program import ExportedProgram
-from rushlight.export.saving import load, save
+from rushlight.export.files.saving import load, save
 
 __all__ = ["aot_compile", "aot_load", "aoti_compile_and_package", "aoti_load_package", "config"]
 _FOLDER = "data/aotinductor/model/"

@@ -15,8 +15,8 @@ from rushlight.export.functional import copied_back
 from rushlight.export.numbers.expressions import Atom, Expr, Relation, parsed, symbol
 from rushlight.export.numbers.symbolic import SIZES
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
-from rushlight.export.symbols import Symbol, ValueRanges
-from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo
+from rushlight.export.symbols import UNBOUNDED, Dim, Place, Symbol, ValueRanges
+from rushlight.fx.conventions import CodeGen, _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
 
@@ -65,9 +65,55 @@ class ExportedProgram:
     `graph_signature`; `module()` is the program as a module that is called like the one it came from.
     """
 
-    dialect = "TRAINING"
-
     def __init__(
+        self,
+        root: Any,
+        graph: Graph,
+        graph_signature: ExportGraphSignature,
+        state_dict: dict[str, Any],
+        range_constraints: dict[Any, Any],
+        module_call_graph: list[ModuleCallEntry],
+        example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
+        constants: dict[str, Any] | None = None,
+        *,
+        verifiers: list[type[Any]] | None = None,
+    ) -> None:
+        """A program of a graph whose inputs and outputs `graph_signature` tells.
+
+        root: holds what the graph's get_attr nodes name. range_constraints: bounds of sizes, by symbol.
+        module_call_graph: the first entry's signature has the structures of inputs and outputs. verifiers:
+        classes that look the program over. SpecViolationError where something is not as it must be.
+        """
+        graph._codegen = CodeGen()
+        own = module_call_graph[0].signature
+        if own is None:
+            raise AssertionError("the first entry of module_call_graph has no signature")
+        made = GraphModule(root, graph, "GraphModule")
+        if isinstance(root, GraphModule):
+            made.meta.update(root.meta)
+        self._set(
+            made,
+            graph_signature,
+            state_dict,
+            constants or {},
+            _symbols_of(range_constraints, graph, graph_signature),
+            own.in_spec,
+            own.out_spec,
+            list(own.forward_arg_names or ()),
+            example_inputs,
+        )
+        self._calls = module_call_graph
+        self._verifiers = verifiers or [torch._export.verifier.Verifier]
+        self.validate()
+
+    @classmethod
+    def of(cls, *fields: Any) -> ExportedProgram:
+        """A program of what was recorded or read: see `_set`."""
+        made = cls.__new__(cls)
+        made._set(*fields)
+        return made
+
+    def _set(
         self,
         graph_module: GraphModule,
         signature: ExportGraphSignature,
@@ -84,8 +130,33 @@ class ExportedProgram:
         self._in_spec, self._out_spec = in_spec, out_spec
         self._forward_names, self._example_inputs = forward_names, example_inputs
         self._report: DraftExportReport | None = None
+        # The modules that were called, where they are not told by the nodes.
+        self._calls: list[ModuleCallEntry] | None = None
+        self._verifiers: list[type[Any]] = [torch._export.verifier.TrainingIRVerifier]
         # Relations of sizes that decided what the program did, and are no bounds.
         self._guards: list[Relation] = []
+
+    @property
+    def verifiers(self) -> list[type[Any]]:
+        """The classes that look the program over."""
+        return self._verifiers
+
+    @property
+    def verifier(self) -> type[Any]:
+        """The first of them."""
+        return self._verifiers[0]
+
+    @property
+    def dialect(self) -> str:
+        """The ops that the program may have: TRAINING, or ATEN without writes."""
+        return str(self.verifier.dialect)
+
+    def validate(self) -> None:
+        """SpecViolationError where graph, signature and state do not fit one another."""
+        for verifier in self._verifiers:
+            verifier().check(self)
+
+    _validate = validate
 
     @property
     def graph_module(self) -> Any:
@@ -155,6 +226,7 @@ class ExportedProgram:
         made._graph_module, made._graph_signature = graph_module, graph_signature
         made._state_dict = self._state_dict if state_dict is None else state_dict
         made._constants = self._constants if constants is None else constants
+        made._verifiers = self._verifiers if verifiers is None else verifiers
         return made
 
     @property
@@ -170,6 +242,8 @@ class ExportedProgram:
     @property
     def module_call_graph(self) -> list[ModuleCallEntry]:
         """The program and the modules that were called in it, in the order of their first calls."""
+        if self._calls is not None:
+            return self._calls
         own = ModuleCallSignature([], [], self._in_spec, self._out_spec, list(self._forward_names))
         paths = dict.fromkeys(
             path for node in self.graph.nodes for path, _ in node.meta.get("nn_module_stack", {}).values()
@@ -261,6 +335,29 @@ class ExportedProgram:
         made._graph_module = copy.deepcopy(self._graph_module, memo)
         made._state_dict, made._constants = copy.deepcopy((self._state_dict, self._constants), memo)
         return made
+
+
+def placed(known: list[Symbol], nodes: list[Any]) -> list[Symbol]:
+    """The symbols, told which dimensions of the caller's inputs they are; nodes: these inputs."""
+    for leaf, node in enumerate(nodes):
+        for d, value in enumerate(getattr(node.meta.get("val"), "shape", ())):
+            for symbol in known:
+                if isinstance(value, SIZES) and value.expression == symbol.name:
+                    symbol.places[Place(leaf, d)] = lambda x: x
+                    symbol.hint = max(value.hint, symbol.hint)
+    return known
+
+
+def _symbols_of(ranges: dict[Any, Any], graph: Graph, signature: ExportGraphSignature) -> list[Symbol]:
+    """The symbols of sizes whose bounds are told by name."""
+    known = []
+    for name, bounds in ranges.items():
+        low, high = int(bounds.lower), bounds.upper
+        given = Dim(str(name), min=low, max=None if high == UNBOUNDED else max(int(high), low + 1))
+        known.append(Symbol(str(name), 2, given))
+    holders = [n for n in graph.nodes if n.op == "placeholder"]
+    specs = zip(holders, signature.input_specs, strict=False)
+    return placed(known, [n for n, s in specs if s.kind not in STATE])
 
 
 class _Shown(dict[str, ValueRanges]):

@@ -54,8 +54,8 @@ class Function:
                 values[node] = made.node_copy(node, values.__getitem__)
         made.eliminate_dead_code(lambda node: node.is_impure())
         root = torch.nn.Module()
-        for name, module in self.frame.modules.items():
-            setattr(root, name, module)
+        for held, module in self.frame.modules.items():
+            setattr(root, held, module)
         return GraphModule(root, made, name)
 
 
@@ -185,6 +185,26 @@ class Subgraphs:
         values = self._apart(result.values)
         self.record(op, (*before, *held, *made), {}, tuple(values))
         return result.spec.unflatten(values)
+
+    def loop(
+        self: Any,
+        op: Any,
+        bodies: dict[str, Callable[..., Any]],
+        given: Sequence[Any],
+        run: Callable[[], Any],
+        named: Sequence[Any] | None = None,
+        split: Any = None,
+        lists: bool = False,
+    ) -> Any:
+        """A node of an op that calls functions again and again, each recorded once of `given`; the results are
+        run()'s. bodies: the functions by what their graphs are called; named, split, lists: see `function` and
+        `called`.
+        """
+        made = [self.function(f, given, named) for f in bodies.values()]
+        last = made[-1]
+        with self.paused():
+            last.values, last.spec = flatten(run())
+        return self.called(op, (), made, list(bodies), named or given, last, split, lists)
 
     def _apart(self: Any, values: Sequence[Any]) -> list[Any]:
         """Results, each a tensor of its own."""

@@ -443,10 +443,13 @@ def _ranged(s: Symbol) -> str:
 
 @dataclass(frozen=True)
 class Sym:
-    """A number that is an expression of sizes, in Python's syntax: `2*s77 + 1`."""
+    """A number that is an expression of sizes, in Python's syntax: `2*s77 + 1`. kind: "int"; of what files
+    tell, also "float", or "bool" (`u0 >= 0`).
+    """
 
     expression: str
     hint: int
+    kind: str = "int"
 
     def __str__(self) -> str:
         return self.expression

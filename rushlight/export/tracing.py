@@ -546,7 +546,7 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     root = torch.nn.Module()
     for name, module in record.listener.top.modules.items():
         setattr(root, name, module)
-    made = ExportedProgram(
+    made = ExportedProgram.of(
         GraphModule(root, graph),
         ExportGraphSignature(specs, outputs),
         state,

@@ -4,19 +4,18 @@ back.
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections import OrderedDict
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.dtype import NAMED
-from rushlight._engine.core.pytree import LEAF, Tree
+from rushlight._engine.core.pytree import Tree
+from rushlight.export.files.sizes import size, size_of
 from rushlight.export.listener import Value
-from rushlight.export.numbers.symbolic import SIZES
-from rushlight.export.symbols import Sym
+from rushlight.export.numbers.symbolic import SIZES, SymBool, SymFloat
 from rushlight.fx.node import Node
+from rushlight.utils._pytree import treespec_dumps, treespec_loads
 
 DTYPES = {
     name: code
@@ -41,16 +40,6 @@ _FORMATS = {
     3: torch.channels_last_3d,
     4: torch.preserve_format,
 }
-_SYMPY = {ast.Mult: "Mul", ast.Add: "Add", ast.FloorDiv: "FloorDiv"}
-_SIGNS = {"Mul": "*", "Add": "+", "FloorDiv": "//"}
-_KINDS = {
-    tuple: "builtins.tuple",
-    list: "builtins.list",
-    dict: "builtins.dict",
-    OrderedDict: "collections.OrderedDict",
-}
-
-
 def dtype_code(dtype: Any) -> int:
     """A dtype's number."""
     return DTYPES[str(dtype).removeprefix("torch.")]
@@ -61,51 +50,7 @@ def dtype_of(code: int) -> Any:
     return _BY_CODE[code]
 
 
-# --- sizes ----------------------------------------------------------------------------------------
-
-
-def size(value: Any) -> dict[str, Any]:
-    """A number of a shape."""
-    if isinstance(value, SIZES):
-        return {"as_expr": {"expr_str": _sympy(value.tree().body), "hint": {"as_int": value.hint}}}
-    return {"as_int": int(value)}
-
-
-def _sympy(tree: Any) -> str:
-    if isinstance(tree, ast.Name):
-        return f"Symbol('{tree.id}', positive=True, integer=True)"
-    if isinstance(tree, ast.Constant):
-        return f"Integer({tree.value!r})"
-    if isinstance(tree.op, ast.Sub):
-        return f"Add({_sympy(tree.left)}, Mul(Integer(-1), {_sympy(tree.right)}))"
-    return f"{_SYMPY[type(tree.op)]}({_sympy(tree.left)}, {_sympy(tree.right)})"
-
-
-def size_of(fields: dict[str, Any]) -> Any:
-    """The number of a shape that `size` told; ValueError for what is none."""
-    if "as_int" in fields:
-        return int(fields["as_int"])
-    text, hint = fields["as_expr"]["expr_str"], fields["as_expr"].get("hint") or {}
-    found = Sym(_plain(ast.parse(text, mode="eval").body), int(hint.get("as_int", 0)))
-    found.tree()
-    return found
-
-
-def _plain(tree: Any) -> str:
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
-        return f"(0 - {_plain(tree.operand)})"
-    if isinstance(tree, ast.Constant) and type(tree.value) is int:
-        return str(tree.value)
-    name = tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
-    if name == "Symbol" and str(tree.args[0].value).isidentifier():
-        return str(tree.args[0].value)
-    if name == "Integer":
-        return _plain(tree.args[0])
-    if name not in _SIGNS:
-        raise ValueError(f"{ast.unparse(tree)} is no expression of sizes")
-    parts = [_plain(a) for a in tree.args]
-    sign = " + " if name == "Add" else _SIGNS[name]
-    return sign.join(f"({p})" if " " in p and name != "Add" else p for p in parts)
+# --- tensors -------------------------------------------------------------------------------------
 
 
 def tensor(value: Any) -> dict[str, Any]:
@@ -132,16 +77,24 @@ def tensor_of(fields: dict[str, Any]) -> Value:
 # --- arguments ------------------------------------------------------------------------------------
 
 
+def kind_of(value: Any) -> str:
+    """What a node is: "sym_int", "sym_float", "sym_bool" or "tensor"."""
+    if isinstance(value, SymBool):
+        return "sym_bool"
+    if isinstance(value, SymFloat):
+        return "sym_float"
+    return f"sym_{getattr(value, 'kind', 'int')}" if isinstance(value, SIZES) else "tensor"
+
+
 def argument(value: Any, kind: str = "") -> dict[str, Any]:
     """An argument of a node, or an input or output of the graph. kind: the schema's type."""
     if isinstance(value, Node):
-        return (
-            {"as_sym_int": {"as_name": value.name}}
-            if isinstance(value.meta.get("val"), SIZES)
-            else {"as_tensor": {"name": value.name}}
-        )
+        own = kind_of(value.meta.get("val"))
+        return {"as_tensor": {"name": value.name}} if own == "tensor" else {f"as_{own}": {"as_name": value.name}}
     if isinstance(value, (list, tuple)):
         return _listed(list(value), kind)
+    if isinstance(value, complex):
+        return {"as_complex": {"real": value.real, "imag": value.imag}}
     for of, key in (
         (type(None), "as_none"),
         (bool, "as_bool"),
@@ -159,6 +112,8 @@ def argument(value: Any, kind: str = "") -> dict[str, Any]:
         return {"as_memory_format": next(code for code, known in _FORMATS.items() if known is value)}
     if isinstance(value, torch.layout):
         return {"as_layout": 7}
+    if isinstance(value, dict):
+        return {"as_string_to_argument": {str(key): argument(item) for key, item in value.items()}}
     raise TypeError(f"torch.export.save: an exported program's file cannot hold a {type(value).__name__}")
 
 
@@ -169,7 +124,12 @@ def _listed(items: list[Any], kind: str) -> dict[str, Any]:
             return {"as_optional_tensors": [argument(item) for item in items]}
         return {"as_tensors": [{"name": item.name} for item in items]}
     if nodes:
-        return {"as_sym_ints": [argument(item).get("as_sym_int") or {"as_int": item} for item in items]}
+        own = kind_of(nodes[0].meta.get("val")).removeprefix("sym_")
+        spelled = [argument(item).get(f"as_sym_{own}") or {f"as_{own}": item} for item in items]
+        return {f"as_sym_{own}s": spelled}
+    if items and all(isinstance(item, (list, tuple)) for item in items):
+        whole = all(isinstance(n, int) for item in items for n in item)
+        return {"as_int_lists" if whole else "as_float_lists": [list(item) for item in items]}
     for of, key in ((bool, "as_bools"), (int, "as_ints"), (float, "as_floats"), (str, "as_strings")):
         if all(isinstance(item, of) for item in items):
             return {key: items} if items or "float" not in kind else {"as_floats": []}
@@ -181,10 +141,17 @@ def argument_of(fields: dict[str, Any], known: dict[str, Node]) -> Any:
     argument.
     """
     ((key, value),) = fields.items()
-    if key in ("as_tensor", "as_sym_int"):
+    if key in ("as_tensor", "as_sym_int", "as_sym_float", "as_sym_bool"):
         return _node_of(value, known)
-    if key in ("as_tensors", "as_sym_ints"):
+    if key in ("as_tensors", "as_sym_ints", "as_sym_floats", "as_sym_bools"):
         return [_node_of(item, known) for item in value]
+    if key == "as_string_to_argument":
+        return {str(name): argument_of(item, known) for name, item in value.items()}
+    if key == "as_complex":
+        return complex(float(value["real"]), float(value["imag"]))
+    if key in ("as_int_lists", "as_float_lists"):
+        number = int if key == "as_int_lists" else float
+        return [[number(n) for n in item] for item in value]
     if key == "as_optional_tensors":
         return [argument_of(item, known) for item in value]
     wanted: Any = {"as_bool": bool, "as_int": int, "as_float": (int, float), "as_string": str}.get(key)
@@ -204,50 +171,32 @@ def argument_of(fields: dict[str, Any], known: dict[str, Node]) -> Any:
 
 
 def _node_of(fields: dict[str, Any], known: dict[str, Node]) -> Any:
-    return (
-        int(fields["as_int"])
-        if "as_int" in fields
-        else known[fields["as_name"] if "as_name" in fields else fields["name"]]
-    )
+    for key, of in (("as_int", int), ("as_bool", bool), ("as_float", float)):
+        if key in fields:
+            return of(fields[key])
+    return known[fields["as_name"] if "as_name" in fields else fields["name"]]
 
 
 # --- structures -----------------------------------------------------------------------------------
 
 
 def structure(tree: Tree) -> str:
-    """A structure of tuples, lists and dicts."""
-    return json.dumps([1, _structured(tree)])
-
-
-def _structured(tree: Tree) -> dict[str, Any]:
-    if tree.kind is None:
-        return {"type": None, "context": None, "children_spec": []}
-    if tree.kind not in _KINDS:
-        raise TypeError(f"torch.export.save: an exported program's file cannot hold a {tree.kind.__name__}")
-    context = json.dumps(list(tree.keys)) if tree.kind in (dict, OrderedDict) else "null"
-    return {
-        "type": _KINDS[tree.kind],
-        "context": context,
-        "children_spec": [_structured(c) for c in tree.children_specs],
-    }
+    """A structure of containers that have a name in files."""
+    return treespec_dumps(tree)
 
 
 def structure_of(text: str) -> Tree:
-    """The structure that `structure` told; ValueError for another kind."""
-    return _tree(json.loads(text)[1])
+    """The structure that `structure` told; ValueError for what is none."""
+    found = treespec_loads(text)
+    _check(found)
+    return found
 
 
-def _tree(fields: dict[str, Any]) -> Tree:
-    if fields["type"] is None:
-        return LEAF
-    kind = next((k for k, name in _KINDS.items() if name == fields["type"]), None)
-    if kind is None:
-        raise ValueError(f"{fields['type']!r} is no structure that is read from files")
-    keys = json.loads(fields["context"]) if kind in (dict, OrderedDict) else None
-    children = [_tree(child) for child in fields["children_spec"]]
-    if keys is not None and len(keys) != len(children):
+def _check(tree: Tree) -> None:
+    if tree.kind in (dict, OrderedDict) and len(tree.keys) != tree.num_children:
         raise ValueError("a dict of another length than its keys")
-    return Tree(kind, keys, children)
+    for child in tree.children_specs:
+        _check(child)
 
 
 def identifier(name: Any) -> str:
