@@ -243,6 +243,49 @@ def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
     return tell
 
 
+def _max_pool(dims: int) -> Callable[..., Any]:
+    def tell(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        sizes = [[] if stride is None else _each(stride, dims), _each(padding, dims), _each(dilation, dims)]
+        args: list[Any] = [input, _each(kernel_size, dims), *sizes, ceil_mode]
+        for default in (False, [1] * dims, [0] * dims, []):
+            if args[-1] != default:
+                break
+            args.pop()
+        return f"max_pool{dims}d_with_indices.default", tuple(args), {}, None if return_indices else 0
+
+    return tell
+
+
+def _attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Any:
+    plain = attn_mask is None or attn_mask.dtype is not torch.bool
+    if query.dim() != 4 or dropout_p or enable_gqa or not plain:
+        return None
+    given = {"attn_mask": attn_mask, "scale": scale}
+    return (
+        "_scaled_dot_product_flash_attention_for_cpu.default",
+        (query, key, value, *[0.0, True] * is_causal),
+        {k: v for k, v in given.items() if v is not None},
+        0,
+    )
+
+
 _RENAMED: dict[str, Callable[..., Any]] = {
     "_cat": lambda tensors, dim=0: ("cat.default", (list(tensors), *[dim] * (dim != 0)), {}, None),
     "_true_divide": lambda input, other: ("div.Tensor", (input, other), {}, None),
@@ -260,6 +303,8 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
     **{f"conv_transpose{d}d": _convolution(d, True) for d in (1, 2, 3)},
     **{f"adaptive_max_pool{d}d": _adaptive_max_pool(d) for d in (2, 3)},
+    **{f"max_pool{d}d_function": _max_pool(d) for d in (2, 3)},
+    "scaled_dot_product_attention": _attention,
 }
 
 
@@ -360,7 +405,20 @@ def _run_adaptive_max_pool(self: Any, output_size: Any) -> Any:
     return getattr(torch.nn.functional, f"adaptive_max_pool{len(output_size)}d")(self, output_size, True)
 
 
+def _run_dropout(input: Any, p: float, train: Any) -> Any:
+    if train is False or p == 0:
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
+    if p == 1:
+        return torch.zeros_like(input), torch.zeros_like(input, dtype=torch.bool)
+    mask = torch.empty_like(input, dtype=torch.bool).bernoulli_(1 - p)
+    return input * mask * (1 / (1 - p)), mask
+
+
 RUN: dict[str, Callable[..., Any]] = {
+    "native_dropout": _run_dropout,
+    "_native_batch_norm_legit_no_training": lambda input, weight, bias, running_mean, running_var, momentum, eps: (
+        _run_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    ),
     **{f"adaptive_max_pool{d}d": _run_adaptive_max_pool for d in (1, 2, 3)},
     "_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim),
     "_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim),

@@ -31,6 +31,7 @@ from rushlight._engine.ops.table import ROWS
 from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export._draft_export import FailureReport, FailureType
+from rushlight.export.core import Lowering
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.numbers.expressions import Known, Relation, number, parsed
 from rushlight.export.numbers.symbolic import (
@@ -86,7 +87,7 @@ class Value:
         return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
 
 
-class Listener(Subgraphs):
+class Listener(Subgraphs, Lowering):
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
     opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
     functions in the place of overloads. failures: gets what else would be an error (of a draft).
@@ -129,6 +130,7 @@ class Listener(Subgraphs):
         # The ops that are being told in the rows that they consist of, outermost first.
         self.within: list[str] = []
         self.decomposes = opened is not None
+        self.core = bool(getattr(opened, "core", False))
         self.opened = opened or (lambda row, found: found is None)
         self.paths = {id(m): name for name, m in module.named_modules()}
         self.attributes = {
@@ -170,12 +172,16 @@ class Listener(Subgraphs):
         found = overloads.chosen(row, bound, writes)
         if self.instead and found is not None and found[0] in self.instead:
             return interpreters.within(self, self.instead[found[0]], tuple(found[1]), found[2])
-        if row.kind == "composite" and out is None and self.opened(row, found):
+        result: Any = NotImplemented
+        if out is None and self.opens(row, found):
             self.within.append(overloads.aten_name(row))
             try:
-                result = interpreters.within(self, call, args, kwargs)
+                result = self.lowered(row, bound) if self.core and not writes else NotImplemented
+                if result is NotImplemented and row.kind == "composite":
+                    result = interpreters.within(self, call, args, kwargs)
             finally:
                 self.within.pop()
+        if result is not NotImplemented:
             if all(id(t) in self.known for t in flatten(result)[0] if isinstance(t, torch.Tensor)):
                 return result
             # Its body works on arrays, in part: it is told as one op.
@@ -203,25 +209,6 @@ class Listener(Subgraphs):
         if out is None and row.name in _COUNTED:
             self._counts(row.name, bound, node, result)
         return result
-
-    def _assert_metadata(self, t: Any) -> None:
-        """What a conversion relies upon."""
-        target = overloads.named("torch.ops.aten._assert_tensor_metadata.default")
-        facts = {"dtype": t.dtype, "device": torch.device("cpu"), "layout": torch.strided}
-        self.record(target, (t,), facts, None)
-
-    def converted(self, t: Any, whole: bool) -> Any:
-        """A tensor converted to what it is; whole: with its device."""
-        if self.depth or self not in interpreters.STACK.modes:
-            return t
-        if not self.decomposes:
-            self._assert_metadata(t)
-            facts = {"dtype": t.dtype, "layout": torch.strided, "device": t.device}
-            if whole:
-                self.record(overloads.anyone("to.dtype_layout"), (t,), facts, t)
-            else:
-                self.record(overloads.named("torch.ops.aten.to.dtype"), (t, t.dtype), {}, t)
-        return t
 
     # --- numbers that data decide ---------------------------------------------------------------
 
@@ -388,14 +375,22 @@ class Listener(Subgraphs):
         if isinstance(result, torch.Tensor):
             self.knows(result, node)
         elif isinstance(result, (tuple, list)):
-            node.meta["results"] = len(result)
-            for i, item in enumerate(result):
-                if isinstance(item, torch.Tensor):
-                    part = self.graph.call_function(operator.getitem, (node, i))
-                    part.meta.update(node.meta, nr=len(self.order))
-                    self.order.append(part)
-                    self.knows(item, part)
+            self._items(result, node)
         return node
+
+    def _items(self, results: Any, node: Node) -> None:
+        """Nodes for the items of an op's results."""
+        node.meta["results"] = len(results)
+        for i, item in enumerate(results):
+            if isinstance(item, (torch.Tensor, tuple, list)):
+                part = self.graph.call_function(operator.getitem, (node, i))
+                own = {k: v for k, v in node.meta.items() if k != "results"}
+                part.meta.update(own, nr=len(self.order))
+                self.order.append(part)
+                if isinstance(item, torch.Tensor):
+                    self.knows(item, part)
+                else:
+                    self._items(item, part)
 
     def _not_negative(self, args: Any) -> None:
         """Numbers of tensors that become sizes are no negative ones."""

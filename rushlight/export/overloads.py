@@ -695,4 +695,6 @@ def named(target: str) -> Any:
     if target.startswith("_operator."):
         return {f.__name__: f for f in _SIZES}[target.rpartition(".")[2]]
     _, _, space, name, overload = target.split(".")
+    if space not in ("aten", "rushlight"):
+        return getattr(getattr(getattr(torch.ops, space), name), overload)
     return own(ROWS[name]) if space == "rushlight" else overloads(name)[overload]

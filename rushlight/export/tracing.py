@@ -15,11 +15,12 @@ from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
-from rushlight.export.functional import without_writes
+from rushlight.export.core import core
+from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, resized, rewritten
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
 from rushlight.export.numbers.nodes import SizeNodes
-from rushlight.export.numbers.symbolic import SYMBOLIC, Numbers
+from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
 from rushlight.export.overloads import Overload
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (
@@ -570,17 +571,51 @@ def _has_operations(relation: Relation) -> bool:
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
     """The program recorded again, in the rows that composite ops consist of."""
 
-    def opened(row: Any, found: Any) -> bool:
-        return found is None or table is None or found[0] in table
-
-    args, kwargs = program.example_inputs
+    opened = _Opened(table)
+    args, kwargs = program.example_inputs or _examples(program)
     instead = {
         o: fn for o, fn in (table or {}).items() if getattr(fn, "__func__", None) is not Overload.decompose
     }
+    if table is None:
+        instead = core()
     made: ExportedProgram = without_writes(
         recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
     )
+    made.graph.eliminate_dead_code()
+    made.graph_module.recompile()
+    if not writes(made.graph):
+        made._verifiers = [torch._export.verifier.Verifier]
     return made
+
+
+class _Opened:
+    """Which composite ops are taken apart: those of a table; all without one. They are told in PyTorch's."""
+
+    core = True
+
+    def __init__(self, table: dict[Any, Any] | None) -> None:
+        self.table = table
+
+    def __call__(self, row: Any, found: Any) -> bool:
+        return found is None or self.table is None or found[0] in self.table
+
+
+def _examples(program: ExportedProgram) -> Any:
+    """Inputs of the sizes and dtypes that a program tells, where there are no examples."""
+    specs = program.graph_signature.input_specs
+    given: list[Any] = []
+    for node, spec in zip(program.graph.nodes, specs, strict=False):
+        if spec.kind is not InputKind.USER_INPUT:
+            continue
+        value = node.meta.get("val")
+        if isinstance(spec.arg, ConstantArgument):
+            given.append(spec.arg.value)
+        elif isinstance(value, SIZES):
+            given.append(value.hint)
+        else:
+            sizes = [n.hint if isinstance(n, SIZES) else n for n in value.shape]
+            given.append(torch.ones(sizes, dtype=value.dtype))
+    return program._in_spec.unflatten(given)
 
 
 def recorded(

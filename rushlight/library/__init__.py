@@ -87,6 +87,7 @@ class CustomOpDef:
         self._kernels: dict[str, Callable[..., Any]] = {}
         self._schema: Any = None
         self._signature: Any = None
+        self._told: Any = None
         self._backward: Any = None
         self._setup_context: Any = None
         self._vmap: Any = None
@@ -130,7 +131,7 @@ class CustomOpDef:
             rule = self._rules.get(type(mode), type(mode).__torch_dispatch__)
             modes.pop()
             try:
-                return rule(mode, self, classes, args, named)
+                return rule(mode, self._opoverload, classes, args, named)
             finally:
                 modes.append(mode)
         found: Any = NotImplemented
@@ -138,9 +139,9 @@ class CustomOpDef:
             if found is NotImplemented:
                 rule = self._rules.get(cls)
                 found = (
-                    cls.__torch_dispatch__(self, classes, args, named)
+                    cls.__torch_dispatch__(self._opoverload, classes, args, named)
                     if rule is None
-                    else rule(cls, self, classes, args, named)
+                    else rule(cls, self._opoverload, classes, args, named)
                 )
         return found
 
@@ -165,20 +166,24 @@ class CustomOpDef:
         return tree, given, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the op."""
-        for device, dtype in self._casts.items():
-            if torch.is_autocast_enabled(device):
-                args, kwargs = tree_map(partial(_cast, device, dtype), (args, kwargs))
-                with torch.autocast(device, enabled=False):
-                    return self(*args, **kwargs)
+        """Call the op, by the overload that the arguments fit."""
         *others, op = (op for op in self._overloads.values() if op._signature)
         for other in others:
             with suppress(RuntimeError):
                 other._bound(args, kwargs)
                 op = other
                 break
-        run, how = op._run, op._bound(args, kwargs)
-        for mode in MODES and STACK.modes:
+        return op._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call this overload."""
+        for device, dtype in self._casts.items():
+            if torch.is_autocast_enabled(device):
+                args, kwargs = tree_map(partial(_cast, device, dtype), (args, kwargs))
+                with torch.autocast(device, enabled=False):
+                    return self._call(args, kwargs)
+        run, how = self._run, self._bound(args, kwargs)
+        for mode in STACK.modes:
             if hasattr(mode, "custom"):
                 run, how = partial(mode.custom, self), (run, how, args, kwargs)
         return run(*how)
@@ -199,12 +204,17 @@ class CustomOpDef:
     def __getattr__(self, overload: str) -> CustomOpDef:
         if overload not in self._overloads:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
-        return self._overloads[overload]
+        return self._overloads[overload]._opoverload
 
     @property
-    def _opoverload(self) -> CustomOpDef:
-        """What PyTorch's op of its own, torch.ops.NAMESPACE.NAME.default, is of the one that defines it."""
-        return self
+    def _opoverload(self) -> Any:
+        """torch.ops.NAMESPACE.NAME.OVERLOAD: what graphs call."""
+        if self._told is None:
+            from rushlight.library.overload import CustomOverload  # few programs need its signature
+
+            name = next(name for name, op in self._overloads.items() if op is self)
+            self._told = CustomOverload(self, name)
+        return self._told
 
     @property
     def _qualname(self) -> str:

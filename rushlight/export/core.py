@@ -1,0 +1,169 @@
+"""Ops in the smaller ones that PyTorch makes them of, and programs' own ops, as nodes.
+
+`run_decompositions` tells a composite op in what listeners below autograd hear of it (`native_layer_norm`,
+`_softmax`), and then, by the default table, in PyTorch's core ops (CORE: `t` is a permutation, `silu` a
+product).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.dispatch import interpreters
+from rushlight._higher_order_ops.operators import recorder
+from rushlight._torch_dispatch.decompositions import instead
+from rushlight._torch_dispatch.translation import aten_call, is_op
+from rushlight.export import overloads
+from rushlight.export.numbers.symbolic import plain
+
+
+class Lowering:
+    """The part of a Listener that tells programs' own ops, and composite ops in smaller ones."""
+
+    def custom(self: Any, op: Any, run: Callable[..., Any], how: Any, args: Any, kwargs: Any) -> Any:
+        """An op that a program defined: a node, unless it is made of other ops by PyTorch's own say."""
+        if self.depth or op._composite:
+            return run(*how)
+        own = op._opoverload
+        if own in self.instead:
+            return interpreters.within(self, self.instead[own], args, kwargs)
+        given = own._schema.arguments
+        with self.paused():
+            result = run(*op._bound(tuple(map(plain, args)), {k: plain(v) for k, v in kwargs.items()}))
+        positional = {p.name for p in given if not p.kwarg_only} & kwargs.keys()
+        if positional:  # in the order of the signature
+            names = [p.name for p in given if not p.kwarg_only]
+            whole = dict(zip(names, args, strict=False)) | kwargs
+            args = [whole.pop(name) for name in names if name in whole]
+            kwargs = whole
+        self.record(own, args, kwargs, result)
+        return result
+
+    def opens(self: Any, row: Any, found: Any) -> bool:
+        """Whether an op is told in others."""
+        composite = row.kind == "composite" or (self.core and instead(row.name) is not None)
+        return composite and bool(self.opened(row, found))
+
+    def lowered(self: Any, row: Any, bound: dict[str, Any]) -> Any:
+        """A composite op's result, told in smaller ones; NotImplemented where PyTorch has no other form."""
+        function = instead(row.name)
+        if function is not None:
+            found = interpreters.within(self, function, (), bound)
+            if found is not NotImplemented:
+                return found
+        if not is_op(row):
+            return NotImplemented
+        op, args, kwargs, take = aten_call(row, bound, False)
+        found = NotImplemented
+        if op in self.instead:
+            found = interpreters.within(self, self.instead[op], args, kwargs)
+        if found is NotImplemented:
+            found = self.told(op, args, kwargs)
+        return found if take is None else found[take]
+
+    def told(self: Any, op: Any, args: Any, kwargs: Any) -> Any:
+        """The results of an op that is no row, which is recorded as one node."""
+        with self.paused():
+            found = op(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        self.record(op, args, kwargs, found)
+        return found
+
+
+    def _assert_metadata(self: Any, t: Any) -> None:
+        """What a conversion relies upon."""
+        target = overloads.named("torch.ops.aten._assert_tensor_metadata.default")
+        facts = {"dtype": t.dtype, "device": torch.device("cpu"), "layout": torch.strided}
+        self.record(target, (t,), facts, None)
+
+    def converted(self: Any, t: Any, whole: bool) -> Any:
+        """A tensor converted to what it is; whole: with its device."""
+        if self.depth or self not in interpreters.STACK.modes:
+            return t
+        if not self.decomposes:
+            self._assert_metadata(t)
+            facts = {"dtype": t.dtype, "layout": torch.strided, "device": t.device}
+            if whole:
+                self.record(overloads.anyone("to.dtype_layout"), (t,), facts, t)
+            else:
+                self.record(overloads.named("torch.ops.aten.to.dtype"), (t, t.dtype), {}, t)
+        return t
+
+
+# --- core ops -------------------------------------------------------------------------------------
+
+
+def _t(self: Any) -> Any:
+    return self.permute(tuple(range(self.dim()))[::-1])
+
+
+def _transpose(self: Any, dim0: int, dim1: int) -> Any:
+    order = list(range(self.dim()))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return self.permute(order)
+
+
+def _silu(self: Any) -> Any:
+    return self * torch.sigmoid(self)
+
+
+def _std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    return torch.sqrt(torch.ops.aten.var.correction(self, dim, correction=correction, keepdim=keepdim))
+
+
+def _split(self: Any, split_size: int, dim: int = 0) -> Any:
+    size = self.shape[dim]
+    if split_size == 0:
+        return [self]
+    parts = [min(split_size, size - start) for start in range(0, size, split_size)] or [0]
+    return torch.split(self, parts, dim)
+
+
+def _stack(tensors: Any, dim: int = 0) -> Any:
+    rank = tensors[0].dim()
+    at = dim % (rank + 1)
+    if at == 0 and len(tensors) > 0:
+        return torch.cat(list(tensors)).view(len(tensors), *tensors[0].shape)
+    return torch.cat([t.unsqueeze(at) for t in tensors], at)
+
+
+def _filled(value: int) -> Callable[..., Any]:
+    def make(size: Any, *, dtype: Any = None, **options: Any) -> Any:
+        return torch.full(list(size), value, dtype=dtype or torch.get_default_dtype())
+
+    return make
+
+
+def _dropout(input: Any, p: float, train: bool) -> Any:
+    if not train or p == 0:
+        return input
+    return recorder().told(torch.ops.aten.native_dropout.default, (input, p, train), {})[0]
+
+
+def _batch_norm(
+    input: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
+) -> Any:
+    if training:
+        return NotImplemented
+    op = torch.ops.aten._native_batch_norm_legit_no_training.default
+    return recorder().told(op, (input, weight, bias, mean, var, momentum, eps), {})
+
+
+@cache
+def core() -> dict[Any, Callable[..., Any]]:
+    """Functions in the place of overloads that are none of PyTorch's core ops."""
+    aten: Any = torch.ops.aten
+    return {
+        aten.t.default: _t,
+        aten.transpose.int: _transpose,
+        aten.silu.default: _silu,
+        aten.std.correction: _std,
+        aten.split.Tensor: _split,
+        aten.stack.default: _stack,
+        aten.ones.default: _filled(1),
+        aten.zeros.default: _filled(0),
+        aten.dropout.default: _dropout,
+        aten.native_batch_norm.default: _batch_norm,
+    }

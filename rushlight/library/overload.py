@@ -1,0 +1,62 @@
+"""torch.ops.NAMESPACE.NAME.OVERLOAD of ops that programs define: what nodes of graphs call."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from typing import Any
+
+from rushlight._ops import OpOverload
+from rushlight.export.overloads import REQUIRED, Param, Schema, parsed
+from rushlight.library.inferring import infer_schema
+
+
+class CustomOverload(OpOverload):
+    """One signature of an op that a program defined: `of` is the op."""
+
+    def __init__(self, of: Any, overload: str) -> None:
+        space, name = of._name.split("::")
+        super().__init__(space, of._schema or _inferred(of, name, overload))
+        self.of = of
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the op by this signature."""
+        return self.of._call(args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "of":  # while it is being made
+            raise AttributeError(name)
+        return getattr(self.of, name)
+
+    @property
+    def overloadpacket(self) -> Any:
+        """The op that it is an overload of."""
+        return next(iter(self.of._overloads.values()))
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether it is nothing but other ops."""
+        return bool(self.of._composite)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or (isinstance(other, CustomOverload) and other.of is self.of)
+
+
+def _inferred(of: Any, name: str, overload: str) -> Schema:
+    """The signature that a function's annotations tell; of parameters without any, what is known of them."""
+    kernel = next(iter(of._kernels.values()))
+    try:
+        return parsed(name + infer_schema(kernel, mutates_args=of._mutates))
+    except (ValueError, KeyError):
+        params = tuple(
+            Param(
+                p.name,
+                "Tensor",
+                REQUIRED if p.default is Parameter.empty else p.default,
+                p.kind is Parameter.KEYWORD_ONLY,
+            )
+            for p in of._signature.parameters.values()
+        )
+        return Schema(name, overload, params, f"{name}({', '.join(p.name for p in params)}) -> Tensor")
