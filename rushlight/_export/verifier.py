@@ -23,7 +23,9 @@ from rushlight.fx.node import Node
 
 __all__ = ["SpecViolationError", "TrainingIRVerifier", "Verifier", "is_functional", "load_verifier"]
 
-_NUMBERS = "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ not_ pow neg abs lshift rshift"
+_NUMBERS = (
+    "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ not_ pow neg abs lshift rshift"
+)
 _KNOWN: dict[str, type[Verifier]] = {}
 
 
@@ -170,7 +172,17 @@ def _check_value(node: Node) -> None:
 
 
 def _is_value(value: Any) -> bool:
-    plain = (int, bool, str, float, torch.Tensor, torch.dtype, torch.device, torch.layout, torch.memory_format)
+    plain = (
+        int,
+        bool,
+        str,
+        float,
+        torch.Tensor,
+        torch.dtype,
+        torch.device,
+        torch.layout,
+        torch.memory_format,
+    )
     if value is None or isinstance(value, plain) or hasattr(value, "expression") or hasattr(value, "shape"):
         return True
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -228,9 +240,7 @@ def _check_state(ep: Any, spec: Any) -> None:
         if spec.persistent is None:
             raise SpecViolationError(f"Buffer {name} is missing a persistence flag")
         if not spec.persistent and name in ep.state_dict:
-            raise SpecViolationError(
-                f"Non-persistent buffer {name} is in the state dict, it should not be."
-            )
+            raise SpecViolationError(f"Non-persistent buffer {name} is in the state dict, it should not be.")
         if not spec.persistent:
             return
     if name not in ep.state_dict:

@@ -298,12 +298,15 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "_to_dtype": _to_dtype,
     "std": _std("std"),
     "var": _std("var"),
+    "std_mean": _std("std_mean"),
+    "var_mean": _std("var_mean"),
     "squeeze": _squeeze,
     "repeat_interleave": _positions,
     **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
     **{f"conv_transpose{d}d": _convolution(d, True) for d in (1, 2, 3)},
     **{f"adaptive_max_pool{d}d": _adaptive_max_pool(d) for d in (2, 3)},
     **{f"max_pool{d}d_function": _max_pool(d) for d in (2, 3)},
+    **{f"_max_pool{d}d_plain": _max_pool(d) for d in (2, 3)},
     "scaled_dot_product_attention": _attention,
 }
 

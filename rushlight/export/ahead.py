@@ -22,8 +22,8 @@ from rushlight._dynamo.api import cudagraph_mark_step_begin as cudagraph_mark_st
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime import cache
 from rushlight.export import settings as config
-from rushlight.export.program import ExportedProgram
 from rushlight.export.files.saving import load, save
+from rushlight.export.program import ExportedProgram
 
 __all__ = ["aot_compile", "aot_load", "aoti_compile_and_package", "aoti_load_package", "config"]
 _FOLDER = "data/aotinductor/model/"

@@ -71,7 +71,6 @@ class Lowering:
         self.record(op, args, kwargs, found)
         return found
 
-
     def _assert_metadata(self: Any, t: Any) -> None:
         """What a conversion relies upon."""
         target = overloads.named("torch.ops.aten._assert_tensor_metadata.default")

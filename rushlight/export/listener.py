@@ -13,6 +13,7 @@ import linecache
 import math
 import operator
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -61,6 +62,11 @@ def _is_number(index: Any) -> bool:
     if not isinstance(index, torch.Tensor) or index.dim():
         return False
     return index.dtype not in (torch.bool, torch.uint8) and not index.is_floating_point()
+
+
+def identifier(name: str) -> str:
+    """A name of state as a part of names of nodes."""
+    return re.sub(r"[^a-zA-Z0-9]", "_", name)
 
 
 class Value:
@@ -380,17 +386,21 @@ class Listener(Subgraphs, Lowering):
 
     def _items(self, results: Any, node: Node) -> None:
         """Nodes for the items of an op's results."""
-        node.meta["results"] = len(results)
+        node.meta["results"], told = len(results), []
         for i, item in enumerate(results):
             if isinstance(item, (torch.Tensor, tuple, list)):
                 part = self.graph.call_function(operator.getitem, (node, i))
-                own = {k: v for k, v in node.meta.items() if k != "results"}
+                own = {k: v for k, v in node.meta.items() if k not in ("results", "val")}
                 part.meta.update(own, nr=len(self.order))
                 self.order.append(part)
                 if isinstance(item, torch.Tensor):
                     self.knows(item, part)
                 else:
                     self._items(item, part)
+                told.append(part.meta["val"])
+            else:
+                told.append(item)
+        node.meta["val"] = type(results)(told) if type(results) in (tuple, list) else tuple(told)
 
     def _not_negative(self, args: Any) -> None:
         """Numbers of tensors that become sizes are no negative ones."""
@@ -443,10 +453,10 @@ class Listener(Subgraphs, Lowering):
         taken = {n.target for n in self.graph.nodes if n.op == "placeholder"}
         name = own or next(n for n in (f"lifted_tensor_{i}" for i in count()) if f"c_{n}" not in taken)
         with self.paused():
-            self.constants[name] = t.detach().clone()
+            self.constants[name] = t.detach().clone() if own is None else t
         held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
         with self.graph.inserting_before(held) if held is not None else nullcontext():
-            node = self.placeholder(f"c_{name.replace('.', '_')}")
+            node = self.placeholder(f"c_{identifier(name)}")
         node.meta["val"], node.meta["constant"] = Value(t), name
         self.knows(t, node)
         if own is None:
@@ -462,6 +472,9 @@ class Listener(Subgraphs, Lowering):
 
     def place(self) -> dict[str, Any]:
         """Where the program is: lines of its forwards, and the modules that these are of."""
+        noted = get_current_meta() if has_preserved_node_meta() else {}
+        if "from_node" in noted:  # a program is recorded again, node by node
+            return {key: noted[key] for key in _NOTED if key in noted}
         frame: Any = sys._getframe(1)
         lines, modules = [], {}
         begin = f"{_PACKAGE}export{os.sep}tracing"
@@ -480,12 +493,13 @@ class Listener(Subgraphs, Lowering):
                 )
             frame = frame.f_back
         found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
-        noted = get_current_meta().get("custom") if has_preserved_node_meta() else None
-        if noted:
-            found["custom"] = dict(noted)
+        if noted.get("custom"):
+            found["custom"] = dict(noted["custom"])
         return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
 
 
+# What a node that is recorded again takes over.
+_NOTED = ("nn_module_stack", "stack_trace", "custom", "torch_fn", "from_node")
 _COUNTED = frozenset(
     ("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
 )
@@ -663,33 +677,3 @@ def _numel(listener: Listener) -> Any:
 
 
 _SIZED = {"shape": _shape, "size": _size, "numel": _numel}
-
-
-def numbers(node: Node) -> list[Any]:
-    """What a node is called with, flat, but for other nodes: their places stand for them, and SYMBOLIC for
-    those that are numbers.
-    """
-    found: list[Any] = [node.op, node.target]
-    map_aggregate((node.args, node.kwargs), lambda a: found.append(_place_in(a)))
-    return found
-
-
-def _place_in(value: Any) -> Any:
-    if not isinstance(value, Node):
-        return value
-    if value.meta.get("sym") or "numbers" in value.meta or isinstance(value.meta.get("val"), SYMBOLIC):
-        return SYMBOLIC
-    return f"%{value.meta['nr']}"
-
-
-def rewritten(node: Node, values: list[Any]) -> None:
-    """Give a node what `numbers` tells, changed."""
-    rest = iter(values[2:])
-    node.args, node.kwargs = map_aggregate(
-        (node.args, node.kwargs), lambda a: (next(rest), a)[1] if isinstance(a, Node) else next(rest)
-    )
-
-
-def is_size(value: Any) -> bool:
-    """Whether it is a number that a size may have made."""
-    return isinstance(value, (int, Sym)) and not isinstance(value, bool)

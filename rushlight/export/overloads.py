@@ -697,4 +697,6 @@ def named(target: str) -> Any:
     _, _, space, name, overload = target.split(".")
     if space not in ("aten", "rushlight"):
         return getattr(getattr(getattr(torch.ops, space), name), overload)
-    return own(ROWS[name]) if space == "rushlight" else overloads(name)[overload]
+    if space == "rushlight":
+        return own(ROWS[name])
+    return overloads(name).get(overload) or anyone(f"{name}.{overload}")

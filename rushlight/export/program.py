@@ -19,6 +19,8 @@ from rushlight.export.symbols import UNBOUNDED, Dim, Place, Symbol, ValueRanges
 from rushlight.fx.conventions import CodeGen, _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
+from rushlight.fx.interpreter import Interpreter
+from rushlight.fx.traceback import preserve_node_meta
 
 STATE = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
@@ -307,7 +309,8 @@ class ExportedProgram:
         made.output(copied_back(self, made, results, lambda name: values[named[name]]))
         made._codegen = _PyTreeCodeGen(_PyTreeInfo(self._forward_names, self._in_spec, self._out_spec))
         root.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
-        found = _ExportedModule(root, made, "GraphModule")
+        found = ExportedModule(root, made, "GraphModule")
+        found.meta.update(self.graph_module.meta)
         found.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         return found
 
@@ -367,7 +370,7 @@ class _Shown(dict[str, ValueRanges]):
         return f"{{{', '.join(f'{key}: {value}' for key, value in self.items())}}}"
 
 
-class _ExportedModule(GraphModule):
+class ExportedModule(GraphModule):
     """The module of an exported program: it was recorded in one mode, and stays in it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -380,6 +383,15 @@ class _ExportedModule(GraphModule):
                 "have the same number and type of args and kwargs as the ones you used when tracing."
             )
         return super().__call__(*args, **kwargs)
+
+    def node_by_node(self, *args: Any, **kwargs: Any) -> Any:
+        """The same, for those who write down what runs: they hear of each node (fx.traceback)."""
+        leaves = flatten(
+            (args, {k: kwargs[k] for k in self.__dict__["_in_spec"].child(1).keys if k in kwargs})
+        )[0]
+        with preserve_node_meta():
+            found = Interpreter(self).run(*leaves, enable_io_processing=False)
+        return self.__dict__["_out_spec"].unflatten(found)
 
     def train(self, mode: bool = True) -> Any:
         """Refused, as by PyTorch."""

@@ -14,15 +14,16 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import contiguous_strides
 from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
-from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.core import core
+from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.functional import without_writes, writes
-from rushlight.export.listener import Listener, Value, is_size, listening, numbers, resized, rewritten
+from rushlight.export.listener import Listener, Value, identifier, listening, resized
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
+from rushlight.export.numbers.given import is_size, numbers, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
 from rushlight.export.overloads import Overload
-from rushlight.export.program import ExportedProgram
+from rushlight.export.program import ExportedModule, ExportedProgram
 from rushlight.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -313,7 +314,8 @@ class _Call:
         with _as_before(self.mod, symbolic), torch.no_grad(), listening(listener):
             first = symbolic
             try:
-                result = self.mod(*args, **kwargs)
+                again = isinstance(self.mod, ExportedModule)
+                result = (self.mod.node_by_node if again else self.mod)(*args, **kwargs)
             except (GuardOnDataDependentSymNode, UserError):
                 raise
             except Exception as error:
@@ -341,15 +343,13 @@ class _Record:
 def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
     """A module's parameters and buffers, as inputs."""
     found = [
-        (InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{name.replace('.', '_')}"), name), t)
+        (InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{identifier(name)}"), name), t)
         for name, t in mod.named_parameters()
     ]
     for name, t in mod.named_buffers():
         owner, _, last = name.rpartition(".")
         kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
-        found.append(
-            (InputSpec(InputKind.BUFFER, TensorArgument(f"b_{name.replace('.', '_')}"), name, kept), t)
-        )
+        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{identifier(name)}"), name, kept), t))
     return found
 
 
@@ -497,7 +497,7 @@ def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
     first = values[0]
     if isinstance(first, Sym):  # from an earlier comparison
         return first
-    if all(type(v) is type(first) and v == first for v in values):
+    if all(type(v) is type(first) and (v == first or (v != v and first != first)) for v in values):
         return first
     size = fitted(values, at) if all(is_size(v) for v in values) else None
     if size is None:
@@ -570,7 +570,6 @@ def _has_operations(relation: Relation) -> bool:
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
     """The program recorded again, in the rows that composite ops consist of."""
-
     opened = _Opened(table)
     args, kwargs = program.example_inputs or _examples(program)
     instead = {
@@ -581,6 +580,7 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     made: ExportedProgram = without_writes(
         recorded(program.module(check_guards=False), args, kwargs, None, opened, program, instead)
     )
+    made.graph_module.meta.update(program.graph_module.meta)
     made.graph.eliminate_dead_code()
     made.graph_module.recompile()
     if not writes(made.graph):

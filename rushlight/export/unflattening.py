@@ -90,6 +90,7 @@ class UnflattenedModule(InterpreterModule):
         self.flat_args_adapter, self.adapted = flat_args_adapter, False
         self.graph_signature, self.module_call_graph = program.graph_signature, program.module_call_graph
         self._in_spec, self._out_spec = program._in_spec, program._out_spec
+        self.meta: dict[str, Any] = dict(program.graph_module.meta)
         outline = _Outline(program)
         self.graph = outline.of_program(self)
         for name in dict.fromkeys([*program.state_dict, *outline.state.values()]):

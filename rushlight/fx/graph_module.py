@@ -106,7 +106,7 @@ class GraphModule(torch.nn.Module):
     def graph(self, g: Graph) -> None:
         if not isinstance(g, Graph):
             raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
-        self._graph = copy.deepcopy(g) if g.owning_module is not None and g.owning_module is not self else g
+        self._graph = g
         self._graph.owning_module = self
         self.recompile()
 

@@ -35,11 +35,12 @@ def replacing_path(path: str) -> Iterator[str]:
     """The path of an empty file that replaces `path` when the block ends without an error.
 
     A symbolic link is followed, an existing file keeps its permissions. What is no regular file
-    (a pipe, /dev/null) cannot be replaced: its own path is given.
+    (a pipe, /dev/null) cannot be replaced: its own path is given. So is that of an empty file: nothing is
+    lost if it is written in part, and who made it (tempfile.NamedTemporaryFile) may hold it open.
     """
     target = os.path.realpath(path)
     mode = _mode(target)
-    if mode is not None and not stat.S_ISREG(mode):
+    if mode is not None and not (stat.S_ISREG(mode) and os.path.getsize(target)):
         yield target
         return
     _sweep(target)

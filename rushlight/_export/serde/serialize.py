@@ -293,5 +293,3 @@ def _renamed(data: Any, names: dict[str, str]) -> Any:
 def _is_value(data: dict[str, Any]) -> bool:
     """Whether a dict that has a name tells a value by it; arguments and nodes have names of their own."""
     return "arg" not in data and "target" not in data and "graph" not in data
-
-

@@ -40,6 +40,8 @@ _FORMATS = {
     3: torch.channels_last_3d,
     4: torch.preserve_format,
 }
+
+
 def dtype_code(dtype: Any) -> int:
     """A dtype's number."""
     return DTYPES[str(dtype).removeprefix("torch.")]
@@ -90,7 +92,9 @@ def argument(value: Any, kind: str = "") -> dict[str, Any]:
     """An argument of a node, or an input or output of the graph. kind: the schema's type."""
     if isinstance(value, Node):
         own = kind_of(value.meta.get("val"))
-        return {"as_tensor": {"name": value.name}} if own == "tensor" else {f"as_{own}": {"as_name": value.name}}
+        return (
+            {"as_tensor": {"name": value.name}} if own == "tensor" else {f"as_{own}": {"as_name": value.name}}
+        )
     if isinstance(value, (list, tuple)):
         return _listed(list(value), kind)
     if isinstance(value, complex):
@@ -130,9 +134,12 @@ def _listed(items: list[Any], kind: str) -> dict[str, Any]:
     if items and all(isinstance(item, (list, tuple)) for item in items):
         whole = all(isinstance(n, int) for item in items for n in item)
         return {"as_int_lists" if whole else "as_float_lists": [list(item) for item in items]}
+    if not items:
+        kinds = {"bool": "as_bools", "float": "as_floats", "str": "as_strings"}
+        return {next((key for of, key in kinds.items() if of in kind), "as_ints"): []}
     for of, key in ((bool, "as_bools"), (int, "as_ints"), (float, "as_floats"), (str, "as_strings")):
         if all(isinstance(item, of) for item in items):
-            return {key: items} if items or "float" not in kind else {"as_floats": []}
+            return {key: items}
     return {"as_floats": [float(item) for item in items]}
 
 

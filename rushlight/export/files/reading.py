@@ -6,6 +6,7 @@ functions, sizes are expressions of these.
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 from typing import Any
@@ -34,9 +35,7 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 
-_OF_NUMBERS = (
-    "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ xor not_ pow neg pos abs lshift rshift"
-)
+_OF_NUMBERS = "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ xor not_ pow neg pos abs lshift rshift"
 _OF_TORCH = "sym_int sym_float sym_ite sym_max sym_min sym_not sym_sqrt"
 
 
@@ -84,6 +83,8 @@ def program_of(
     placed(known, [n for n, s in nodes if s.kind is InputKind.USER_INPUT])
     module = GraphModule(reader.root, reader.graph)
     tuples = model["graph_module"].get("treespec_namedtuple_fields") or {}
+    for key, text in (model["graph_module"].get("metadata") or {}).items():
+        module.meta[key] = json.loads(text)
     if tuples:
         module.meta["treespec_namedtuple_fields"] = {k: list(v["field_names"]) for k, v in tuples.items()}
     signed = ExportGraphSignature(specs, outputs)
@@ -139,6 +140,8 @@ class Reader:
         self.known[name] = node
         if name in self.values:
             node.meta["val"] = self.values[name]
+        elif node.op == "placeholder":  # what is the same in every call
+            node.meta["val"] = None
 
     def _value(self, fields: dict[str, Any]) -> Any:
         if "as_graph" not in fields:
@@ -166,18 +169,40 @@ class Reader:
         """The items of a result are nodes, but for those that are not used."""
         if not outputs:
             return
-        listed = "as_tensors" in outputs[0]
+        listed = len(outputs) == 1 and "as_tensors" in outputs[0]
         if len(outputs) == 1 and not listed and not isinstance(node.target, HigherOrderOperator):
             self._keep(_name_of(outputs[0]), node)
             return
-        names = [item["name"] for item in outputs[0]["as_tensors"]] if listed else list(map(_name_of, outputs))
+        names = (
+            [item["name"] for item in outputs[0]["as_tensors"]] if listed else [_names_of(o) for o in outputs]
+        )
+        self._parts(node, names, node.name)
+
+    def _parts(self, node: Node, names: list[Any], own: str) -> None:
         node.meta["results"] = len(names)
+        told = {k: v for k, v in node.meta.items() if k not in ("results", "val")}
         for i, name in enumerate(names):
-            if f"{node.name}_unused_{i}" == name:
+            plain = f"{own}_unused_{i}"
+            several = isinstance(name, list)
+            if name == plain or (several and all(n == f"{plain}_{j}" for j, n in enumerate(name))):
                 continue
-            part = self.graph.call_function(operator.getitem, (node, i), name=arguments.identifier(name))
-            part.meta.update({k: v for k, v in node.meta.items() if k != "results"})
-            self._keep(name, part)
+            label = "getitem" if several else arguments.identifier(name)
+            part = self.graph.call_function(operator.getitem, (node, i), name=label)
+            part.meta.update(told)
+            if several:
+                self._parts(part, name, plain)
+            else:
+                self._keep(name, part)
+        kind: Any = list if len(getattr(getattr(node.target, "_schema", None), "returns", ())) == 1 else tuple
+        node.meta["val"] = kind(
+            [self.values.get(n) for n in name] if isinstance(name, list) else self.values.get(name)
+            for name in names
+        )
+
+
+def _names_of(fields: dict[str, Any]) -> Any:
+    """The name of a result, or those of several tensors."""
+    return [item["name"] for item in fields["as_tensors"]] if "as_tensors" in fields else _name_of(fields)
 
 
 def _name_of(fields: dict[str, Any]) -> str:
@@ -226,7 +251,9 @@ def output_of(told: dict[str, Any], value: Any, targets: set[str]) -> OutputSpec
 def _symbol(name: str, bounds: dict[str, Any]) -> Symbol:
     low, most = bounds["min_val"], bounds["max_val"]
     least = 0 if low is None else int(low)
-    given = Dim(arguments.identifier(name), min=least, max=None if most is None else max(int(most), least + 1))
+    given = Dim(
+        arguments.identifier(name), min=least, max=None if most is None else max(int(most), least + 1)
+    )
     made = Symbol(name, 2, given)
     if low is None:
         made.low = -UNBOUNDED

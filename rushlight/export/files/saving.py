@@ -67,17 +67,27 @@ def _parts(ep: ExportedProgram, extra: dict[str, Any], opset_version: Any) -> di
     ):
         config: dict[str, Any] = {}
         paths: dict[Any, str] = {}
+        shared: dict[Any, set[Any]] = {}
+        for t in tensors.values():
+            own = t.untyped_storage().data_ptr() if t.numel() else (tuple(t.shape), t.dtype)
+            shared.setdefault(own, set()).add((t.storage_offset(), tuple(t.shape), t.stride()))
         for key, t in tensors.items():
-            path = paths.setdefault(
-                (t.data_ptr(), tuple(t.shape), t.dtype) if t.numel() else key, f"{name}_{len(paths)}"
-            )
-            parts[f"data/{folder}/{path}"] = np.ascontiguousarray(t.detach()._array).tobytes()
-            plain = t.detach().contiguous().requires_grad_(t.requires_grad)
+            own = t.untyped_storage().data_ptr() if t.numel() else (tuple(t.shape), t.dtype)
+            path = paths.setdefault(own, f"{name}_{len(paths)}")
+            described = t.detach()
+            if len(shared[own]) > 1:  # views of one memory, which is written as a whole
+                whole = described.as_strided((t.untyped_storage().nbytes() // t.element_size(),), (1,), 0)
+                parts[f"data/{folder}/{path}"] = whole._array.tobytes()
+            else:
+                described = described.contiguous()
+                parts[f"data/{folder}/{path}"] = np.ascontiguousarray(described._array).tobytes()
+            told = arguments.tensor(described.requires_grad_(t.requires_grad))
+            offset = described.storage_offset() if len(shared[own]) > 1 else 0
             config[key] = {
                 "path_name": path,
                 "is_param": isinstance(t, torch.nn.Parameter),
                 "use_pickle": False,
-                "tensor_meta": arguments.tensor(plain),
+                "tensor_meta": told | {"storage_offset": {"as_int": offset}},
             }
         parts[f"data/{folder}/model_{folder}_config.json"] = json.dumps({"config": config})
     if ep.example_inputs is not None:
@@ -142,23 +152,25 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
 
 def _tensors(read: Any, folder: str) -> dict[str, Any]:
     found, made = {}, {}
+    records: dict[str, bytearray] = {}
     for name, entry in json.loads(read(f"data/{folder}/model_{folder}_config.json"))["config"].items():
         if entry["use_pickle"]:
             raise NotImplementedError(f"{name!r} is a pickle, which is not read")
         meta, path = arguments.tensor_of(entry["tensor_meta"]), entry["path_name"]
-        key = path, meta.shape, meta._stride
+        offset = entry["tensor_meta"]["storage_offset"]["as_int"]
+        key = path, meta.shape, meta._stride, offset
         if key not in made:
-            made[key] = _tensor(
-                read(f"data/{folder}/{path}"), meta, entry["tensor_meta"]["storage_offset"]["as_int"]
-            )
+            if path not in records:
+                records[path] = bytearray(read(f"data/{folder}/{path}"))
+            made[key] = _tensor(records[path], meta, offset)
             if entry["is_param"]:
                 made[key] = torch.nn.Parameter(made[key], requires_grad=meta.requires_grad)
         found[name] = made[key]
     return found
 
 
-def _tensor(data: bytes, meta: Any, offset: int) -> Any:
-    whole = torch.frombuffer(bytearray(data), dtype=meta.dtype) if data else torch.empty(0, dtype=meta.dtype)
+def _tensor(data: bytearray, meta: Any, offset: int) -> Any:
+    whole = torch.frombuffer(data, dtype=meta.dtype) if data else torch.empty(0, dtype=meta.dtype)
     last = offset + sum((n - 1) * s for n, s in zip(meta.shape, meta._stride, strict=True)) + 1
     if 0 not in meta.shape and (last > whole.numel() or min((*meta._stride, offset, 0)) < 0):
         raise ValueError(f"a record of {len(data)} bytes is too short for {meta}")

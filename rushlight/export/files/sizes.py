@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from rushlight.export.numbers.expressions import parsed
 from rushlight.export.numbers.symbolic import SIZES, SymBool, SymFloat
 from rushlight.export.symbols import Sym
 
@@ -100,6 +101,8 @@ def size_of(fields: dict[str, Any]) -> Any:
     hint = fields["as_expr"].get("hint") or {"as_int": 0}
     ((kind, value),) = hint.items()
     text = _plain(ast.parse(fields["as_expr"]["expr_str"], mode="eval").body)
+    if kind == "as_int":
+        text = str(parsed(text))
     number = value if kind in ("as_bool", "as_float") else int(value)
     return Sym(text, number, kind.removeprefix("as_"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from typing import Any
 
 import rushlight as torch
@@ -35,13 +37,16 @@ MUTATIONS = {
     OutputKind.USER_INPUT_MUTATION: ("user_input_mutation", "user_input_name"),
 }
 VERSION = (8, 20)
+_NOTED = {"custom"}  # what programs note at a whole graph
 
 
 def model(ep: ExportedProgram, opset_version: dict[str, int] | None = None) -> dict[str, Any]:
     """The whole description. TypeError for what a file cannot hold."""
     signature = ep.graph_signature
-    constants = {s.arg.name: s.arg.value for s in signature.input_specs if isinstance(s.arg, ConstantArgument)}
-    fields = graph_fields(ep.graph_module, constants)
+    constants = {
+        s.arg.name: s.arg.value for s in signature.input_specs if isinstance(s.arg, ConstantArgument)
+    }
+    fields = graph_fields(_once(ep.graph_module), constants)
     specs = [_input(s, v) for s, v in zip(signature.input_specs, fields["inputs"], strict=True)]
     outputs = [_output(s, v) for s, v in zip(signature.output_specs, fields["outputs"], strict=True)]
     ranges = {name: _bounds(found) for name, found in ep.range_constraints.items()}
@@ -50,7 +55,9 @@ def model(ep: ExportedProgram, opset_version: dict[str, int] | None = None) -> d
             "graph": fields,
             "signature": {"input_specs": specs, "output_specs": outputs},
             "module_call_graph": [_call(entry) for entry in ep.module_call_graph],
-            "metadata": {},
+            "metadata": {
+                key: json.dumps(ep.graph_module.meta[key]) for key in _NOTED & ep.graph_module.meta.keys()
+            },
             "treespec_namedtuple_fields": _named_tuples(ep),
         },
         "opset_version": {"aten": 10, **(opset_version or {})},
@@ -127,7 +134,9 @@ def graph_fields(module: Any, constants: dict[str, Any]) -> dict[str, Any]:
     results = graph.output_node().args[0]
     single = not isinstance(results, (tuple, list))
     outputs = [results] if single else results
-    values = {n.name: n.meta["val"] for n in graph.nodes if n.op != "get_attr" and n.meta.get("val") is not None}
+    values = {
+        n.name: n.meta["val"] for n in graph.nodes if n.op != "get_attr" and n.meta.get("val") is not None
+    }
     kinds: dict[str, dict[str, Any]] = {"sym_int": {}, "sym_bool": {}, "sym_float": {}, "tensor": {}}
     for name, value in values.items():
         kind = arguments.kind_of(value)
@@ -200,14 +209,42 @@ def _results(node: Node) -> list[dict[str, Any]]:
     schema = getattr(node.target, "_schema", None)
     if "results" not in node.meta:
         return [] if value is None else [arguments.argument(node)]
-    items = {user.args[1]: user for user in node.users if getattr(user.target, "__name__", "") == "getitem"}
+    items = _items(node)
     many = schema is not None and not schema.text.rpartition("-> ")[2].startswith("(")
     count = node.meta["results"] if many or schema is None else max(node.meta["results"], len(schema.returns))
-    found = [
-        arguments.argument(items[i]) if i in items else {"as_tensor": {"name": f"{node.name}_unused_{i}"}}
-        for i in range(count)
-    ]
+    found = []
+    for i in range(count):
+        held = value[i] if isinstance(value, (tuple, list)) and i < len(value) else None
+        name = f"{node.name}_unused_{i}"
+        if isinstance(held, (tuple, list)):
+            own = _items(items[i]) if i in items else {}
+            names = [own[j].name if j in own else f"{name}_{j}" for j in range(len(held))]
+            found.append({"as_tensors": [{"name": n} for n in names]})
+        else:
+            found.append(arguments.argument(items[i]) if i in items else {"as_tensor": {"name": name}})
     return [{"as_tensors": [told["as_tensor"] for told in found]}] if many else found
+
+
+def _items(node: Node) -> dict[Any, Node]:
+    """The nodes that take items of a result."""
+    return {u.args[1]: u for u in node.users if getattr(u.target, "__name__", "") == "getitem"}
+
+
+def _once(module: Any) -> Any:
+    """The module, in which each item of a result is taken by one node."""
+
+    def repeated(graph: Any) -> list[tuple[Node, Node]]:
+        first: dict[Any, Node] = {}
+        several = [n for n in graph.nodes if n.op == "call_function" and not _is_written(n)]
+        return [(n, first[key]) for n in several if first.setdefault(key := tuple(n.args), n) is not n]
+
+    if not repeated(module.graph):
+        return module
+    made = copy.deepcopy(module)
+    for node, other in repeated(made.graph):
+        node.replace_all_uses_with(other)
+        made.graph.erase_node(node)
+    return made
 
 
 # --- inputs and outputs --------------------------------------------------------------------------

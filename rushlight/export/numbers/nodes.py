@@ -9,7 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.export import overloads
 from rushlight.export.numbers.expressions import INFINITY, Atom, Expr, Relation, number, symbol
-from rushlight.export.numbers.symbolic import Numbers, SymInt
+from rushlight.export.numbers.symbolic import Numbers, SymBool, SymInt
 from rushlight.export.symbols import Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.node import Node
@@ -212,7 +212,8 @@ class SizeNodes:
         else:
             sides = (self._of(relation.left, made), self._of(relation.right, made))
             node = self.graph.call_function(_COMPARE[relation.sign], sides)
-        node.meta.update(sym=True, asserts=True)
+        value = relation.at(self.numbers.values)
+        node.meta.update(sym=True, asserts=True, val=SymBool(value, self.numbers, relation, node))
         return node
 
 
