@@ -1,4 +1,4 @@
-"""torch._export.config: settings of PyTorch's exporter, which programs assign to; they change nothing here."""
+"""torch._export.config: settings of PyTorch's exporter; programs assign to them, and nothing changes."""
 
 from __future__ import annotations
 

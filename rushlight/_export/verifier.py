@@ -142,8 +142,7 @@ class TrainingIRVerifier(Verifier):
 
 def _functions() -> tuple[Any, ...]:
     names = "sym_int sym_float sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"
-    modes = (torch.autograd.grad_mode.set_grad_enabled, torch._C._set_grad_enabled)
-    return (*modes, *(getattr(torch, name) for name in names.split()))
+    return (torch.set_grad_enabled, *(getattr(torch, name) for name in names.split()))
 
 
 def _named(module: Any, target: Any) -> Any:

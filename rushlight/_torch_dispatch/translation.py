@@ -417,11 +417,15 @@ def _run_dropout(input: Any, p: float, train: Any) -> Any:
     return input * mask * (1 / (1 - p)), mask
 
 
+def _run_trained_batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
+) -> Any:
+    return _run_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
 RUN: dict[str, Callable[..., Any]] = {
     "native_dropout": _run_dropout,
-    "_native_batch_norm_legit_no_training": lambda input, weight, bias, running_mean, running_var, momentum, eps: (
-        _run_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
-    ),
+    "_native_batch_norm_legit_no_training": _run_trained_batch_norm,
     **{f"adaptive_max_pool{d}d": _run_adaptive_max_pool for d in (1, 2, 3)},
     "_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim),
     "_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim),

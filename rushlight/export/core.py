@@ -109,7 +109,8 @@ def _silu(self: Any) -> Any:
 
 
 def _std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
-    return torch.sqrt(torch.ops.aten.var.correction(self, dim, correction=correction, keepdim=keepdim))
+    aten: Any = torch.ops.aten
+    return torch.sqrt(aten.var.correction(self, dim, correction=correction, keepdim=keepdim))
 
 
 def _split(self: Any, split_size: int, dim: int = 0) -> Any:
@@ -138,7 +139,8 @@ def _filled(value: int) -> Callable[..., Any]:
 def _dropout(input: Any, p: float, train: bool) -> Any:
     if not train or p == 0:
         return input
-    return recorder().told(torch.ops.aten.native_dropout.default, (input, p, train), {})[0]
+    aten: Any = torch.ops.aten
+    return recorder().told(aten.native_dropout.default, (input, p, train), {})[0]
 
 
 def _batch_norm(
@@ -146,7 +148,8 @@ def _batch_norm(
 ) -> Any:
     if training:
         return NotImplemented
-    op = torch.ops.aten._native_batch_norm_legit_no_training.default
+    aten: Any = torch.ops.aten
+    op = aten._native_batch_norm_legit_no_training.default
     return recorder().told(op, (input, weight, bias, mean, var, momentum, eps), {})
 
 

@@ -67,6 +67,9 @@ class ExportedProgram:
     `graph_signature`; `module()` is the program as a module that is called like the one it came from.
     """
 
+    _calls: list[ModuleCallEntry] | None
+    _verifiers: list[type[Any]]
+
     def __init__(
         self,
         root: Any,
@@ -104,7 +107,7 @@ class ExportedProgram:
             list(own.forward_arg_names or ()),
             example_inputs,
         )
-        self._calls = module_call_graph
+        self._calls = list(module_call_graph)
         self._verifiers = verifiers or [torch._export.verifier.Verifier]
         self.validate()
 
@@ -133,8 +136,8 @@ class ExportedProgram:
         self._forward_names, self._example_inputs = forward_names, example_inputs
         self._report: DraftExportReport | None = None
         # The modules that were called, where they are not told by the nodes.
-        self._calls: list[ModuleCallEntry] | None = None
-        self._verifiers: list[type[Any]] = [torch._export.verifier.TrainingIRVerifier]
+        self._calls = None
+        self._verifiers = [torch._export.verifier.TrainingIRVerifier]
         # Relations of sizes that decided what the program did, and are no bounds.
         self._guards: list[Relation] = []
 
@@ -344,10 +347,10 @@ def placed(known: list[Symbol], nodes: list[Any]) -> list[Symbol]:
     """The symbols, told which dimensions of the caller's inputs they are; nodes: these inputs."""
     for leaf, node in enumerate(nodes):
         for d, value in enumerate(getattr(node.meta.get("val"), "shape", ())):
-            for symbol in known:
-                if isinstance(value, SIZES) and value.expression == symbol.name:
-                    symbol.places[Place(leaf, d)] = lambda x: x
-                    symbol.hint = max(value.hint, symbol.hint)
+            for own in known:
+                if isinstance(value, SIZES) and value.expression == own.name:
+                    own.places[Place(leaf, d)] = lambda x: x
+                    own.hint = max(value.hint, own.hint)
     return known
 
 

@@ -196,9 +196,9 @@ class Subgraphs:
         split: Any = None,
         lists: bool = False,
     ) -> Any:
-        """A node of an op that calls functions again and again, each recorded once of `given`; the results are
-        run()'s. bodies: the functions by what their graphs are called; named, split, lists: see `function` and
-        `called`.
+        """A node of an op that calls functions again and again, each recorded once of `given`; run() gives
+        the results. bodies: the functions by what their graphs are called; named, split, lists: see
+        `function` and `called`.
         """
         made = [self.function(f, given, named) for f in bodies.values()]
         last = made[-1]

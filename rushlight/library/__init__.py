@@ -204,7 +204,8 @@ class CustomOpDef:
     def __getattr__(self, overload: str) -> CustomOpDef:
         if overload not in self._overloads:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
-        return self._overloads[overload]._opoverload
+        found: CustomOpDef = self._overloads[overload]._opoverload
+        return found
 
     @property
     def _opoverload(self) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from inspect import Parameter
 from typing import Any
 
+from rushlight._engine.ops.signature import REQUIRED
 from rushlight._ops import OpOverload
-from rushlight.export.overloads import REQUIRED, Param, Schema, parsed
+from rushlight.export.overloads import Param, Schema, parsed
 from rushlight.library.inferring import infer_schema
 
 

@@ -63,18 +63,34 @@ class Union:
 
 _union = dataclass(repr=False, eq=False)
 
-ScalarType = IntEnum(
-    "ScalarType",
-    {
-        name: code
-        for code, name in enumerate(
-            "UNKNOWN BYTE CHAR SHORT INT LONG HALF FLOAT DOUBLE COMPLEXHALF COMPLEXFLOAT COMPLEXDOUBLE BOOL "
-            "BFLOAT16".split()
-        )
-    }
-    | {"UINT16": 28, "FLOAT8E4M3FN": 29, "FLOAT8E5M2": 30, "FLOAT8E4M3FNUZ": 31, "FLOAT8E5M2FNUZ": 32}
-    | {"FLOAT8E8M0FNU": 33, "UINT32": 34, "UINT64": 35},
-)
+
+class ScalarType(IntEnum):
+    """A dtype."""
+
+    UNKNOWN = 0
+    BYTE = 1
+    CHAR = 2
+    SHORT = 3
+    INT = 4
+    LONG = 5
+    HALF = 6
+    FLOAT = 7
+    DOUBLE = 8
+    COMPLEXHALF = 9
+    COMPLEXFLOAT = 10
+    COMPLEXDOUBLE = 11
+    BOOL = 12
+    BFLOAT16 = 13
+    UINT16 = 28
+    FLOAT8E4M3FN = 29
+    FLOAT8E5M2 = 30
+    FLOAT8E4M3FNUZ = 31
+    FLOAT8E5M2FNUZ = 32
+    FLOAT8E8M0FNU = 33
+    UINT32 = 34
+    UINT64 = 35
+
+
 Layout = IntEnum(
     "Layout", "Unknown SparseCoo SparseCsr SparseCsc SparseBsr SparseBsc _mkldnn Strided", start=0
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import namedtuple
 from typing import Any
 
 import rushlight as torch
@@ -87,7 +88,7 @@ def _named_tuples(ep: ExportedProgram) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def look(tree: Tree) -> None:
-        kind = tree.context if tree.type is _pytree.namedtuple else tree.type
+        kind = tree.context if tree.type is namedtuple else tree.type
         if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
             name = _pytree.SUPPORTED_SERIALIZED_TYPES[kind].serialized_type_name
             found[name] = {"field_names": list(kind._fields)}
@@ -144,7 +145,7 @@ def graph_fields(module: Any, constants: dict[str, Any]) -> dict[str, Any]:
             kinds[kind][name] = size(value)
         elif hasattr(value, "dtype"):
             kinds[kind][name] = arguments.tensor(value)
-    inputs = [arguments.argument(constants[n.name] if n.name in constants else n) for n in held]
+    inputs = [arguments.argument(constants.get(n.name, n)) for n in held]
     return {
         "inputs": inputs,
         "outputs": [arguments.argument(v) for v in outputs],
@@ -212,7 +213,7 @@ def _results(node: Node) -> list[dict[str, Any]]:
     items = _items(node)
     many = schema is not None and not schema.text.rpartition("-> ")[2].startswith("(")
     count = node.meta["results"] if many or schema is None else max(node.meta["results"], len(schema.returns))
-    found = []
+    found: list[dict[str, Any]] = []
     for i in range(count):
         held = value[i] if isinstance(value, (tuple, list)) and i < len(value) else None
         name = f"{node.name}_unused_{i}"
