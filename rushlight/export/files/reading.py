@@ -35,7 +35,8 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 
-_OF_NUMBERS = "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ xor not_ pow neg pos abs lshift rshift"
+_OF_NUMBERS = "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ xor not_ pow neg pos abs lshift "
+_OF_NUMBERS += "rshift"
 _OF_TORCH = "sym_int sym_float sym_ite sym_max sym_min sym_not sym_sqrt"
 
 
