@@ -675,10 +675,7 @@ class _Own:
 
 
 OWN = _Own()
-
-
-# What is done with sizes and with results of several tensors.
-_SIZES = (operator.mul, operator.add, operator.sub, operator.floordiv, operator.getitem)
+_OF_SIZES = ("mul", "add", "sub", "floordiv", "getitem")
 
 
 def plain(target: Any) -> str:
@@ -693,7 +690,7 @@ def named(target: str) -> Any:
     others.
     """
     if target.startswith("_operator."):
-        return {f.__name__: f for f in _SIZES}[target.rpartition(".")[2]]
+        return {name: getattr(operator, name) for name in _OF_SIZES}[target.rpartition(".")[2]]
     _, _, space, name, overload = target.split(".")
     if space not in ("aten", "rushlight"):
         return getattr(getattr(getattr(torch.ops, space), name), overload)

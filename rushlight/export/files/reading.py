@@ -35,15 +35,15 @@ from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
 
-_OF_NUMBERS = "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ xor not_ pow neg pos abs lshift "
-_OF_NUMBERS += "rshift"
+_OF_NUMBERS = "getitem add mul sub truediv ge le gt lt eq ne floordiv mod and_ or_ xor not_ pow neg pos abs"
+_OF_BITS = "lshift rshift"
 _OF_TORCH = "sym_int sym_float sym_ite sym_max sym_min sym_not sym_sqrt"
 
 
 def target_of(name: str) -> Any:
     """The function that files call so; KeyError for one that is not known."""
     space, _, last = name.rpartition(".")
-    if space == "_operator" and last in _OF_NUMBERS.split():
+    if space == "_operator" and last in (*_OF_NUMBERS.split(), *_OF_BITS.split()):
         return getattr(operator, last)
     if space in ("builtins", "math") and last in ("round", "ceil", "floor", "trunc", "abs", "pow"):
         return {"round": round, "abs": abs}.get(last) or getattr(math, last)
