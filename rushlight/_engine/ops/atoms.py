@@ -83,6 +83,13 @@ def _d_abs(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
     return (g * m.sgn(a),)
 
 
+def _d_log_ndtr(y: Expr, a: Expr) -> Expr:
+    """The density over the distribution: above 0 erfcx overflows, below it the exponent cancels."""
+    above = m.gt(a, 0)
+    below = math.sqrt(2 / math.pi) / m.erfcx(m.where(above, 0, a) * -math.sqrt(0.5))
+    return m.where(above, m.exp(a * a * -0.5 - y) * math.sqrt(0.5 / math.pi), below)
+
+
 def _d_sgn_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
     size = m.abs(a)
     along = m.real(m.conj(g) * y)
@@ -267,15 +274,32 @@ ATOMS: dict[str, Atom] = {
     "sin": Atom(np.sin, lambda g, y, a: (g * m.cos(a),)),
     "cos": Atom(np.cos, lambda g, y, a: (g * -m.sin(a),)),
     "tan": Atom(np.tan, lambda g, y, a: (g * (y * y + 1),)),
-    "asin": Atom(np.arcsin, lambda g, y, a: (g * m.rsqrt(1 - a * a),)),
-    "acos": Atom(np.arccos, lambda g, y, a: (g * -m.rsqrt(1 - a * a),)),
+    # On a branch cut the root is taken of what was given, then conjugated: zeros have signs.
+    "asin": Atom(
+        np.arcsin,
+        lambda g, y, a: (g * m.rsqrt(1 - a * a),),
+        complex_derivative=lambda g, y, a: (g * m.conj(m.rsqrt(1 - a * a)),),
+    ),
+    "acos": Atom(
+        np.arccos,
+        lambda g, y, a: (g * -m.rsqrt(1 - a * a),),
+        complex_derivative=lambda g, y, a: (g * -m.conj(m.rsqrt(1 - a * a)),),
+    ),
     "atan": Atom(np.arctan, lambda g, y, a: (g / (a * a + 1),)),
     "atan2": Atom(np.arctan2, _d_atan2),
     "sinh": Atom(np.sinh, lambda g, y, a: (g * m.cosh(a),)),
     "cosh": Atom(np.cosh, lambda g, y, a: (g * m.sinh(a),)),
     "tanh": Atom(np.tanh, lambda g, y, a: (g * (1 - y * y),)),
-    "asinh": Atom(np.arcsinh, lambda g, y, a: (g * m.rsqrt(a * a + 1),)),
-    "acosh": Atom(np.arccosh, lambda g, y, a: (g * m.rsqrt(a - 1) * m.rsqrt(a + 1),)),
+    "asinh": Atom(
+        np.arcsinh,
+        lambda g, y, a: (g * m.rsqrt(a * a + 1),),
+        complex_derivative=lambda g, y, a: (g * m.conj(m.rsqrt(a * a + 1)),),
+    ),
+    "acosh": Atom(
+        np.arccosh,
+        lambda g, y, a: (g * m.rsqrt(a * a - 1),),
+        complex_derivative=lambda g, y, a: (g * m.conj(m.rsqrt(a + 1) * m.rsqrt(a - 1)),),
+    ),
     "atanh": Atom(np.arctanh, lambda g, y, a: (g / (1 - a * a),)),
     # error and gamma functions
     "erf": Atom(error_gamma.erf, lambda g, y, a: (g * m.exp(-(a * a)) * _TWO_OVER_SQRT_PI,)),
@@ -294,9 +318,7 @@ ATOMS: dict[str, Atom] = {
     "gammaincc": Atom(incomplete_gamma.gammaincc, lambda g, y, a, b: (None, -_d_gammainc(g, a, b))),
     "erfcx": Atom(error_gamma.erfcx, lambda g, y, a: (g * (a * y * 2 - _TWO_OVER_SQRT_PI),)),
     "ndtri": Atom(error_gamma.ndtri, lambda g, y, a: (g * m.exp(y * y / 2) * math.sqrt(2 * math.pi),)),
-    "log_ndtr": Atom(
-        error_gamma.log_ndtr, lambda g, y, a: (g / m.erfcx(a * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),)
-    ),
+    "log_ndtr": Atom(error_gamma.log_ndtr, lambda g, y, a: (g * _d_log_ndtr(y, a),)),
     "entr": Atom(error_gamma.entr, lambda g, y, a: (g * (-m.log(a) - 1),)),
     # Bessel's functions, Airy's, orthogonal polynomials
     "i0e": Atom(bessel.i0e, lambda g, y, a: (g * (m.i1e(a) - m.sgn(a) * y),)),

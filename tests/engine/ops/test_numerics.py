@@ -203,3 +203,36 @@ def test_variances_of_many_columns(dim: Any) -> None:
     for each in found:
         assert np.allclose(each.numpy(), true, 1e-4)
     assert all(torch.equal(found[0], f) for f in found[1:])
+
+
+def test_gradients_outside_of_the_domain_and_on_cuts() -> None:
+    """What PyTorch's formulas give where the function itself is nan, or has a cut."""
+    x = torch.tensor([-3.0, -1.5, 0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(torch.acosh(x), x, torch.ones(4))
+    wanted = (x.detach() ** 2 - 1).rsqrt()
+    torch.testing.assert_close(slope, wanted, equal_nan=True)
+    assert slope.isnan().tolist() == [False, False, True, False]
+    z = torch.tensor([-3.0, 4.5], dtype=torch.complex128, requires_grad=True)
+    for name, sign in (("asin", 1), ("acos", -1)):
+        (slope,) = torch.autograd.grad(getattr(torch, name)(z), z, torch.ones(2, dtype=z.dtype))
+        torch.testing.assert_close(slope.imag, sign * (z.detach().real ** 2 - 1).rsqrt())
+    (slope,) = torch.autograd.grad(torch.acosh(z), z, torch.ones(2, dtype=z.dtype))
+    torch.testing.assert_close(slope.real, z.detach().real.sign() * (z.detach().real ** 2 - 1).rsqrt())
+
+
+def test_elu_and_its_kin_at_zero() -> None:
+    for name, slope in (("elu", 0.5), ("celu", 1.0), ("selu", 1.7580993408473766)):
+        x = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+        options = {} if name == "selu" else {"alpha": 0.5}
+        y = getattr(torch.nn.functional, name)(x, **options)
+        (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.sum(), x)
+        assert y.tolist() == [0.0, 0.0] and first.tolist() == [slope] * 2 and second.tolist() == [0.0] * 2
+
+
+def test_curvature_of_log_ndtr_far_out() -> None:
+    x = torch.tensor([-30.5, 30.5, 100.0, 1e20], requires_grad=True)
+    (first,) = torch.autograd.grad(torch.special.log_ndtr(x).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    torch.testing.assert_close(first, torch.tensor([30.532719, 0, 0, 0]))
+    torch.testing.assert_close(second, torch.tensor([-0.99893, 0, 0, 0]), rtol=1e-4, atol=0)

@@ -54,13 +54,14 @@ def leaky_relu(input: Expr, negative_slope: Number = 0.01) -> Expr:
 @pointwise(where=("nn.functional",))
 def elu(input: Expr, alpha: Number = 1.0) -> Expr:
     """x above 0, else alpha (exp(x) - 1)."""
-    return m.where(m.le(input, 0), alpha * m.expm1(input), input)
+    # At 0 the slope is alpha, and there is no curvature.
+    return m.where(m.lt(input, 0), alpha * m.expm1(input), m.where(m.eq(input, 0), input * alpha, input))
 
 
 @pointwise(where=("torch", "nn.functional"), out=False)
 def celu(input: Expr, alpha: Number = 1.0) -> Expr:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
-    return m.where(m.le(input, 0), alpha * m.expm1(input / alpha), input)
+    return m.where(m.lt(input, 0), alpha * m.expm1(input / alpha), input)
 
 
 @pointwise(where=("nn.functional",))
@@ -187,7 +188,8 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 def selu(input: Expr) -> Expr:
     """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
     below = m.expm1(input) * (_SELU_ALPHA * _SELU_SCALE)
-    return m.where(m.le(input, 0), below, input * _SELU_SCALE)
+    above = input * m.where(m.eq(input, 0), _SELU_ALPHA * _SELU_SCALE, _SELU_SCALE)
+    return m.where(m.lt(input, 0), below, above)
 
 
 @composite(where=("nn.functional",), planned=True)
