@@ -33,7 +33,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.passes.fusion import Fusing
 from rushlight._engine.trace.passes.memory import ArenaLayout, Relocation
-from rushlight._engine.trace.passes.simplify import fold, once
+from rushlight._engine.trace.passes.simplify import fold, once, shared
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import needed
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
@@ -236,6 +236,39 @@ class Output:
         return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
 
 
+class Expected:
+    """What the entries leave when they run one by one, but for optimizers' steps, and the way back.
+
+    It is found before the program has memory of its own: what these runs free is given back first. Of results
+    only digests are kept, since together they may be larger than all else.
+    """
+
+    def __init__(
+        self, plain: SegmentInterpreter, arrays: dict[int, Array], entries: Sequence[TraceEntry]
+    ) -> None:
+        self.plain = plain
+        self._written = [arrays[p] for p in plain.path.inputs if p in plain.path.written]
+        self._before = [a.copy() for a in self._written]
+        draws = any(Entry(t.kind, t.function, t.operands).draws for t in entries)
+        self._drawn = default_engine().get_state() if draws else None
+        self._after = self._seen(plain.run(arrays, False))
+        memory_pages.give_back()
+
+    def again(self) -> None:
+        """Let all be as it was before."""
+        for a, values in zip(self._written, self._before, strict=True):
+            a[...] = values
+        if self._drawn is not None:
+            default_engine().set_state(self._drawn)
+
+    def left(self, results: list[Array]) -> bool:
+        """Whether these results, and all that may be written to, are what the entries left."""
+        return self._seen(results) == self._after
+
+    def _seen(self, results: list[Array]) -> list[Any]:
+        return [*map(_digest, results + self._written), _state(self._drawn)]
+
+
 class Compiled:
     """The segment compiled, for inputs that lie as those of the call that it is made in.
 
@@ -250,6 +283,7 @@ class Compiled:
         self.path, self.wanted = path, wanted
         self.fits, self.failed = False, ""
         recorded = path.cut(wanted)
+        expected = Expected(plain, arrays, recorded)
         self.inputs: list[tuple[int, Array, int, bool]] = []
         held: dict[int, Array] = {}
         for p in path.inputs:
@@ -300,7 +334,7 @@ class Compiled:
         self.lent = [o for o in self.outputs if o.kept]
         # Bytes that are copied in at each run.
         self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
-        self._compared(plain, entries, arrays)
+        self._compared(expected, entries, arrays)
 
     def _wholes(self) -> list[Array] | None:
         """Where each wanted array is a copy of one output: these outputs."""
@@ -321,30 +355,18 @@ class Compiled:
         held[p] = own
         self.inputs.append((p, own, pointer(own), stable))
 
-    def _compared(self, plain: SegmentInterpreter, entries: list[Entry], arrays: dict[int, Array]) -> None:
+    def _compared(self, expected: Expected, entries: list[Entry], arrays: dict[int, Array]) -> None:
         """Compile the entries, and see that the program leaves what the entries leave one by one."""
-        written = [arrays[p] for p in self.path.inputs if p in self.path.written]
-        before = [a.copy() for a in written]
-        drawn = default_engine().get_state() if any(e.draws for e in entries) else None
-
-        def again() -> None:
-            for a, values in zip(written, before, strict=True):
-                a[...] = values
-            if drawn is not None:
-                default_engine().set_state(drawn)
-
-        # Of results only this is kept meanwhile: together they may be larger than all else.
-        expected = [*map(_digest, [*plain.run(arrays, False), *written]), _state(drawn)]
         token = hush()
         try:
             self._load(arrays)
             self._compile(entries)
-            again()
+            expected.again()
             self._load(arrays)
             self._play(self._compared_steps)
             self._store(arrays)
             self.results = self.handed(arrays)
-            self.fits = expected == [*map(_digest, self.results + written), _state(drawn)]
+            self.fits = expected.left(self.results)
         except Exception as error:  # the call goes on, with what the entries compute
             if settings.verify:
                 raise
@@ -352,8 +374,8 @@ class Compiled:
         finally:
             restore(token)
         if not self.fits:
-            again()
-            self.results = plain.run(arrays)
+            expected.again()
+            self.results = expected.plain.run(arrays)
             return
         # These are eager's own kernels, on much memory, of which no copy is made.
         self._play(self._updates)
@@ -376,18 +398,15 @@ class Compiled:
         verified("lowered", lower, recorded)
         single = once(lower, output)
         verified("once", single, lower)
+        before, single = single, shared(single, output)
+        verified("shared", single, before)
         self.entries = fusing.fuse(needed(single, output), output)
         verified("fused", self.entries, single)
         kept = roots([o.flat for o in self.outputs])
         before = sources(self.entries) if settings.verify else []
-        self.plan = ArenaLayout(self.entries)
-        moved = Relocation(
-            {
-                key: (ARENA.at(self.plan.size), place)
-                for key, place in self.plan.places.items()
-                if key not in kept
-            }
-        )
+        self.plan = ArenaLayout(self.entries, kept, {id(root(o.flat)): o.flat for o in self.lent})
+        places = {key: (ARENA.at(self.plan.size), place) for key, place in self.plan.places.items()}
+        moved = Relocation({**places, **self.plan.borrowed})
         for e in self.entries:
             e.operands, e.outs = moved(e.operands), moved(e.outs)
         if settings.verify:

@@ -26,6 +26,8 @@ from rushlight._engine.trace.trace import Step, bump
 
 _peek, _base = makers().peek, Tensor.__dict__["_view_of"].__get__
 _new = object.__new__
+# References to what an array is a view of, as _alone() counts them: the array's, its own, getrefcount()'s.
+_OF_BASE = 3
 
 
 def filled(t: Tensor) -> bool:
@@ -47,6 +49,18 @@ def free(region: Any, t: Tensor) -> bool:
 def _nothing(a: Array) -> Array:
     """An array without memory of its own, for a layout."""
     return np.empty((1,) * a.ndim, a.dtype)
+
+
+def _alone(a: Array, holders: Sequence[Tensor]) -> bool:
+    """Whether nothing else sees what an array is a view of; these are the tensors that have it.
+
+    Copies and what was loaded are views of the bytes that their storage has.
+    """
+    base = a.base
+    if not isinstance(base, np.ndarray) or base.base is not None:
+        return False
+    storages = {id(t._storage): t._storage for t in holders if t._storage is not None}
+    return sys.getrefcount(base) <= _OF_BASE + sum([s._bytes is base for s in storages.values()])
 
 
 class Writes:
@@ -152,14 +166,7 @@ class Writes:
             if (
                 numbers[k] in self.real
                 or sys.getrefcount(a) > known + 2
-                or (
-                    a.base is not None
-                    and not (
-                        isinstance(a.base, np.ndarray)
-                        and a.base.base is None
-                        and sys.getrefcount(a.base) <= 2
-                    )
-                )
+                or not (a.base is None or _alone(a, holders))
             ):
                 return False
             for t in holders:

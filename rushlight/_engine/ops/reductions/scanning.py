@@ -30,6 +30,8 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> ArrayFunction
         refuse_wide(f"cum{_UFUNCS[op][1]}_out_cpu", result.np)
     ufunc, d, shape, of = _UFUNCS[op][0], wrap_dim(dim, a.ndim), a.shape, result.np
     work = np.dtype(_WIDER.get(result.name, of))
+    # Sums begin with 0, and are so never -0; NumPy's begin with the first element.
+    from_zero = op == "add" and a.ndim and of.kind in "fcV"
 
     def run(a: Array) -> Array:
         if a.dtype != of:
@@ -43,6 +45,8 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> ArrayFunction
                 if work.kind == "c" or (a.dtype.kind == "f")
                 else ufunc.accumulate(at_least_1d(a).astype(work), d)
             )
+        if from_zero:
+            out += 0
         return out.reshape(shape)
 
     if not (a.ndim and a.dtype == of and of.char in "fd" and a.size and a.flags.c_contiguous):

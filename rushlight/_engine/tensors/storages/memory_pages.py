@@ -18,6 +18,9 @@ import numpy as np
 # mallopt's numbers of its parameters; how large blocks are kept (with their heads), and before glibc 2.35.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST, _MOST_BEFORE = -1, -3, (64 << 20) + 4096, 32 << 20
 
+# Without it Linux refuses a range that is larger than its memory; Python's mmap names it from 3.13 on.
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+
 
 def _libc(name: str, *arguments: int) -> Any:
     if sys.platform == "linux":
@@ -48,7 +51,7 @@ class Range:
         """The bytes, from a whole cache line on: `size` at least."""
         if self._bytes is None or self._bytes.size < size:
             try:
-                flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+                flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
                 self._bytes = np.frombuffer(mmap.mmap(-1, max(self.most, size), flags=flags), np.uint8)
             except (OSError, ValueError, OverflowError, AttributeError):  # Windows has no flags
                 made = np.empty(size + _LINE, np.uint8)

@@ -7,7 +7,7 @@ arrays of the entries are then moved there.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,33 +17,73 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 
 _LINE = 64
+# Results of fewer bytes stay in the arena, where those that follow each other lie in the same cache lines.
+_MUCH = 1 << 16
+
+
+class _Blocks:
+    """What lies where in some memory, as time goes on: (from, to, until)."""
+
+    def __init__(self) -> None:
+        self.active: list[tuple[int, int, int]] = []
+
+    def find(self, need: int, start: int) -> int:
+        """The lowest place of `need` bytes that are free when an entry begins."""
+        self.active = [block for block in self.active if block[2] >= start]
+        at = 0
+        for low, high, _ in sorted(self.active):
+            if low - at >= need:
+                break
+            at = max(at, high)
+        return at
 
 
 class ArenaLayout:
     """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it.
 
-    without: memory that lies elsewhere, by its ids.
+    without: memory that lies elsewhere, by its ids. lent: of that, what is handed out after each run and is
+    free before it is written to (bytes, by the id of the memory): large results lie there if they are read no
+    longer; `borrowed` says where.
     """
 
-    def __init__(self, entries: Sequence[Entry], without: Container[int] = ()) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], without: Container[int] = (), lent: Mapping[int, Array] | None = None
+    ) -> None:
         lives = {key: life for key, life in _lives(entries).items() if key not in without}
         self.places: dict[int, int] = {}
+        self.borrowed: dict[int, tuple[Array, int]] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
+        first: dict[int, int] = {}
+        for i, e in reversed([*enumerate(entries)] if lent else []):
+            first.update(dict.fromkeys(e.reads() | roots(e.outs), i))
+        # The smallest first.
+        self._lent = sorted(
+            [(flat.nbytes, first[key], flat, _Blocks()) for key, flat in (lent or {}).items() if key in first],
+            key=lambda one: one[:2],
+        )
         self.size = self._place(lives)
 
     def _place(self, lives: dict[int, tuple[Array, int, int]]) -> int:
-        top, active = 0, list[Any]()
+        top, arena = 0, _Blocks()
         for key, (memory, start, end) in lives.items():
-            active = [block for block in active if block[2] >= start]
-            at, need = 0, -(-int(memory.nbytes) // _LINE) * _LINE
-            for low, high, _ in sorted(active):
-                if low - at >= need:
-                    break
-                at = max(at, high)
-            self.places[key] = at
-            active.append((at, at + need, end))
+            need = -(-int(memory.nbytes) // _LINE) * _LINE
+            if need >= _MUCH and self._borrow(key, need, start, end):
+                continue
+            at = self.places[key] = arena.find(need, start)
+            arena.active.append((at, at + need, end))
             top = max(top, at + need)
         return top
+
+    def _borrow(self, key: int, need: int, start: int, end: int) -> bool:
+        """Put a result into memory that is to be handed out, if it fits in there."""
+        for size, until, flat, blocks in self._lent:
+            if end < until and size >= need:
+                at = blocks.find(need, start)
+                if at + need <= size:
+                    blocks.active.append((at, at + need, end))
+                    self.borrowed[key] = flat, at
+                    return True
+        return False
 
 
 class Relocation:

@@ -68,6 +68,38 @@ def once(entries: Sequence[Entry], output: Any) -> list[Entry]:
     return kept
 
 
+def shared(entries: Sequence[Entry], output: Any) -> list[Entry]:
+    """The entries without copies of results that are written once, as the copies are: these are one memory.
+
+    output: what callers get, which is theirs to write to.
+    """
+    fixed, made = roots(output) | pinned(entries), set[int]()
+    written = Counter(key for e in entries for key in (roots(e.outs) if e.kind == "run" else e.reads()))
+    moved, kept = Relocation({}), list[Entry]()
+    for e in entries:
+        e = _with(e, moved)
+        source = _copied(e)
+        if source is not None:
+            owner, own = root(source), root(e.outs[0])
+            if id(owner) in made and id(own) not in fixed and written[id(owner)] == written[id(own)] == 1:
+                moved.places[id(own)] = _bytes(owner), pointer(source) - pointer(owner)
+                continue
+        if e.kind == "run":
+            made |= roots(e.outs)
+        kept.append(e)
+    return kept
+
+
+def _copied(e: Entry) -> Array | None:
+    """Of what an entry makes a copy that lies in the same way, and is all of its memory."""
+    row = getattr(e.function, "row", None)
+    if e.kind != "run" or len(e.outs) != 1 or row is None or row.name != "clone":
+        return None
+    a, out = e.operands[0], e.outs[0]
+    alike = isinstance(a, np.ndarray) and (a.dtype, a.shape, a.strides) == (out.dtype, out.shape, out.strides)
+    return a if alike and out.nbytes == root(out).nbytes else None
+
+
 def _meaning(e: Entry) -> Any:
     """Equal for entries that compute the same into memory of one order."""
     known = isinstance(e.function, (Kernel, Product)) and all(root(o).nbytes == o.nbytes for o in e.outs)
