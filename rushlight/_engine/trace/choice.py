@@ -13,6 +13,7 @@ from rushlight._engine.autograd.node import BACKWARD_RUNNERS, AccumulateGrad
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, STACK
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, expect_filled
 from rushlight._engine.trace.matching import Region
 from rushlight._engine.trace.trace import Node, Trace
@@ -189,6 +190,7 @@ class Choice:
         self.matches, self._samples = matches, {True: [], False: []}
         self._cold = self._new = 0
         self.until, self.wait = self.calls + self.wait, 4 * self.wait
+        memory_pages.give_back()  # what the way that was dropped has used
 
 
 def _far(first: list[float], second: list[float]) -> bool:

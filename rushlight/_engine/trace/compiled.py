@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Container
@@ -45,6 +46,9 @@ from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
+# How many bytes of results a record may keep, unless replay was asked for: between kernels that make so much,
+# matching costs nothing, and it keeps no results.
+ROOM = 1 << 26
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
 _recompiles = logging.getLogger("rushlight.trace.recompiles")
@@ -232,7 +236,8 @@ class Compiled:
         guards = Guards(self.function)
         if not roots(tensors).isdisjoint(roots(guards.known())):
             return self.function(*args, **kwargs)  # copies of the arguments would be other memory
-        recorder = Recorder(list(inputs.values()), guards.known())
+        room = ROOM if self.careful and not self.fullgraph else math.inf
+        recorder = Recorder(list(inputs.values()), guards.known(), room)
         before = _State(guards, plan.program)
         own = mapped((args, kwargs), lambda t: inputs[id(t)])
         with recording(recorder), watched(guards) if self.careful else nullcontext() as watch:

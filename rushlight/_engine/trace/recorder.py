@@ -7,6 +7,7 @@ write the same results into the same memory; views need no entry, as they see th
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -93,12 +94,16 @@ def root(a: Array) -> Any:
 
 
 class Recorder:
-    """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so."""
+    """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so.
+
+    room: how many bytes of results it may keep; with more the call is not repeated, and nothing is kept.
+    """
 
     fuses = True
 
-    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor]) -> None:
+    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor], room: float = math.inf) -> None:
         self.entries: list[Entry] = []
+        self.room = room
         # Why the call cannot be repeated; the first reason for which its graph ends early.
         self.refusal = self.broken = ""
         # Why a graph that the call leaves behind cannot be recorded before its backward() comes, if so.
@@ -136,6 +141,9 @@ class Recorder:
         outs = tuple([t._array for t in _tensors(result)])
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
+        self.room -= sum([o.nbytes for o in fresh])
+        if self.room < 0:
+            return self._overflow()
         for out in outs:
             self._own(out)
         if fresh:
@@ -145,13 +153,13 @@ class Recorder:
 
     def write(self, function: Callable[..., Any], operands: tuple[Any, ...], values: Sequence[Any]) -> None:
         """Memory was overwritten."""
+        first = operands[0] if isinstance(operands[0], np.ndarray) else operands[-1]
+        if id(root(first)) in self.inputs and threading.get_ident() == self.thread:
+            self.inputs_written = True
+            self.escape("an argument is written to", breaks=False)
         if not self._mine():
             return
         self._check(values)
-        first = operands[0] if isinstance(operands[0], np.ndarray) else operands[-1]
-        if id(root(first)) in self.inputs:
-            self.inputs_written = True
-            self.escape("an argument is written to", breaks=False)
         self._add(Entry("write", function, operands))
 
     def check(self, function: Callable[..., Any], arrays: tuple[Any, ...]) -> None:
@@ -169,8 +177,10 @@ class Recorder:
     def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
         """A leaf received its gradient."""
         leaf = node.variable
-        if leaf is None or not self._mine():
-            return
+        if not self._mine():
+            return function(node, grad, create)
+        if leaf is None:
+            return None
         grad = grad.clone() if grad._kind.lazy else grad
         if create:
             self.escape("a gradient is itself tracked (create_graph=True)")
@@ -187,6 +197,7 @@ class Recorder:
             leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
+        return None
 
     def backward_begins(self) -> None:
         """A graph's gradients are computed from here on."""
@@ -212,7 +223,13 @@ class Recorder:
         self.entries.append(entry)
 
     def _mine(self) -> bool:
-        return threading.get_ident() == self.thread
+        return threading.get_ident() == self.thread and self.room >= 0
+
+    def _overflow(self) -> None:
+        """Too much to be kept: matching keeps nothing."""
+        reason = f"its results take more memory than a record may keep, at {place_of()}"
+        self.refusal = self.refusal or reason
+        self.entries, self.owned = [], {}
 
     def _check(self, values: Sequence[Any]) -> None:
         for t in _tensors(values):

@@ -25,7 +25,7 @@ class Traced:
     def __init__(self, forward: Recorder, tracked: Sequence[Tensor], known: Sequence[Tensor]) -> None:
         self.given = [wrap(_values(t), t._kind) for t in tracked]
         self.leaves = leaves_of(tracked)
-        self.recorder = Recorder(self.given, known)
+        self.recorder = Recorder(self.given, known, forward.room)
         self.recorder.owned.update(forward.owned)
         allowed = {id(t) for t in known}
         if any(id(leaf) not in allowed for leaf in self.leaves):
