@@ -236,3 +236,12 @@ def test_curvature_of_log_ndtr_far_out() -> None:
     (second,) = torch.autograd.grad(first.sum(), x)
     torch.testing.assert_close(first, torch.tensor([30.532719, 0, 0, 0]))
     torch.testing.assert_close(second, torch.tensor([-0.99893, 0, 0, 0]), rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("kernels", ["numpy", "llvm"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_running_sums_begin_with_zero(kernels, dtype):
+    x = torch.full((3, 5), -0.0, dtype=dtype)
+    with settings.using(kernels=kernels):
+        assert not any(torch.signbit(x.cumsum(dim)).any() for dim in (0, 1) for _ in range(3))
+    assert torch.signbit(x[0, 0].cumsum(0))

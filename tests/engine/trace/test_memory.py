@@ -1,0 +1,137 @@
+"""What compiled calls keep in memory, and how little of it at one time."""
+
+import copy
+import sys
+import threading
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._engine.core.settings import settings
+from rushlight._engine.tensors.storages.memory_pages import Range
+from rushlight._engine.trace import compiled as compiled_calls
+from rushlight.nn import functional as F
+from tests.engine.trace.test_matching import compiled, matched, same
+from tests.engine.trace.test_segments import programs
+
+
+@pytest.fixture(autouse=True)
+def machine_code_from_the_start():
+    with settings.using(kernels="llvm"):
+        yield
+
+
+def test_a_range_is_larger_than_what_is_written_to():
+    memory = Range(1 << 36).at(100)
+    memory[:100] = 7
+    assert memory[:100].sum() == 700
+    assert sys.platform != "linux" or memory.size == 1 << 36
+
+
+def training(width=256):
+    torch.manual_seed(0)
+    layers = [nn.Linear(64, width), nn.ReLU(inplace=True)]
+    for _ in range(3):
+        layers += [nn.Linear(width, width), nn.ReLU(inplace=True)]
+    model = nn.Sequential(*layers)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return model, step
+
+
+def test_results_lie_in_memory_that_is_handed_out_later():
+    (first, eager), (second, own) = training(), training()
+    function, held = matched(own), []
+    for number in range(12):
+        x = torch.randn(80, 64)
+        assert same(function(x), eager(x))
+        grads = [p.grad for p in second.parameters()]
+        assert all(map(same, grads, [p.grad for p in first.parameters()]))
+        if number == 6:
+            assert any(p.made.plan.borrowed for p in programs(function.trace) if p.made is not None)
+        if number in (7, 8):  # what somebody keeps is not written to
+            held += [(g, g.clone()) for g in grads]
+    assert all(same(g, values) for g, values in held)
+
+
+def test_copies_that_nobody_writes_to_are_left_out():
+    _, step = training()
+    function = matched(step)
+    for _ in range(6):
+        function(torch.randn(80, 64))
+    (made,) = [p.made for p in programs(function.trace) if p.made is not None]
+    assert "clone" not in [e.name for e in made.entries]
+
+
+def test_a_model_that_was_copied_is_stepped_in_one_program():
+    def build():
+        torch.manual_seed(0)
+        model = copy.deepcopy(nn.Sequential(nn.Linear(8, 6), nn.BatchNorm1d(6), nn.ReLU()))
+        return model, (lambda x: model(x).square().sum())
+
+    (first, eager), (second, own) = build(), build()
+    function = matched(own)
+    for _ in range(6):
+        x = torch.randn(4, 8)
+        assert same(function(x), eager(x))
+    assert all(map(same, first.buffers(), second.buffers()))
+    assert compiled(function.trace) == 1
+    assert not [why for why in function.trace.reasons if "memory is written" in why]
+
+
+def test_bytes_that_somebody_holds_are_up_to_date():
+    model = copy.deepcopy(nn.BatchNorm1d(3))
+    memory = model.num_batches_tracked.untyped_storage()
+    said = []
+
+    def run(x):
+        model(x)
+        said.append(memory.tolist()[0])
+
+    function = matched(run)
+    for _ in range(5):
+        function(torch.randn(4, 3))
+    assert said == [1, 2, 3, 4, 5]
+
+
+def test_much_memory_is_not_recorded(monkeypatch):
+    monkeypatch.setattr(compiled_calls, "ROOM", 1000)
+
+    def run(x):
+        y = (x + 1).sin()
+        x.mul_(2)
+        return y.sum()
+
+    function = torch.compile(run)
+    for _ in range(5):
+        x = torch.ones(300)
+        y = x.clone()
+        assert same(function(x), run(y)) and torch.equal(x, y)
+    (plan,) = function._runner.plans.values()
+    assert "more memory than a record may keep" in plan.refusal and plan.program is None
+
+
+def test_a_thread_beside_a_recorded_call_gets_its_gradients():
+    leaf = torch.ones(3, requires_grad=True)
+
+    def beside():
+        (leaf * 2).sum().backward()
+
+    def run(x):
+        other = threading.Thread(target=beside)
+        other.start()
+        other.join()
+        return F.relu(x) * 2
+
+    function = torch.compile(run, mode="reduce-overhead")
+    for _ in range(3):
+        function(torch.randn(4))
+    assert leaf.grad.tolist() == [6, 6, 6]
