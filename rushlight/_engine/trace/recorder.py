@@ -178,9 +178,10 @@ class Recorder:
         """A leaf received its gradient."""
         leaf = node.variable
         if not self._mine():
-            return function(node, grad, create)
+            function(node, grad, create)
+            return
         if leaf is None:
-            return None
+            return
         grad = grad.clone() if grad._kind.lazy else grad
         if create:
             self.escape("a gradient is itself tracked (create_graph=True)")
@@ -197,7 +198,6 @@ class Recorder:
             leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
-        return None
 
     def backward_begins(self) -> None:
         """A graph's gradients are computed from here on."""

@@ -398,8 +398,8 @@ class Compiled:
         verified("lowered", lower, recorded)
         single = once(lower, output)
         verified("once", single, lower)
-        before, single = single, shared(single, output)
-        verified("shared", single, before)
+        apart, single = single, shared(single, output)
+        verified("shared", single, apart)
         self.entries = fusing.fuse(needed(single, output), output)
         verified("fused", self.entries, single)
         kept = roots([o.flat for o in self.outputs])
@@ -414,10 +414,10 @@ class Compiled:
         scratch = Scratch(ARENA.at(self.plan.size)[self.plan.size :])
         steps = stage_planning.steps(self.entries, scratch)
         self.replay = stage_planning.together(steps)
-        apart: dict[bool, list[Any]] = {False: [], True: []}
+        sorts: dict[bool, list[Any]] = {False: [], True: []}
         for e, step in zip(self.entries, steps, strict=True):
-            apart[is_update(e)].append(step)
-        self._compared_steps, self._updates = map(stage_planning.together, apart.values())
+            sorts[is_update(e)].append(step)
+        self._compared_steps, self._updates = map(stage_planning.together, sorts.values())
         # Whether it is one native call, which asks nothing of Python.
         self.native = len(self.replay) == 1 and isinstance(self.replay[0], Run)
         own = {m for m in self._held if m < _MADE}
