@@ -143,7 +143,8 @@ class Recorder:
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
         self.room -= sum([o.nbytes for o in fresh])
         if self.room < 0:
-            return self._overflow()
+            self._overflow()
+            return
         for out in outs:
             self._own(out)
         if fresh:

@@ -58,7 +58,11 @@ class ArenaLayout:
             first.update(dict.fromkeys(e.reads() | roots(e.outs), i))
         # The smallest first.
         self._lent = sorted(
-            [(flat.nbytes, first[key], flat, _Blocks()) for key, flat in (lent or {}).items() if key in first],
+            [
+                (flat.nbytes, first[key], flat, _Blocks())
+                for key, flat in (lent or {}).items()
+                if key in first
+            ],
             key=lambda one: one[:2],
         )
         self.size = self._place(lives)
