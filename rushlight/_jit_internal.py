@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import types
+import typing
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +51,16 @@ def get_callable_argument_names(fn: Any) -> list[str]:
     except (TypeError, ValueError):
         return []
     return [name for name, p in formal.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def is_optional(ann: Any) -> bool:
+    """Whether an annotation says that something may be None."""
+    if ann is typing.Optional:
+        raise RuntimeError(
+            "Attempted to use Optional without a contained type. Please add a contained type, e.g. "
+            "Optional[int]"
+        )
+    return type(None) in typing.get_args(ann) and typing.get_origin(ann) in (typing.Union, types.UnionType)
 
 
 def check_empty_containers(obj: Any) -> None:

@@ -28,6 +28,7 @@ from rushlight.jit.annotations import (
     wait,
 )
 from rushlight.jit.api import (
+    _unique_state_dict,
     enable_onednn_fusion,
     export_opnames,
     freeze,
@@ -76,6 +77,7 @@ __all__ = [
     "_get_trace_graph",
     "_overload",
     "_overload_method",
+    "_unique_state_dict",
     "_unwrap_optional",
     "annotate",
     "enable_onednn_fusion",

@@ -49,9 +49,12 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
     check_empty_containers(obj)
     targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
-    if any(t in GENERICS for t in targets):
+    if builtins.isinstance(target_type, (list, set, dict)):
+        raise RuntimeError("The second argument to `torch.jit.isinstance` must be a type or a tuple of types")
+    bare = [t for t in targets if t in GENERICS]
+    if bare:
         try:
-            from_python(next(t for t in targets if t in GENERICS))
+            from_python(bare[0])
         except TypeError as error:  # a list of what?
             raise RuntimeError(str(error)) from None
     return any(accepts(obj, from_python(t)) for t in targets)

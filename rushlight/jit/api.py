@@ -196,6 +196,17 @@ def export_opnames(m: Any) -> list[str]:
     return sorted(found)
 
 
+def _unique_state_dict(module: Module, keep_vars: bool = False) -> dict[str, Any]:
+    """The state of a module, in which what is shared stands once only, by its first name."""
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+    for name, value in module.state_dict(keep_vars=True).items():
+        if id(value) not in seen:
+            seen.add(id(value))
+            found[name] = value if keep_vars or not isinstance(value, torch.Tensor) else value.detach()
+    return found
+
+
 def enable_onednn_fusion(enabled: bool) -> None:
     """Nothing: there is no oneDNN."""
 

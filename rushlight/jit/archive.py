@@ -254,6 +254,10 @@ class _Data:
             self.tensor(value)
         elif isinstance(value, (int, float, str)):
             self.plain(value)
+        elif isinstance(value, complex):
+            self.name("builtins.complex")
+            self.tuple([(value.real, Type("float")), (value.imag, Type("float"))])
+            self.put(b"R")
         elif kind in ("Optional", "Union", "Any"):
             self.value(value, next((a for a in t.args if _fits(value, a)), None) or of_value(value))
         elif kind == "Class":

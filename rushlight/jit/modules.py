@@ -455,7 +455,7 @@ def _taken_over(value: Any, t: Type) -> Any:
     if t.kind == "List" and t.args:
         return [_taken_over(v, t.args[0]) for v in value]
     if t.kind == "Dict" and t.args:
-        return type(value)((k, _taken_over(v, t.args[1])) for k, v in value.items())
+        return {k: _taken_over(v, t.args[1]) for k, v in value.items()}
     if t.kind == "Tuple" and t.cls is None and len(t.args) == len(value):
         return tuple(_taken_over(v, part) for v, part in zip(value, t.args, strict=True))
     return value

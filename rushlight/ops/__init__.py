@@ -43,4 +43,6 @@ class _Empty:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
+        if name in ("__origin__", "__self__"):  # PyTorch's words for what its own tools ask for
+            raise AttributeError(f"Invalid attribute '{name}' for '_OpNamespace' '{self.__dict__['_name']}'")
         raise AttributeError(f"'_OpNamespace' '{self.__dict__['_name']}' object has no attribute '{name}'")

@@ -69,9 +69,14 @@ class FileCheck:
         """`text` comes next, and the line below it is underlined with ~ there."""
         return self._with("highlighted", text)
 
-    def run(self, test_file: Any) -> None:
-        """Look into a text, or into what str() says of an object."""
-        text = test_file if isinstance(test_file, str) else str(test_file)
+    def run(self, checks_file: Any, test_file: Any = None) -> None:
+        """Look into a text, or into what str() says of an object. run(checks, text): checks stand in a text,
+        too, as lines `# CHECK-NOT: words`.
+        """
+        if test_file is not None:
+            _parsed(str(checks_file)).run(test_file)
+            return
+        text = checks_file if isinstance(checks_file, str) else str(checks_file)
         place, barred = 0, list[_Check]()
         i = 0
         while i < len(self._checks):
@@ -150,3 +155,29 @@ class FileCheck:
                     f'Expected to not find "{check.text}" but found it\nSearched string:\n{text[begin:end]}\n'
                     f"From {check.shown()}\n"
                 )
+
+
+_WRITTEN = re.compile(
+    r"CHECK(?:-(NOT|NEXT|SAME|DAG|REGEX|SOURCE-HIGHLIGHTED|COUNT(?:-EXACTLY)?-(\d+)))?: ?(.*)"
+)
+
+
+def _parsed(text: str) -> FileCheck:
+    """The checks that stand in the comments of a text; RuntimeError where there are none."""
+    found = FileCheck()
+    for line in text.splitlines():
+        place = line.find("CHECK")
+        if place < 0 or not line[:place].rstrip().endswith("#"):
+            continue
+        match = _WRITTEN.fullmatch(line[place:].strip())
+        if match is None:
+            raise RuntimeError(f"Could not parse check at:\n{line}\nCheck for bad input.")
+        kind, count, words = match.groups()
+        if count is not None:
+            found.check_count(words, int(count), kind.startswith("COUNT-EXACTLY"))
+            continue
+        name = {"": "check", "SOURCE-HIGHLIGHTED": "highlighted"}.get(kind or "", (kind or "").lower())
+        found._with(name, words)
+    if not found._checks:
+        raise RuntimeError(f"Could not parse any checks in:\n{text}\nCheck for bad input.")
+    return found

@@ -269,3 +269,77 @@ def test_sparse_attributes_stay_when_frozen() -> None:
     torch.jit.save(torch.jit.freeze(torch.jit.script(Adds().eval())), buffer)
     buffer.seek(0)
     assert torch.equal(torch.jit.load(buffer)(torch.eye(2).to_sparse()).to_dense(), 2 * torch.eye(2))
+
+
+def test_more_words() -> None:
+    def index(i: int) -> int:
+        return (1, 2, 3)[i]
+
+    def several(i: int):
+        return (1, "2")[i]
+
+    def default(x=[]):  # noqa: B006
+        return x
+
+    def named(x: Any) -> bool:
+        return hasattr(x, 1)  # type: ignore[arg-type]
+
+    def listed() -> list[int]:
+        found: list[int] = [1, "a"]  # type: ignore[list-item]
+        return found
+
+    def keyed() -> dict[str, int]:
+        found: dict[int | str, int] = {}
+        return found  # type: ignore[return-value]
+
+    def letter(x: str) -> str:
+        return "%a" % x
+
+    def step(x: list[int]) -> list[int]:
+        return x[::0]
+
+    assert torch.jit.script(index)(1) == 2
+    for function, told in (
+        (several, "with a non-integer literal because we cannot resolve the output type"),
+        (default, "Mutable default parameters are not supported"),
+        (named, "hasattr's second argument must be a string literal"),
+        (listed, "were unified to Union\\[int, str\\]"),
+        (keyed, "only int, float, complex, Tensor, device and string keys are supported"),
+    ):
+        with pytest.raises(RuntimeError, match=told):
+            torch.jit.script(function)
+    with pytest.raises(RuntimeError, match="specifier %a is not supported"):
+        torch.jit.script(letter)("x")
+    with pytest.raises(RuntimeError, match="should have non-zero step"):
+        torch.jit.script(step)([1])
+
+
+class Pair(typing.NamedTuple):
+    a: int
+
+
+def test_conditions_on_containers_and_attributes_with_a_default() -> None:
+    def full(x: list[int], y: str, z: dict[str, int]) -> tuple[bool, bool, bool]:
+        return bool(1 if x else 0), bool(1 if y else 0), bool(1 if z else 0)
+
+    def attributes(x: Pair) -> tuple[int, int]:
+        return getattr(x, "a", 5), getattr(x, "b", 7)
+
+    assert torch.jit.script(full)([1], "", {"a": 1}) == (True, False, True)
+    assert torch.jit.script(attributes)(Pair(2)) == (2, 7)
+
+
+def test_modules_of_python_and_forks_in_graphs() -> None:
+    layer = nn.Linear(2, 2)
+
+    @torch.jit.script
+    def inner(x):
+        return x + 1
+
+    def calls(x):
+        return layer(x) + torch.jit.wait(torch.jit.fork(inner, x))
+
+    function, x = torch.jit.script(calls), torch.ones(1, 2)
+    torch.testing.assert_close(function(x), layer(x) + x + 1)
+    text = str(function.graph)
+    assert "^<python_value>()" in text and "prim::fork_0(" in text and "with prim::fork_0 = graph(" in text

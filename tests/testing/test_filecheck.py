@@ -31,3 +31,11 @@ def test_what_holds() -> None:
 def test_what_does_not(check: FileCheck) -> None:
     with pytest.raises(RuntimeError, match="Expected to (not )?find"):
         check.run(TEXT)
+
+
+def test_checks_in_a_text() -> None:
+    FileCheck().run("# CHECK: add\n # CHECK-COUNT-2: mul\n# CHECK-NOT: sub", TEXT)
+    with pytest.raises(RuntimeError, match="Expected to not find"):
+        FileCheck().run("# CHECK-COUNT-EXACTLY-1: mul", TEXT)
+    with pytest.raises(RuntimeError, match="Could not parse check"):
+        FileCheck().run("# CHECK1", TEXT)

@@ -249,8 +249,8 @@ class Calls(Indexing):
         if len(args) > len(formal):
             raise self.error(
                 node,
-                f"{function.name}() expected at most {len(formal)} argument(s) but received {len(args)} "
-                "argument(s)",
+                f"\n{declaration(function)}:\nExpected at most {len(formal)} arguments but found {len(args)} "
+                "positional arguments.\n",
             )
         for i, (name, t, default) in enumerate(formal):
             if i < len(args):
@@ -497,11 +497,17 @@ class Calls(Indexing):
         return self.constant(node, None)
 
     def call_getattr(self, node: ast.Call, wanted: Any) -> Any:
-        """getattr(x, "name")."""
+        """getattr(x, "name"), getattr(x, "name", default)."""
         name = node.args[1]
         if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-            raise self.error(node, "getattr's second argument must be a string literal")
-        return self.attribute(self.sugar(node.args[0]), name.value, node)
+            raise self.error(name, "getattr's second argument must be a string literal")
+        base = self.sugar(node.args[0])
+        if len(node.args) == 2:
+            return self.attribute(base, name.value, node)
+        try:
+            return self.attribute(base, name.value, node)
+        except RuntimeError:
+            return self.sugar(node.args[2])
 
     def call_isinstance(self, node: ast.Call, wanted: Any) -> Any:
         """isinstance(x, T), or of a tuple of them."""

@@ -148,7 +148,11 @@ class Conditions(Calls):
 
     def has_attribute(self, node: ast.Call) -> bool:
         """hasattr(x, "name")."""
-        found, name = self.sugar(node.args[0]), ast.literal_eval(node.args[1])
+        if len(node.args) != 2:
+            raise self.error(node, f"hasattr expected exactly 2 arguments but found {len(node.args)}")
+        if not isinstance(node.args[1], ast.Constant) or not isinstance(node.args[1].value, str):
+            raise self.error(node.args[1], "hasattr's second argument must be a string literal")
+        found, name = self.sugar(node.args[0]), node.args[1].value
         if isinstance(found, Known):
             return hasattr(found.object, name)
         value = self.value(found, node)

@@ -238,6 +238,8 @@ class Expressions:
         """A literal as a prim::Constant; an error for `...` and bytes."""
         if node.value is Ellipsis or isinstance(node.value, bytes):
             raise self.error(node, f"{node.value!r} is not supported as a value")
+        if type(node.value) is int and node.value >= 1 << 63:
+            raise self.error(node, "Integral constant out of range (must fit in a signed 64 bit integer)")
         return self.constant(node, node.value)
 
     def at_Name(self, node: ast.Name) -> Any:
@@ -419,6 +421,9 @@ class Expressions:
             if found.type != BOOL:
                 raise self.error(node, f"expected a bool expression for condition but found {found.type}")
             return found
+        if value.type.kind in ("List", "Dict", "str"):
+            size = self.call_builtin("aten::len", [value], {}, node)
+            return self.call_builtin("aten::gt", [size, self.constant(node, 0)], {}, node)
         try:
             return self.call_builtin("aten::Bool", [value], {}, node)
         except RuntimeError:
@@ -461,9 +466,11 @@ class Expressions:
         if t is None and inner is None:  # of several types
             t = union(v.type for v in values)
         if t is None:
-            kinds = [str(v.type) for v in values]
+            whole = union(v.type for v in values)
             raise self.error(
-                node, f"Expected all elements of a list to have one type, got {', '.join(kinds)}"
+                node,
+                f"List type annotation `List[{inner}]` did not match the types of the given list elements, "
+                f"which were unified to {whole}",
             )
         return self.emit(node, "prim::ListConstruct", values, list_of(t)).output
 
@@ -474,16 +481,17 @@ class Expressions:
         values = [self.expr(v, pair[1] if pair else None) for v in node.values]
         types = pair or ((keys[0].type, values[0].type) if keys else (STR, TENSOR))
         for key, place in zip(keys, node.keys, strict=True):
-            message = (
-                "Dict keys must contain only a single type. Expected: {wanted} but found {actual} instead"
-            )
-            self.convert(key, types[0], place, message)
+            if pair and not subtype(key.type, pair[0]):
+                told = f"but the type of keys given by the dict literal is {key.type}"
+                raise self.error(node, f"Type annotation was inferred to be {wanted}{told}")
+            expected = "Expected: {wanted} but found {actual} instead"
+            self.convert(key, types[0], place, f"Dict keys must contain only a single type. {expected}")
         for value in values:
             whole = unify(types[1], value.type) or (types[1] if pair else union((types[1], value.type)))
             types = (types[0], whole)
-            self.convert(
-                value, types[1], node, "Dict values must have one type: expected {wanted}, got {actual}"
-            )
+            found = union(v.type for v in values)
+            told = f"but the type of values given by the dict literal is {found}"
+            self.convert(value, types[1], node, f"Type annotation was inferred to be `{wanted}`, {told}")
         flat = [x for both in zip(keys, values, strict=True) for x in both]
         return self.emit(node, "prim::DictConstruct", flat, Type("Dict", tuple(types))).output
 

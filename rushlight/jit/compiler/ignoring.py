@@ -26,6 +26,17 @@ def dropped(function: Any) -> bool:
     return getattr(function, "_torchscript_modifier", "") == "drop"
 
 
+class Stays:
+    """A module of Python that a program calls: it stays Python, and takes and gives tensors."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def __compile_call__(self, compiler: Any, node: Any) -> Any:
+        args = [compiler.expr(a) for a in node.args]
+        return compiler.emit(node, "prim::PythonOp", args, TENSOR, python=self.module).output
+
+
 def ignored(function: Any, owner: ClassType | None, of_class: Callable[[type], Type]) -> Function:
     """A Python function that stays Python, or that raises when it is reached (`unused`)."""
     unused = function._torchscript_modifier in ("unused", "drop")

@@ -43,7 +43,7 @@ class Indexing(Expressions):
         if isinstance(index, ast.Slice):
             return self.sliced(value, index, node)
         if value.type.kind == "Tuple":
-            return self.tuple_item(value, self.fixed(index), node)
+            return self.any_item(value, index, node)
         if value.type.kind == "Class" and value.type.cls.method("__getitem__") is not None:
             return self.call_method(
                 Method(value, value.type.cls, "__getitem__"), [self.expr(index)], {}, node
@@ -52,6 +52,19 @@ class Indexing(Expressions):
             raise self.error(node, f"'{value.type}' object is not subscriptable")
         kind = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
         return self.call_builtin(kind, [value, self.expr(index)], {}, node)
+
+    def any_item(self, value: Value, index: Any, node: Any) -> Value:
+        """An item of a tuple; by a number that is not known where all items are of one type."""
+        place = self.expr(index)
+        if place.node is not None and place.node.kind == "prim::Constant":
+            return self.tuple_item(value, int(place.node.attrs["value"]), node)
+        if place.type != INT or len(set(value.type.args)) != 1:
+            raise self.error(
+                node,
+                f"Cannot index into a {value.type} with a non-integer literal because we cannot resolve the "
+                "output type",
+            )
+        return self.emit(node, "prim::TupleIndex", [value, place], value.type.args[0]).output
 
     def refuse_named_bounds(self, index: Any) -> None:
         """Raise for slice(1, stop=2)."""

@@ -24,9 +24,9 @@ import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
-from rushlight.jit.compiler.ignoring import dropped, ignored
+from rushlight.jit.compiler.ignoring import Stays, dropped, ignored
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
-from rushlight.jit.compiler.signatures import comment, is_any, no_type, numbers
+from rushlight.jit.compiler.signatures import MUTABLE, comment, is_any, is_mutable, no_type, numbers
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Known, Overloaded
 from rushlight.jit.frontend import (
@@ -198,6 +198,8 @@ class Names:
             if getattr(found, "_torchscript_modifier", "") in ("ignore", "unused"):
                 return ignored(found, None, _class_type)
             return script_function(getattr(found, "__original_fn", found))
+        if isinstance(found, torch.nn.Module):
+            return Stays(found)
         name = getattr(found, "__name__", type(found).__name__)
         raise compiler.error(
             node,
@@ -237,6 +239,11 @@ class Names:
             return Known(owner.extras[name])
         if (name in ("items", "keys", "values") or name in LISTINGS) and owner.is_module:
             return Known(Listing(name, value))
+        if name in getattr(owner.python, "__jit_ignored_attributes__", ()):
+            shown = owner.qualname.rpartition(".")[2]
+            raise compiler.error(
+                node, f"Module '{shown}' has no attribute '{name}' attribute was ignored during compilation"
+            )
         if name in owner.failed:
             what, why = owner.failed[name]
             raise compiler.error(
@@ -314,6 +321,8 @@ def named_builtin(found: Any) -> Any:
         return known(name) or (known(row.display_name) if row is not None and row.name[0] != "_" else None)
     if found in (warnings.warn, torch.save):
         return Builtin(f"aten::{found.__name__}")
+    if found is torch.jit._unwrap_optional:
+        return Builtin("aten::_unwrap_optional")
     if module == "rushlight.nn.utils.rnn":
         return overloaded("rnn_utils", name)
     if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
@@ -520,6 +529,8 @@ def declared(
         default = defaults.get(a.arg, schemas.REQUIRED)
         said = note if note is not None and not is_any(note, source) else None
         refused = said is not None and default is not schemas.REQUIRED and a.arg not in function.repeated
+        if is_mutable(default) and a.arg in defaults and "rushlight" not in source.file:
+            raise compiler.error(tree, MUTABLE.format(type(default), a.arg))
         if refused and not castable(default, t):
             raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{a.arg}".')
         if default is schemas.REQUIRED and a.arg in spelled:

@@ -11,6 +11,18 @@ from rushlight.jit.frontend import Source
 _IGNORED = re.compile(r"# type: ignore(\[[a-zA-Z-]+\])?$")
 _MISSPELT = re.compile(r"#[\t ]*type[\t ]*:[\t ]*\(.*->")
 
+MUTABLE = (
+    "Mutable default parameters are not supported because Python binds them to the function and they persist "
+    "across function calls.\n As a workaround, make the default None and instantiate the default parameter "
+    "within the body of the function. Found {} on parameter {}"
+)
+
+
+def is_mutable(default: Any) -> bool:
+    """Whether a default is, or holds, a list or dict."""
+    parts = default if isinstance(default, tuple) else ()
+    return isinstance(default, (list, dict)) or any(map(is_mutable, parts))
+
 
 def numbers(note: ast.expr) -> tuple[ast.expr, int]:
     """An annotation, BroadcastingList2[int] and _size_2_t as lists; for how many numbers one may stand."""

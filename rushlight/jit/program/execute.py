@@ -341,6 +341,8 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = [value] * function.repeated[name]
         if not castable(value, t):
             shown = type(value).__name__
+            if isinstance(value, tuple) and hasattr(value, "_fields"):
+                shown += f" (aka NamedTuple({', '.join(value._fields)}))"
             own: Any = getattr(value, "_type", None)
             interface = own is not None and t.kind == "Class" and t.cls.is_interface
             missing = incompatible(own, t.cls) if interface else lacking(value, t)

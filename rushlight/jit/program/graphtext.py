@@ -36,6 +36,7 @@ class GraphWriter:
         self.spelled: dict[Value, str] = {}
         self.counts: dict[str, int] = {}
         self.number = 0
+        self.forked: list[Function] = []
 
     def name(self, value: Value) -> str:
         """A new name for a value."""
@@ -63,7 +64,10 @@ class GraphWriter:
         params = (",\n" + " " * 6).join(map(self.name, function.block.params))
         self.block(function.block, 1)
         results = ", ".join(self.spelled[v] for v in function.block.ending.inputs)
-        return "\n".join([f"graph({params}):", *self.lines, f"  return ({results})"]) + "\n"
+        text = "\n".join([f"graph({params}):", *self.lines, f"  return ({results})"]) + "\n"
+        for i, other in enumerate(self.forked):
+            text += f"with prim::fork_{i} = {GraphWriter().write(other)}"
+        return text
 
     def block(self, block: Block, depth: int) -> None:
         """The nodes of a block."""
@@ -80,8 +84,11 @@ class GraphWriter:
             )
             inputs.insert(0, f"%{self.number}")
         outputs = ", ".join(map(self.name, node.outputs))
-        place = f" # {node.place}" if node.place else ""
-        self.lines.append(f"{pad}{outputs} = {_head(node)}({', '.join(inputs)}){place}")
+        place, head = f" # {node.place}" if node.place else "", _head(node)
+        if node.kind == "prim::fork":
+            head = f"prim::fork_{len(self.forked)}"
+            self.forked.append(node.attrs["function"])
+        self.lines.append(f"{pad}{outputs} = {head}({', '.join(inputs)}){place}")
         for i, block in enumerate(node.blocks):
             self.lines.append(f"{pad}  block{i}({', '.join(map(self.name, block.params))}):")
             self.block(block, depth + 2)
@@ -111,7 +118,8 @@ def _constant(node: Node) -> str:
 def python_call(node: Node) -> str:
     """A call of a Python function, as graphs and code write it: its name, and what is constant."""
     called = node.attrs["python"]
-    return f"^{called.__name__}({', '.join(map(str, constants_of(called)))})"
+    name = getattr(called, "__name__", None)
+    return f"^{'<python_value>' if name is None else name}({', '.join(map(str, constants_of(called)))})"
 
 
 def constants_of(called: Any) -> list[Any]:

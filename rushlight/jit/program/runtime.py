@@ -78,7 +78,7 @@ def handed(value: Any, t: Type) -> Any:
     if kind == "List" and t.args:
         return [handed(v, t.args[0]) for v in value]
     if kind == "Dict" and t.args:
-        return type(value)((k, handed(v, t.args[1])) for k, v in value.items())
+        return {k: handed(v, t.args[1]) for k, v in value.items()}
     if kind == "Enum":
         return t.cls[value.name]
     if kind == "Class" and _is_copied(t):
@@ -149,6 +149,9 @@ _PERCENT = (
 
 def percent(form: str, *values: Any) -> str:
     """form % values."""
+    for letter in re.findall(r"%(.)", form):
+        if letter not in "%sdicfFeE":
+            raise RuntimeError(f"The specifier %{letter} is not supported in TorchScript format strings")
     try:
         return form % values
     except (TypeError, ValueError) as error:
@@ -193,6 +196,8 @@ def extended(where: list[Any], more: list[Any]) -> list[Any]:
 
 def part(value: Any, start: Any = None, end: Any = None, step: int = 1) -> Any:
     """value[start:end:step] of a list or text."""
+    if step == 0:
+        raise RuntimeError("List slice should have non-zero step")
     return value[start:end:step]
 
 

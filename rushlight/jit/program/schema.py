@@ -375,7 +375,7 @@ def spell(value: Any) -> str:
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, str):
-        return '"' + "".join(_ESCAPES.get(c, c) for c in value) + '"'
+        return '"' + "".join(_ESCAPES.get(c) or (c if c >= " " else f"\\{ord(c):03o}") for c in value) + '"'
     if isinstance(value, (list, tuple)):
         inner = ", ".join(map(spell, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -63,7 +64,10 @@ _ORDER = (
 
 
 def _in_order(types: Iterable[Type]) -> tuple[Type, ...]:
-    return tuple(sorted(types, key=lambda t: _ORDER.index(t.kind) if t.kind in _ORDER else len(_ORDER)))
+    def place(t: Type) -> tuple[int, str]:
+        return (_ORDER.index(t.kind) if t.kind in _ORDER else len(_ORDER)), t.short()
+
+    return tuple(sorted(types, key=place))
 
 
 TENSOR, INT, FLOAT, BOOL, STR, NONE = map(Type, ("Tensor", "int", "float", "bool", "str", "NoneType"))
@@ -126,7 +130,8 @@ def union(types: Iterable[Type]) -> Type:
     found = dict.fromkeys(part for t in types for part in _opened(t))
     if {INT, FLOAT, COMPLEX} <= set(found):
         found = dict.fromkeys([NUMBER, *(t for t in found if t not in (INT, FLOAT, COMPLEX))])
-    rest = _in_order(t for t in found if t != NONE)
+    known = [t for t in found if not any(t != other and subtype(t, other) for other in found if other != ANY)]
+    rest = _in_order(t for t in known if t != NONE)
     whole = NONE if not rest else rest[0] if len(rest) == 1 else Type("Union", rest)
     return optional(whole) if NONE in found else whole
 
@@ -236,7 +241,7 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
     origin, args = typing.get_origin(found), typing.get_args(found)
     if origin in (typing.Union, types.UnionType):
         return union(from_python(a, of_class) for a in args)
-    if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
+    if found in GENERICS and found is not typing.Union:
         what = getattr(found, "_name", None) or found.__name__.capitalize()
         lacking = (
             "contained types. Please add contained type"
@@ -245,9 +250,11 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
         )
         example = f"{what}[int, int]" if what == "Dict" else f"{what}[int]"
         raise TypeError(f"Attempted to use {what} without {lacking}, e.g. {example}")
-    if origin in (list, dict, tuple):
+    if origin in (list, dict, tuple, collections.OrderedDict):
         parts = () if args == ((),) else tuple(from_python(a, of_class) for a in args)
-        return Type(origin.__name__.capitalize(), parts)
+        return checked(
+            Type("Dict" if origin is collections.OrderedDict else origin.__name__.capitalize(), parts)
+        )
     name: Any = getattr(origin or found, "__name__", None)
     if name in ("Future", "_Await"):
         return Type(name.lstrip("_"), (from_python(args[0], of_class),) if args else ())
@@ -259,6 +266,20 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
     if isinstance(found, type) and of_class is not None:
         return of_class(found)
     raise TypeError(f"Unknown type annotation: '{getattr(found, '__name__', found)}'")
+
+
+_KEYS = (INT, FLOAT, COMPLEX, TENSOR, DEVICE, STR, BOOL)
+
+
+def checked(t: Type) -> Type:
+    """A type; TypeError for dicts whose keys are of a type that keys may not have."""
+    key = t.args[0] if t.kind == "Dict" and t.args else STR
+    if key not in _KEYS and key.kind not in ("var", "Enum", "Any"):
+        raise TypeError(
+            f"Cannot create dict for key type '{key.short()}', only int, float, complex, Tensor, device and "
+            "string keys are supported"
+        )
+    return t
 
 
 def _of_ours(name: str) -> Type | None:
@@ -296,7 +317,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
             return args[0] if text == "Final" else optional(args[0])
         if text not in CONTAINERS:
             raise TypeError(f"Unknown type constructor {text}")
-        return union(args) if text == "Union" else Type(text, args)
+        return union(args) if text == "Union" else checked(Type(text, args))
     return from_python(name(node))
 
 
