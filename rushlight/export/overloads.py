@@ -357,7 +357,7 @@ class Overload:
         given = dict(zip([p.name for p in params], args, strict=False)) | kwargs
         unknown = sorted(given.keys() - {p.name for p in params})
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
-        if unknown or missing or len(args) > len(params):
+        if unknown or missing or len(args) > sum(not p.kwarg_only for p in params):
             name = f"{self.namespace}::{self._schema.name}"
             raise RuntimeError(misfit(name, self._schema, len(args) + len(kwargs), missing, unknown))
         return {p.name: given.get(p.name, p.whole_default) for p in params}
@@ -597,7 +597,7 @@ class Packet:
 
     def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> Exception:
         """The error for arguments that no overload takes; of a wrong type, what the op itself says."""
-        told = []
+        told: list[str] = []
         for found in recorded(self._name).values():
             try:
                 found.bound(args, kwargs)
@@ -605,10 +605,10 @@ class Packet:
                 told.append(str(why))
             else:
                 return RuntimeError(str(error))
-        if len(told) == 1:
-            return RuntimeError(told[0])
-        head = "Overloaded torch operator invoked from Python failed to match any schema:\n"
-        return RuntimeError(head + "\n\n".join(told)) if told else error
+        if not told:
+            return error
+        head = "Overloaded torch operator invoked from Python failed to match any schema:\n" * (len(told) > 1)
+        return RuntimeError(head + "\n\n".join(told))
 
     def _fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The first overload that takes these arguments."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, MutableMapping
+from typing import Any
 
 _OFF = ("0", "false", "no", "0v")
 
@@ -28,3 +30,32 @@ def disable() -> None:
 def enable() -> None:
     """Let them compile and record."""
     _enabled.enabled = True
+
+
+class _Compiled(MutableMapping[Any, Any]):
+    """Which functions have been compiled: who deletes one has it compiled anew."""
+
+    @property
+    def _known(self) -> dict[Any, Any]:
+        # What it needs, jit, imports this file.
+        from rushlight.jit.compiler.names import _compiled
+
+        return _compiled
+
+    def __getitem__(self, function: Any) -> Any:
+        return self._known[function].qualname
+
+    def __setitem__(self, function: Any, value: Any) -> None:
+        raise TypeError("torch.jit.script alone adds functions")
+
+    def __delitem__(self, function: Any) -> None:
+        del self._known[function]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._known))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+_jit_caching_layer = _Compiled()

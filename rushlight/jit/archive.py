@@ -23,7 +23,7 @@ from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
 from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import declaration_text, function_text
-from rushlight.jit.program.ir import Function, walk
+from rushlight.jit.program.ir import Function, inlined, walk
 from rushlight.jit.program.schema import REQUIRED, spell
 from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
 from rushlight.jit.reader import Archive
@@ -47,6 +47,8 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     for inside in m.modules():  # of some, only an interface is mentioned
         code.cls(inside._type)
     data.value(m, Type("Class", cls=m._type))
+    for owner in data.classes:
+        code.cls(owner)
     with _opened_for_writing(f) as file:
         writer = Writer(file, name)
         for key, flat in data.storages.items():
@@ -77,14 +79,9 @@ def _module_of(function: Function) -> Any:
         owner=owner,
         finished=True,
     )
-    params = [forward.block.param(t, name) for name, t, _ in forward.arguments]
-    result = forward.block.add(
-        "prim::CallFunction",
-        params[1:],
-        [function.returns],  # type: ignore[list-item] # known: it has been compiled
-        function=function,
-    ).output
-    forward.block.finish([result])
+    forward.block = inlined(function, calls=False).block
+    forward.block.param(forward.arguments[0][1], "self")
+    forward.block.params.insert(0, forward.block.params.pop())
     owner.methods["forward"] = forward
     return instance(owner, {"training": True})
 
@@ -219,6 +216,7 @@ class _Data:
         self.storages: dict[str, Any] = {}
         self._keys: dict[int, tuple[str, Any]] = {}
         self._objects: dict[int, int] = {}
+        self.classes: list[ClassType] = []  # of objects of which only an interface is mentioned
 
     def finish(self) -> bytes:
         """The pickle."""
@@ -260,8 +258,11 @@ class _Data:
             self.put(b"R")
         elif kind in ("Optional", "Union", "Any"):
             self.value(value, next((a for a in t.args if _fits(value, a)), None) or of_value(value))
+        elif kind == "Class" and t.cls.is_interface:
+            self.classes.append(value._type)
+            self.instance(value, value._type)
         elif kind == "Class":
-            self.instance(value, value._type if t.cls.is_interface else t.cls)
+            self.instance(value, t.cls)
         elif kind == "Tuple":
             self.tuple(list(zip(value, t.args, strict=True)))
         elif kind in ("List", "Dict"):

@@ -121,7 +121,9 @@ class ScriptModule(Module):
         texts.update({tree.name: (tree, source, look) for tree in trees})
         owner = getattr(self, "_type", None)
         if owner is not None:
-            owner = type(self)._type = dataclasses.replace(owner, methods=dict(owner.methods), form=None)
+            defined = {tree.name for tree in trees}
+            kept = {name: found for name, found in owner.methods.items() if name not in defined}
+            owner = dataclasses.replace(owner, methods=kept, form=None)
             _take_texts(owner, texts)
             for tree in trees:
                 owner.method(tree.name)

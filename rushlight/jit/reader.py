@@ -190,7 +190,18 @@ def _sparse(code: int, sizes: tuple[int, ...], requires_grad: bool, *parts: Any)
     if make is None:
         raise pickle.UnpicklingError(f"expected a sparse layout's number, 1 or 2, got {code}")
     found = make(*parts[:-1], sizes)
+    if code == 1:  # files do not tell whether the indices are in order and each is there once
+        places = _rows(found._indices(), sizes)
+        found = found._coalesced_(bool((places[1:] > places[:-1]).all()))
     return found.requires_grad_(requires_grad)
+
+
+def _rows(indices: Any, sizes: tuple[int, ...]) -> Any:
+    """The numbers of elements, by their indices."""
+    places = torch.zeros(indices.shape[1], dtype=torch.int64)
+    for row, size in zip(indices, sizes, strict=False):
+        places = places * size + row
+    return places
 
 
 def _restore(value: Any, tag: str = "") -> Any:

@@ -343,3 +343,94 @@ def test_modules_of_python_and_forks_in_graphs() -> None:
     torch.testing.assert_close(function(x), layer(x) + x + 1)
     text = str(function.graph)
     assert "^<python_value>()" in text and "prim::fork_0(" in text and "with prim::fork_0 = graph(" in text
+
+
+class Echo(nn.Module):
+    def forward(self, input: str) -> str:
+        return input
+
+
+def test_hooks_that_do_not_fit() -> None:
+    def inner(self, input: tuple[int]) -> tuple[str]:
+        return ("a",)
+
+    def count(self, input: tuple[str, str]) -> tuple[str]:
+        return ("a",)
+
+    def result(self, input: tuple[str]) -> tuple[int]:
+        return (1,)
+
+    def output(self, input: tuple[str], output: int) -> str:
+        return "a"
+
+    for hook, behind, told in (
+        (
+            inner,
+            False,
+            "Pre-hook 'inner' on module 'Echo' has the wrong inner types for the input tuple argument",
+        ),
+        (count, False, "has the wrong number of contained types for the input argument's Tuple"),
+        (result, False, "returned the wrong type of: 'Tuple\\[int\\]'"),
+        (output, True, "Hook 'output' on module 'Echo' has the wrong type for the output argument"),
+    ):
+        module: Any = Echo()
+        (module.register_forward_hook if behind else module.register_forward_pre_hook)(hook)
+        with pytest.raises(RuntimeError, match=told):
+            torch.jit.script(module)
+
+
+def test_traces_by_names_and_objects_behind_interfaces() -> None:
+    class Picks(nn.Module):
+        def forward(self, a=None, b=None, c=None, d=None):
+            return d - b
+
+    given = {"d": torch.tensor(3.0), "b": torch.tensor(1.0)}
+    traced = torch.jit.trace(Picks(), example_kwarg_inputs=given)
+    assert traced(**given).item() == 2
+
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(HasAdder()), buffer)
+    buffer.seek(0)
+    assert torch.jit.load(buffer)(torch.ones(1)).item() == 2
+
+
+@torch.jit.interface
+class Adder:
+    def add(self, x: torch.Tensor) -> torch.Tensor:
+        pass
+
+
+@torch.jit.script
+class AddsOne:
+    def __init__(self) -> None:
+        pass
+
+    def add(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+
+class HasAdder(nn.Module):
+    adder: Adder
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.adder = AddsOne()
+
+    def forward(self, x):
+        return self.adder.add(x)
+
+
+def test_uses_in_order_and_text_of_functions_in_files() -> None:
+    @torch.jit.script
+    def twice(x, flag: bool):
+        y = x + 1
+        if flag:
+            y = y * x
+        return y
+
+    first, second = next(twice.graph.inputs()).uses()
+    assert second.isAfter(first) and not first.isAfter(second)
+    buffer = io.BytesIO()
+    torch.jit.save(twice, buffer)
+    buffer.seek(0)
+    assert "torch.mul" in torch.jit.load(buffer).code

@@ -291,6 +291,22 @@ class Use:
     def __init__(self, user: Node, offset: int) -> None:
         self.user, self.offset = user, offset
 
+    def isAfter(self, other: Use) -> bool:
+        """Whether it comes later in the program; in one node, whether it is a later input."""
+        order = _order(self.user._graph._of, {})
+        places = [(order[use.user._of], use.offset) for use in (self, other)]
+        return places[0] > places[1]
+
+
+def _order(block: ir.Block, found: dict[ir.Node, int]) -> dict[ir.Node, int]:
+    """The places of all nodes in a text: of blocks, those in them come first, then what they give."""
+    for node in block.nodes:
+        found[node] = len(found)
+        for inner in node.blocks:
+            _order(inner, found)
+    found[block.ending] = len(found)
+    return found
+
 
 class Node(_View[ir.Node]):
     """One operation."""

@@ -315,6 +315,8 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
         args = tuple(from_ast(e, name) for e in inner)
         if text in ("Final", "Optional"):
             return args[0] if text == "Final" else optional(args[0])
+        if text.startswith("Broadcastinglist"):  # inside another type one number may not stand for it
+            return list_of(args[0])
         if text not in CONTAINERS:
             raise TypeError(f"Unknown type constructor {text}")
         return union(args) if text == "Union" else checked(Type(text, args))

@@ -84,11 +84,11 @@ def trace(
 
     def again(given: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
         second = Function(path, [], None)
-        _record(func, second, None, given, strict)
+        _record(func, second, None, _like(inputs, given), strict)
         return second, ()
 
     for given in [inputs, *map(_inputs, check_inputs or ())] * bool(check_trace):
-        check(function, again, made, func, given, check_tolerance)
+        check(function, again, made, _by_place(func, given), given, check_tolerance)
     return made
 
 
@@ -109,6 +109,8 @@ def trace_module(
     for child in mod.modules():
         if child._backward_hooks:
             raise ValueError(f"Modules that have backward hooks assigned can't be compiled: {child}")
+    if more.get("example_inputs_is_kwarg"):
+        inputs = {name: _Named(given) for name, given in inputs.items()}
     owner = _class_of(mod, {})
     for name, given in inputs.items():
         _method(mod, owner, name, _inputs(given), strict)
@@ -117,15 +119,18 @@ def trace_module(
         for name, given in each.items():
             kept = [(b, b.detach().clone()) for b in mod.buffers()]
 
-            def again(given: tuple[Any, ...], name: str = name) -> tuple[Function, tuple[Any, ...]]:
+            def again(
+                clones: tuple[Any, ...], name: str = name, given: Any = given
+            ) -> tuple[Function, tuple[Any, ...]]:
                 second = _class_of(mod, {})
-                return _method(mod, second, name, given, strict), (_wrapped(mod, second, {}),)
+                method = _method(mod, second, name, _like(given, clones), strict)
+                return method, (_wrapped(mod, second, {}),)
 
             check(
                 owner.methods[name],
                 again,
                 getattr(made, name),
-                getattr(mod, name),
+                _by_place(getattr(mod, name), _inputs(given)),
                 _inputs(given),
                 check_tolerance,
             )
@@ -151,11 +156,37 @@ def _by_name(func: Any, inputs: Any, named: dict[str, Any] | None) -> tuple[Any,
     unknown = [name for name in named if name not in places]
     if unknown:
         raise RuntimeError(f"example_kwarg_inputs: expected names among {places}, got {unknown}")
-    return tuple(named[name] for name in places if name in named)
+    return _Named(named)
+
+
+class _Named(tuple[Any, ...]):
+    """Example inputs that were given by their names."""
+
+    names: list[str]
+
+    def __new__(cls, named: dict[str, Any]) -> _Named:
+        """The inputs in the order of a dict."""
+        made = super().__new__(cls, named.values())
+        made.names = list(named)
+        return made
 
 
 def _inputs(given: Any) -> tuple[Any, ...]:
+    if isinstance(given, _Named):
+        return given
     return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+
+def _like(inputs: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Other inputs, by the same names."""
+    return _Named(dict(zip(inputs.names, given, strict=True))) if isinstance(inputs, _Named) else given
+
+
+def _by_place(call: Any, inputs: tuple[Any, ...]) -> Any:
+    """A function that takes in a row what `call` takes by the names of the inputs."""
+    if not isinstance(inputs, _Named):
+        return call
+    return lambda *given: call(**dict(zip(inputs.names, given, strict=True)))
 
 
 def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...], strict: bool) -> None:
@@ -168,7 +199,8 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
             f"Type 'Tuple[{', '.join(map(_type_text, inputs))}]' cannot be traced. Only Tensors and "
             "(possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
         )
-    names = _argument_names(call, module, len(inputs))
+    named = inputs.names if isinstance(inputs, _Named) else None
+    names = named or _argument_names(call, module, len(inputs))
     given = [_argument(tracer, function, n, x) for n, x in zip(names, inputs, strict=True)]
     hooks = []
     if module is not None:
@@ -179,7 +211,7 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
     STACK.append(tracer)
     try:
         with tracer:
-            found = call(*given)
+            found = _by_place(call, inputs)(*given)
     finally:
         STACK.pop()
         for hook in hooks:
