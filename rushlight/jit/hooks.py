@@ -106,9 +106,10 @@ def _check_pre_hook(name: str, owner: ClassType, made: Function, whole: Type, an
     if why:
         raise RuntimeError(
             f"Pre-hook '{name}' on module '{shown}' {why}This error occurred while scripting the forward "
-            f"pre-hook '{name}' on module '{shown}'. If you did not want to script this pre-hook remove it from "
-            f"the original NN module before scripting. Pre-hooks for module '{shown}' are expected to have the "
-            f"following signature: {name}(self, input: {whole}) with a return type of either{alone}.\n"
+            f"pre-hook '{name}' on module '{shown}'. If you did not want to script this pre-hook remove it "
+            f"from the original NN module before scripting. Pre-hooks for module '{shown}' are expected to "
+            f"have the following signature: {name}(self, input: {whole}) with a return type of "
+            f"either{alone}.\n"
         )
 
 
@@ -124,12 +125,12 @@ def _check_hook(name: str, owner: ClassType, made: Function, whole: Type, output
     if why:
         raise RuntimeError(
             f"Hook '{name}' on module '{shown}' {why}This error occurred while scripting the forward hook "
-            f"'{name}' on module {shown}. If you did not want to script this hook remove it from the original "
-            "NN module before scripting. This hook was expected to have the following signature: "
-            f"{name}(self, input: {whole}, output: {output}). The type of the output arg is the returned type "
-            "from either the forward method or the previous hook if it exists. Note that hooks can return "
-            "anything, but if the hook is on a submodule the outer module is expecting the same return type as "
-            "the submodule's forward.\n"
+            f"'{name}' on module {shown}. If you did not want to script this hook remove it from the "
+            "original NN module before scripting. This hook was expected to have the following signature: "
+            f"{name}(self, input: {whole}, output: {output}). The type of the output arg is the returned "
+            "type from either the forward method or the previous hook if it exists. Note that hooks can "
+            "return anything, but if the hook is on a submodule the outer module is expecting the same "
+            "return type as the submodule's forward.\n"
         )
 
 

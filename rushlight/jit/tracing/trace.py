@@ -110,7 +110,7 @@ def trace_module(
         if child._backward_hooks:
             raise ValueError(f"Modules that have backward hooks assigned can't be compiled: {child}")
     if more.get("example_inputs_is_kwarg"):
-        inputs = {name: _Named(given) for name, given in inputs.items()}
+        inputs = {name: _by_name(getattr(mod, name), None, given) for name, given in inputs.items()}
     owner = _class_of(mod, {})
     for name, given in inputs.items():
         _method(mod, owner, name, _inputs(given), strict)
@@ -156,7 +156,7 @@ def _by_name(func: Any, inputs: Any, named: dict[str, Any] | None) -> tuple[Any,
     unknown = [name for name in named if name not in places]
     if unknown:
         raise RuntimeError(f"example_kwarg_inputs: expected names among {places}, got {unknown}")
-    return _Named(named)
+    return _Named({name: named[name] for name in places if name in named})
 
 
 class _Named(tuple[Any, ...]):
