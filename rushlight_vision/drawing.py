@@ -33,7 +33,7 @@ def _in_bytes(image: Any) -> Any:
 
     image = image.as_subclass(torch.Tensor) if type(image) is not torch.Tensor else image
     shades = to_dtype_image(image, torch.uint8, scale=True)
-    return image_of(shades.permute(1, 2, 0).numpy(), "RGB")
+    return image_of(shades.permute(1, 2, 0).numpy(force=True), "RGB")
 
 
 def _as_before(drawn: Any, dtype: Any) -> Any:
@@ -153,7 +153,7 @@ def draw_segmentation_masks(image: Any, masks: Any, alpha: float = 0.8, colors: 
         return image
     painted = image.detach().clone()
     for mask, colour in zip(masks, _parse_colors(colors, num_objects=len(masks), dtype=image.dtype)):
-        painted[:, mask] = torch.tensor(colour, dtype=image.dtype)[:, None]
+        painted[:, mask] = torch.tensor(colour, dtype=image.dtype, device=image.device)[:, None]
     painted[:, masks.sum(0) > 1] = 0
     return (image * (1 - alpha) + painted * alpha).to(image.dtype)
 
@@ -229,7 +229,7 @@ def flow_to_image(flow: Any) -> Any:
         raise ValueError(f"Input flow should have shape (2, H, W) or (N, 2, H, W), got {flow.shape}.")
     longest = batch.pow(2).sum(1).sqrt().max()
     batch = batch / (longest + torch.finfo(flow.dtype).eps)
-    wheel = _wheel() / 255.0
+    wheel = _wheel().to(flow.device) / 255.0
     length = batch.pow(2).sum(1).sqrt()[..., None]
     place = (torch.atan2(-batch[:, 1], -batch[:, 0]) / torch.pi + 1) / 2 * (len(wheel) - 1)
     first = place.floor().to(torch.long)

@@ -114,7 +114,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
     """`nms` where boxes of different `idxs` (classes, say) do not drop each other."""
     if not boxes.numel():
-        return torch.empty(0, dtype=torch.int64)
+        return torch.empty(0, dtype=torch.int64, device=boxes.device)
     apart = idxs.to(boxes) * (boxes.max() + 1)  # each class in a place of its own
     return nms(boxes + apart[:, None], scores, iou_threshold)
 

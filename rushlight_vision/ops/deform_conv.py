@@ -14,11 +14,11 @@ from rushlight_vision.ops._utils import pair
 
 def _places(out: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, like: Tensor) -> list[Tensor]:
     """Where an undeformed kernel looks along each axis: (K, 1, 1) + (1, out, 1) or (1, 1, out), broadcast."""
-    cells = torch.meshgrid(*(torch.arange(k) for k in kernel), indexing="ij")
+    cells = torch.meshgrid(*(torch.arange(k, device=like.device) for k in kernel), indexing="ij")
     found = []
     for axis in (0, 1):
         inside = cells[axis].reshape(-1, 1, 1) * dilation[axis]
-        start = torch.arange(out[axis]) * stride[axis] - padding[axis]
+        start = torch.arange(out[axis], device=like.device) * stride[axis] - padding[axis]
         found.append((inside + (start[:, None] if axis == 0 else start)).to(like))
     return found
 

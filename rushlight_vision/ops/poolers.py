@@ -29,7 +29,9 @@ class LevelMapper:
     def __call__(self, boxlists: list[Tensor]) -> Tensor:
         """Levels, counted from k_min, of all boxes of lists of (L, 4)."""
         s = torch.sqrt(torch.cat([box_area(boxes) for boxes in boxlists]))
-        found = torch.floor(self.lvl0 + torch.log2(s / self.s0) + torch.tensor(self.eps, dtype=s.dtype))
+        found = torch.floor(
+            self.lvl0 + torch.log2(s / self.s0) + torch.tensor(self.eps, dtype=s.dtype, device=s.device)
+        )
         return torch.clamp(found, min=self.k_min, max=self.k_max).to(torch.int64) - self.k_min
 
 

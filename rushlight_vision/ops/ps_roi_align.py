@@ -21,7 +21,8 @@ def ps_roi_align(
     if input.shape[1] % (size[0] * size[1]):
         raise RuntimeError("input channels must be a multiple of pooling height * pooling width")
     features = input.unflatten(1, (-1, *size)).permute(0, 2, 3, 4, 5, 1)
-    own = (torch.arange(size[0])[:, None, None, None], torch.arange(size[1])[:, None])
+    down, right = (torch.arange(n, device=input.device) for n in size)
+    own = (down[:, None, None, None], right[:, None])
     return averages(features, own, rois, size, spatial_scale, sampling_ratio, True)
 
 

@@ -17,14 +17,15 @@ def _samples(start: Tensor, step: Tensor, cells: int, ratio: int) -> tuple[Tenso
     """Places along one axis, (K, cells, samples), and how many of the samples of a region count, (K,)."""
     count = torch.full_like(start, ratio) if ratio > 0 else torch.ceil(step)
     most = int(count.max()) if len(count) else 0
-    place = (torch.arange(most) + 0.5) / count.clamp(min=1)[:, None]
-    cell = start[:, None] + torch.arange(cells) * step[:, None]
+    place = (torch.arange(most, device=start.device) + 0.5) / count.clamp(min=1)[:, None]
+    cell = start[:, None] + torch.arange(cells, device=start.device) * step[:, None]
     return cell[:, :, None] + (place * step[:, None])[:, None], count
 
 
 def _weights(place: Tensor, size: int, count: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The two pixels beside each place of an axis, and their weights: 0 far outside, and beyond `count`."""
-    used = (place >= -1) & (place <= size) & (torch.arange(place.shape[2]) < count[:, None, None])
+    counted = torch.arange(place.shape[2], device=place.device) < count[:, None, None]
+    used = (place >= -1) & (place <= size) & counted
     place = place.clamp(min=0)
     low = place.floor().long().clamp(max=size - 1)
     place = torch.where(low >= size - 1, low.to(place), place)
@@ -48,7 +49,9 @@ def averages(
     (height, width), space = size, features.shape[-3:-1]
     ends = rois[:, 1:] * scale - (0.5 if aligned else 0)
     sizes = ends[:, 2:] - ends[:, :2]
-    step_x, step_y = (sizes if aligned else sizes.clamp(min=1.0)).div(torch.tensor([width, height])).unbind(1)
+    if not aligned:
+        sizes = sizes.clamp(min=1.0)
+    step_x, step_y = sizes[:, 0] / width, sizes[:, 1] / height
     y, rows = _samples(ends[:, 1], step_y, height, ratio)
     x, columns = _samples(ends[:, 0], step_x, width, ratio)
     vertical = _weights(y, space[0], rows)

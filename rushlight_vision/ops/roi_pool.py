@@ -21,10 +21,10 @@ def rounded(places: Tensor) -> Tensor:
 def cells(start: Tensor, size: Tensor, count: int, pixels: int, limit: int) -> Tensor:
     """Which pixels of an axis each cell holds, (K, count, pixels), of those before `limit`."""
     step = size / count
-    at = torch.arange(count)
+    at = torch.arange(count, device=start.device)
     low = (torch.floor(at * step[:, None]) + start[:, None]).clamp(0, limit)
     high = (torch.ceil((at + 1) * step[:, None]) + start[:, None]).clamp(0, limit)
-    pixel = torch.arange(pixels)
+    pixel = torch.arange(pixels, device=start.device)
     return (pixel >= low[..., None]) & (pixel < high[..., None])
 
 

@@ -46,10 +46,10 @@ def _hsv2rgb(img: Any) -> Any:
 
 def _get_gaussian_kernel1d(kernel_size: int, sigma: float, dtype: Any, device: Any) -> Any:
     """(kernel_size,) of weights."""
-    return weights(kernel_size, sigma, dtype).to(device)
+    return weights(kernel_size, sigma, dtype, device)
 
 
 def _get_gaussian_kernel2d(kernel_size: list[int], sigma: list[float], dtype: Any, device: Any) -> Any:
     """(height, width) of weights, for sizes and widths (x, y)."""
-    across, down = (weights(n, s, dtype).to(device) for n, s in zip(kernel_size, sigma))
+    across, down = (weights(n, s, dtype, device) for n, s in zip(kernel_size, sigma))
     return torch.mm(down[:, None], across[None, :])

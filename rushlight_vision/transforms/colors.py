@@ -81,7 +81,7 @@ def _rgb(h: Any, s: Any, v: Any) -> Any:
     sixth = torch.floor(h * 6.0)
     part = h * 6.0 - sixth
     p, q, t = ((v * (1.0 - x)).clamp(0.0, 1.0) for x in (s, s * part, s * (1.0 - part)))
-    which = torch.tensor(_SIXTHS)[:, sixth.to(torch.int64) % 6].movedim(0, -3)
+    which = torch.tensor(_SIXTHS, device=h.device)[:, sixth.to(torch.int64) % 6].movedim(0, -3)
     return torch.stack((v, q, p, t), -3).gather(-3, which)
 
 

@@ -99,7 +99,7 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
         raise ValueError(f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.")
     if isinstance(pic, torch.Tensor):
         pic = pic.mul(255).to(torch.uint8) if pic.is_floating_point() and mode != "F" else pic
-        pic = (pic if pic.ndim == 2 else pic.movedim(0, -1)).numpy()
+        pic = (pic if pic.ndim == 2 else pic.movedim(0, -1)).numpy(force=True)
     array = np.atleast_3d(pic)
     channels, name = array.shape[-1], array.dtype.name
     if channels > 4:
@@ -148,7 +148,9 @@ def normalize(tensor: Any, mean: Sequence[float], std: Sequence[float], inplace:
             "Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = "
             f"{tensor.size()}"
         )
-    means, spreads = (torch.as_tensor(v, dtype=tensor.dtype).view(-1, 1, 1) for v in (mean, std))
+    means, spreads = (
+        torch.as_tensor(v, dtype=tensor.dtype, device=tensor.device).view(-1, 1, 1) for v in (mean, std)
+    )
     if (spreads == 0).any():
         raise ValueError(
             f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."

@@ -158,7 +158,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     )
     if is_image(img):
         return palette_kept(img, np.asarray(img)[rows][:, columns])
-    return img[..., torch.from_numpy(rows)[:, None], torch.from_numpy(columns)]
+    down, across = (torch.from_numpy(n).to(img.device) for n in (rows, columns))
+    return img[..., down[:, None], across]
 
 
 def fills(img: Any, fill: Any) -> Any:

@@ -76,7 +76,7 @@ def equalize(img: Any) -> Any:
         raise TypeError(f"Input image tensor should have 3 or 4 dimensions, but found {img.ndim}")
     _tones(img, dtype=torch.uint8)
     channels = img.reshape(-1, img.shape[-2] * img.shape[-1]).to(torch.int64)
-    none = torch.zeros(len(channels), 256, dtype=torch.int64)
+    none = channels.new_zeros(len(channels), 256)
     counts = none.scatter_add_(1, channels, torch.ones_like(channels))
     # The last value that occurs does not count: it has nothing above it.
     last = 255 - (counts.flip(1) != 0).to(torch.int64).argmax(1, keepdim=True)
@@ -110,7 +110,7 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
         return img
 
     def smoothed(x: Any) -> Any:
-        kernel = torch.ones(3, 3, dtype=x.dtype)
+        kernel = torch.ones(3, 3, dtype=x.dtype, device=x.device)
         kernel[1, 1] = 5.0
         kernel /= kernel.sum()
         return F.conv2d(x, kernel.expand(x.shape[1], 1, 3, 3), groups=x.shape[1])
@@ -164,16 +164,16 @@ def blur_options(kernel_size: Any, sigma: Any) -> tuple[list[int], list[float]]:
     return sizes, [float(s) for s in sigmas]
 
 
-def weights(n: int, sigma: float, dtype: Any) -> Any:
+def weights(n: int, sigma: float, dtype: Any, where: Any) -> Any:
     """(n,): a Gaussian's weights, which add up to 1."""
     half = (n - 1) * 0.5
-    density = torch.exp(-0.5 * (torch.linspace(-half, half, n, dtype=dtype) / sigma).pow(2))
+    density = torch.exp(-0.5 * (torch.linspace(-half, half, n, dtype=dtype, device=where) / sigma).pow(2))
     return density / density.sum()
 
 
 def _blurred(img: Any, sizes: list[int], sigmas: list[float]) -> Any:
     def smoothed(x: Any) -> Any:
-        across, down = (weights(n, s, x.dtype) for n, s in zip(sizes, sigmas))
+        across, down = (weights(n, s, x.dtype, x.device) for n, s in zip(sizes, sigmas))
         kernel = torch.mm(down[:, None], across[None, :]).expand(x.shape[1], 1, sizes[1], sizes[0])
         beyond = [sizes[0] // 2] * 2 + [sizes[1] // 2] * 2
         return F.conv2d(F.pad(x, beyond, mode="reflect"), kernel, groups=x.shape[1])

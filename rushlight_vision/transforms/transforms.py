@@ -187,6 +187,11 @@ class LinearTransformation(_Image):
                 "Input tensor and transformation matrix have incompatible shape."
                 f"[{' x '.join(map(str, img.shape[-3:]))}] != {len(self.transformation_matrix)}"
             )
+        if img.device.type != self.mean_vector.device.type:
+            raise ValueError(
+                "Input tensor should be on the same device as transformation matrix and mean vector. "
+                f"Got {img.device} vs {self.mean_vector.device}"
+            )
         flat = img.view(-1, count) - self.mean_vector
         return torch.mm(flat, self.transformation_matrix.to(flat.dtype)).view(img.shape)
 

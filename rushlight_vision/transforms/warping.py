@@ -116,9 +116,11 @@ def _sampled(img: Any, matrix: Sequence[float], w: int, h: int, mode: Interpolat
 
 def affine_places(x: Any, matrix: Sequence[float], w: int, h: int) -> Any:
     """(1, h, w, 2): where in x a result of (h, w) is read, in halves of x's sides from its middle."""
-    half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)
-    theta = torch.tensor(matrix, dtype=x.dtype).reshape(2, 3).T / half
-    columns, rows = (torch.linspace(-n * 0.5 + 0.5, n * 0.5 - 0.5, n, dtype=x.dtype) for n in (w, h))
+    half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype, device=x.device)
+    theta = torch.tensor(matrix, dtype=x.dtype, device=x.device).reshape(2, 3).T / half
+    columns, rows = (
+        torch.linspace(-n * 0.5 + 0.5, n * 0.5 - 0.5, n, dtype=x.dtype, device=x.device) for n in (w, h)
+    )
     places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1).view(h * w, 2)
     return torch.addmm(theta[2], places, theta[:2]).view(1, h, w, 2)
 
@@ -138,7 +140,7 @@ def _read(img: Any, grid: Any, mode: InterpolationMode, fill: Any) -> Any:
         if fill is None:
             return found
         colours = list(fill) if isinstance(fill, (list, tuple)) else [float(fill)]
-        colour = torch.tensor(colours, dtype=x.dtype).view(1, -1, 1, 1)
+        colour = torch.tensor(colours, dtype=x.dtype, device=x.device).view(1, -1, 1, 1)
         found, inside = found[:, :-1], found[:, -1:]
         if mode is InterpolationMode.NEAREST:
             return torch.where(inside < 0.5, colour, found)
@@ -188,19 +190,21 @@ def perspective_of_image(img: Any, matrix: Sequence[float], mode: InterpolationM
 def perspective_places(x: Any, matrix: Sequence[float]) -> Any:
     """(1, h, w, 2): where in x a result of its size is read, in halves of its sides from its middle."""
     h, w = x.shape[-2:]
-    columns, rows = (torch.linspace(0.5, n - 0.5, n, dtype=x.dtype) for n in (w, h))
-    ones = torch.ones(h, w, dtype=x.dtype)
+    columns, rows = (torch.linspace(0.5, n - 0.5, n, dtype=x.dtype, device=x.device) for n in (w, h))
+    ones = torch.ones(h, w, dtype=x.dtype, device=x.device)
     places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w), ones), -1)
-    half = torch.tensor([0.5 * w, 0.5 * h], dtype=x.dtype)
-    above = torch.tensor(matrix[:6], dtype=x.dtype).view(2, 3).T / half
-    below = torch.tensor([[*matrix[6:], 1.0]] * 2, dtype=x.dtype).T
+    half = torch.tensor([0.5 * w, 0.5 * h], dtype=x.dtype, device=x.device)
+    above = torch.tensor(matrix[:6], dtype=x.dtype, device=x.device).view(2, 3).T / half
+    below = torch.tensor([[*matrix[6:], 1.0]] * 2, dtype=x.dtype, device=x.device).T
     flat = places.view(1, h * w, 3)
     return (flat.bmm(above[None]) / flat.bmm(below[None]) - 1.0).view(1, h, w, 2)
 
 
-def same_places(h: int, w: int, dtype: Any) -> Any:
+def same_places(h: int, w: int, like: Any) -> Any:
     """(1, h, w, 2): each place itself, in halves of the sides from the middle."""
-    columns, rows = (torch.linspace((1 - n) / n, (n - 1) / n, n, dtype=dtype) for n in (w, h))
+    columns, rows = (
+        torch.linspace((1 - n) / n, (n - 1) / n, n, dtype=like.dtype, device=like.device) for n in (w, h)
+    )
     return torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1)[None]
 
 
@@ -215,5 +219,5 @@ def elastic_transform(
         raise ValueError(
             f"Argument displacement shape should be {(1, h, w, 2)}, but given {displacement.shape}"
         )
-    places = same_places(h, w, torch.float32) + displacement
-    return on_tensor(img, lambda tensor: _read(tensor, lambda x: places.to(x.dtype), mode, fill))
+    places = same_places(h, w, displacement.float()) + displacement
+    return on_tensor(img, lambda tensor: _read(tensor, lambda x: places.to(x), mode, fill))

@@ -240,7 +240,7 @@ def _elsewhere(
     checks = ["extra", "MODES", *[_check(p, away=True) for p in params if p.name != "device"]]
     checks += ["out is not None"] * row.out
     values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._array" * (p.type == "Tensor") for p in own)
-    again = f"return general({_again(params, row.out)}"
+    again, learnt = (f"return general({_again(params, row.out, sized)}" for sized in (False, True))
     given = next((f"{p.name}._kind.backend" for p in params if p.type == "Tensor"), "placed(DEFAULT.value)")
     text = (
         f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
@@ -251,7 +251,7 @@ def _elsewhere(
         f"    _key = (backend, {', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
         f"    make = PLANS.get(_key)\n"
         f"    if make is None:\n"
-        f"        learn(_key, backend, body({values}))\n        {again})\n"
+        f"        learn(_key, backend, body({values}))\n        {learnt})\n"
         f"    made = wrap(make(), None)\n"
         f"    return track(made) if requires_grad else made\n"
     )
@@ -320,9 +320,8 @@ def _check(p: signature.Param, away: bool = False) -> str:
     return f"({given}({odd}{f' and {p.name}._kind.backend is None' * (away and p.type == 'Tensor')}))"
 
 
-def _again(params: Sequence[signature.Param], out: bool) -> str:
-    """The arguments handed on to `general`."""
-    parts = [
-        f"*{p.name}" if p.varargs else f"{p.name}={p.name}" if p.keyword_only else p.name for p in params
-    ]
+def _again(params: Sequence[signature.Param], out: bool, sized: bool = False) -> str:
+    """The arguments handed on to `general`. sized: sizes that may be spread are one tuple by now."""
+    spread = "" if sized else "*"
+    parts = [spread * p.varargs + (f"{p.name}={p.name}" if p.keyword_only else p.name) for p in params]
     return ", ".join([*parts, *(["out=out"] if out else [])])

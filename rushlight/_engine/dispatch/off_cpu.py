@@ -8,6 +8,7 @@ from typing import Any
 
 from rushlight._engine.core.recording import escape
 from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
+from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -31,6 +32,9 @@ def backend_run(backend: Any, row: Row, body: Callable[..., Any], values: Sequen
     # Index tensors may lie on the CPU.
     placed = [v for p, v in zip(row.params, values, strict=True) if not (p.is_list and p.name == "indices")]
     refuse_devices(placed, row=row)
+    first = values[0] if values else None
+    if row.refuse_on_cuda and not row.refuse and isinstance(first, Tensor):  # others are checked before
+        check_dtype(row.refuse_on_cuda, first._kind.dtype, first._memory)
     escape("an op on a CUDA device")
     return as_tensors(backend.run_row(row, body, arrays_of(values)))
 

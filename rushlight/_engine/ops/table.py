@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Protocol, TypeVar, overload
 
@@ -95,10 +96,12 @@ CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 #   rows     names of rows, each perhaps with a suffix:
 #              NAME/2      calls of a pointwise row with two operands
 #              NAME/dtype  the dtype that a call asks for with dtype=
+#              NAME/cuda   on CUDA devices, where `taken` for a text says: not refused there
 #              NAME/out    no dtypes, but what its out= may be, where that differs from the row's kind:
 #                          "exact" (of the result's dtype; the text is the error's, texts for several results
 #                          have | between), "cast" (converted to), "asked" (of the dtype asked for)
 REFUSALS: dict[str, dict[str, str]] = {}
+TAKEN = "taken"
 WIDE = "uint16 uint32 uint64"
 
 
@@ -132,7 +135,7 @@ def _read() -> None:
         for line in lines:
             words, kinds, names = line.split("\t")
             kernel = words.rstrip("?*")
-            if " " not in words:
+            if " " not in words and words != TAKEN:
                 words = f"\"{kernel}\" not implemented for '{{dtype}}'{words[len(kernel) :]}"
             for name in names.split():
                 kinds = kinds.replace("wide", WIDE)
@@ -140,6 +143,13 @@ def _read() -> None:
 
 
 _read()
+
+
+def refused_on_cuda(name: str, refuse: dict[str, str]) -> dict[str, str]:
+    """What PyTorch refuses of a row on CUDA devices; refuse: what it refuses on the CPU."""
+    there = {of: text.replace("_cpu", "_cuda") for of, text in refuse.items()}
+    there.update(REFUSALS.get(f"{name}/cuda", {}))
+    return {of: text for of, text in there.items() if text != TAKEN}
 
 
 class Row:
@@ -214,6 +224,11 @@ class Row:
                 self._params += signature.placement_tail(self.body)
             self._params += self.options.get("tail", ())
         return self._params
+
+    @cached_property
+    def refuse_on_cuda(self) -> dict[str, str]:
+        """What a CUDA device refuses of it."""
+        return refused_on_cuda(self.name, self.refuse)
 
     @property
     def display_name(self) -> str:

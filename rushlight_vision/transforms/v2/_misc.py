@@ -92,6 +92,11 @@ class LinearTransformation(_Tensors):
                 "Input tensor and transformation matrix have incompatible shape."
                 f"[{c} x {h} x {w}] != {len(self.transformation_matrix)}"
             )
+        if inpt.device.type != self.mean_vector.device.type:
+            raise ValueError(
+                "Input tensor should be on the same device as transformation matrix and mean vector. "
+                f"Got {inpt.device} vs {self.mean_vector.device}"
+            )
         flat = inpt.as_subclass(torch.Tensor).reshape(-1, c * h * w) - self.mean_vector
         found = torch.mm(flat, self.transformation_matrix.to(flat.dtype)).reshape(inpt.shape)
         return found if is_pure_tensor(inpt) else tv_tensors.wrap(found, like=inpt)

@@ -21,8 +21,8 @@ from rushlight._engine.dispatch.generated_code import MAKING, compile_function, 
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of, backend_run
-from rushlight._engine.dispatch.runners.formulas import check_dtype
 from rushlight._engine.dispatch.runners.meta import arrays_of, meta_run, refuse_meta
+from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import WIDE_DTYPES, Row
 from rushlight._engine.tensors.kind import CPU_KINDS
@@ -153,7 +153,7 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
     def check(t: Tensor, *rest: Any) -> None:
         named = dict(zip([p.name for p in row.params[1:]], rest, strict=True))
         check_dtype(
-            row.refuse,
+            row.refuse if t._kind.backend is None else row.refuse_on_cuda,
             t._kind.dtype,
             t._memory,
             "dim" in named and (lambda: row(wrap(np.zeros(t._geometry.shape)), **named)),

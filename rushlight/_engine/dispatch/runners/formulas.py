@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -43,42 +42,15 @@ from rushlight._engine.dispatch.nodes.formula_rules import SavedOperands, saved_
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.off_cpu import Launch, backend_of, brought
 from rushlight._engine.dispatch.runners.meta import refuse_devices
+from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import Expr, inputs, m, narrowed, substitute, symbol, toposort
 from rushlight._engine.ops.row_kernels import BIG
-from rushlight._engine.ops.table import WIDE, WIDE_DTYPES
+from rushlight._engine.ops.table import WIDE_DTYPES, refused_on_cuda
 from rushlight._engine.tensors.kind import Kind, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
-
-# What refusals (ops/table.py) call the categories of dtypes.
-CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
-
-
-def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, before: Any = None) -> None:
-    """Raise a Row's refusal of a dtype, if there is one, as the exception that PyTorch has for such a text.
-
-    of: the array; the marks behind a text (`REFUSALS`) say which arrays are taken nevertheless.
-    before: what raises an IndexError for dims that PyTorch refuses before a kernel refuses a dtype.
-    """
-    text = refusals.get(given.name)
-    if text is not None and WIDE_DTYPES.accepted and given.name in WIDE.split():
-        WIDE_DTYPES.used, text = True, None
-    text = refusals.get(CATEGORY[given.category]) if text is None else text
-    marks = "" if text is None else text[len(text.rstrip("?*!")) :]
-    if text is None or (
-        of is not None and (("?" in marks and not of.size) or ("*" in marks and not of.ndim))
-    ):
-        return
-    text = text.rstrip("?*!")
-    if before and ("!" in marks or "implemented for '" in text):
-        with suppress(RuntimeError, TypeError, ValueError):
-            before()
-    words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
-    lacking = any(w in text for w in words)
-    raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
-
 
 Array = np.ndarray[Any, Any]
 # What the classes of formulas' nodes share.
@@ -280,10 +252,11 @@ class Formula:
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
-        check_dtype({k: text for k, text in self.refuse.items() if "implemented for '" not in text}, common)
+        refuse = self.refuse if backend_of(values) is None else refused_on_cuda(self.name, self.refuse)
+        check_dtype({k: text for k, text in refuse.items() if "implemented for '" not in text}, common)
         if kernel:
             broadcast_shapes(*[v._geometry.shape for v in values if isinstance(v, Tensor)])
-            check_dtype(self.refuse, common)
+            check_dtype(refuse, common)
         return cast.compute_dtype(self.dtypes, common)
 
     # --- running --------------------------------------------------------------------------------

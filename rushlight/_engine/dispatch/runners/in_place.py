@@ -23,8 +23,9 @@ from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.out_arguments import overwrite
 from rushlight._engine.dispatch.runners import array_bodies as by_arrays, general as by_prologue, pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword, silent
-from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype
+from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
+from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.numerics.rng import OF_THREAD, default_engine
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import WIDE_DTYPES, Row
@@ -146,7 +147,7 @@ def _writing(row: Row) -> Callable[..., Tensor]:
     known: set[Any] = set()
 
     def taken(t: Tensor) -> None:
-        check_dtype(row.refuse, t._kind.dtype, t._array)
+        check_dtype(row.refuse if t._kind.backend is None else row.refuse_on_cuda, t._kind.dtype, t._array)
         if t._geometry.size and not WIDE_DTYPES.used:
             known.add(t._kind)
 

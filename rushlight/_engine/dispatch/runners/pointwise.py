@@ -17,6 +17,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import asarray
+from rushlight._engine.core.recording import constant
 from rushlight._engine.derive import vjp
 from rushlight._engine.dispatch import arguments, interpreters, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
@@ -26,7 +27,8 @@ from rushlight._engine.ops import signature
 from rushlight._engine.ops.expressions import const, symbol
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import REFUSALS, Row
-from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._engine.tensors.construction.from_data import infer
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 
 # A tensor around r.
 _MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "compiled.result_kind"
@@ -260,6 +262,7 @@ class _Learner:
             given.pop("inplace", False)
             or not all(_plain(p, given[p.name]) for p in self.row.params)
             or any(check(given) for check in self.checks)
+            or not any(isinstance(v, Tensor) for v in given.values())
         ):
             return None
         formula = variant(
@@ -458,6 +461,9 @@ def resolve(row: Row, bound: dict[str, Any]) -> tuple[Formula, list[Any]]:
     formula = variant(row, given)
     values = [bound[name] for name in formula.operands]
     if not any(isinstance(v, Tensor) for v in values):
+        if row.options.get("of_numbers") and all(map(arguments.is_number, values)):
+            first = arguments.plain_number(values[0])
+            return formula, [wrap(constant(infer(first, None))), *values[1:]]
         raise TypeError(
             f"{row.name}(): argument '{row.params[0].name}' (position 1) must be Tensor, "
             f"not {type(values[0]).__name__}"

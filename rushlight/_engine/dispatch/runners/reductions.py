@@ -19,7 +19,8 @@ from rushlight._engine.derive import cast, vjp
 from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
 from rushlight._engine.dispatch.nodes.declared import Rules
-from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype, gradient_formula
+from rushlight._engine.dispatch.runners.formulas import Formula, gradient_formula
+from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.kernels.loops.elementwise import PARALLEL
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate

@@ -62,25 +62,27 @@ def lerp(input: Expr, end: Expr, weight: Tensor | Number) -> Expr:
     )
 
 
-@pointwise(aliases=("multiply",), commutative=True, wide=("input", "other"))
+@pointwise(aliases=("multiply",), commutative=True, wide=("input", "other"), of_numbers=True)
 def mul(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input * other."""
     return m.mul(input, other)
 
 
-@pointwise(where=(), dtypes="float", node="div", wide=("other",))
+@pointwise(where=(), dtypes="float", node="div", wide=("other",), of_numbers=True)
 def _true_divide(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input / other."""
     return m.div(input, other)
 
 
-@pointwise(where=(), node="div", wide=("other",), refuse=not_for("div_trunc_cpu", "bool", "complex"))
+@pointwise(
+    where=(), node="div", wide=("other",), of_numbers=True, refuse=not_for("div_trunc_cpu", "bool", "complex")
+)
 def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """The quotient rounded towards zero."""
     return m.trunc_divide(input, other, arg="stored")
 
 
-@pointwise(wide=("other",), refuse=not_for("div_floor_cpu", "bool", "complex"))
+@pointwise(wide=("other",), of_numbers=True, refuse=not_for("div_floor_cpu", "bool", "complex"))
 def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """The quotient rounded towards minus infinity."""
     return m.floor_divide(input, other)
@@ -264,13 +266,13 @@ def _check_sub(bound: dict[str, Any]) -> None:
     _check_alpha(bound)
 
 
-@pointwise(commutative=True, verify=_check_alpha, narrow=("alpha",))
+@pointwise(commutative=True, verify=_check_alpha, narrow=("alpha",), of_numbers=True)
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Expr:
     """input + alpha * other."""
     return m.fma(alpha, other, input)
 
 
-@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",))
+@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",), of_numbers=True)
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Expr:
     """input - alpha * other."""
     return m.fma(-alpha, other, input)

@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.determinism import fill_unwritten
+from rushlight._engine.core.device import CPU, device
 from rushlight._engine.core.recording import constant
 from rushlight._engine.core.size import Size
 from rushlight._engine.tensors.construction.from_data import infer, is_sequence
@@ -21,12 +22,19 @@ def legacy_new(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype."""
-    return _make(self.dtype, args, kwargs)
+    """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype and on its device."""
+    where = self.device
+    if len(args) == 1 and isinstance(args[0], Tensor) and args[0].device != where:
+        raise TypeError(f"expected a tensor on {where} (got one on {args[0].device}); move it with .to()")
+    made = _make(self.dtype, args, kwargs, where=where)
+    return made if made.device == where else made.to(where)
 
 
-def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype: bool = False) -> Tensor:
-    args = _positional(args, kwargs)
+def _make(
+    of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype: bool = False, where: device = CPU
+) -> Tensor:
+    """A tensor of sizes or data, on the CPU; where: the device that a program may name."""
+    args = _positional(args, kwargs, where)
     first = args[0] if args else Size((0,))
     if len(args) == 1 and isinstance(first, Tensor):
         if kwargs.get("device") is not None:
@@ -58,13 +66,13 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
     return wrap(constant(infer(first, of)))
 
 
-def _positional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], expected: device) -> tuple[Any, ...]:
     kwargs = dict(kwargs)
     where = kwargs.pop("device", None)
-    if where is not None and str(where) not in ("cpu", "cpu:0"):
+    if where is not None and device(where).type != expected.type:
         raise RuntimeError(
-            "legacy constructor expects device type: cpu but device type: "
-            f"{where} was passed; torch.tensor and torch.empty take any device"
+            f"legacy constructor expects device type: {expected.type} but device type: "
+            f"{device(where).type} was passed; torch.tensor and torch.empty take any device"
         )
     for name in ("data", "other", "storage", "size"):
         if kwargs.get(name) is not None and not args:

@@ -69,7 +69,7 @@ def shifted(boxes: Any, format: Any, x: int, y: int) -> Any:
     whole = [x, y] * (boxes.shape[-1] // 2)
     corners_only = format_of(format) in (Format.XYXY, Format.XYXYXYXY)
     by = whole if corners_only else [x, y, *[0] * (boxes.shape[-1] - 2)]
-    return boxes + torch.tensor(by, dtype=boxes.dtype)
+    return boxes + torch.tensor(by, dtype=boxes.dtype, device=boxes.device)
 
 
 def flipped(boxes: Any, format: Any, canvas_size: Any, across: bool) -> Any:
@@ -116,12 +116,14 @@ def affine_map(
         new = (tall, wide)
 
     def moved(points: Any) -> Any:
-        matrix = torch.tensor(forward, dtype=points.dtype).reshape(2, 3).T
+        matrix = torch.tensor(forward, dtype=points.dtype, device=points.device).reshape(2, 3).T
 
         def applied(places: Any) -> Any:
-            return torch.cat([places, torch.ones(len(places), 1, dtype=points.dtype)], -1) @ matrix
+            return torch.cat([places, points.new_ones(len(places), 1)], -1) @ matrix
 
-        ends = torch.tensor([[0, 0], [0, height], [width, height], [width, 0]], dtype=points.dtype)
+        ends = torch.tensor(
+            [[0, 0], [0, height], [width, height], [width, 0]], dtype=points.dtype, device=points.device
+        )
         return applied(points) - applied(ends).amin(0) if expand else applied(points)
 
     return moved, new
@@ -141,9 +143,9 @@ def perspective_map(coefficients: Sequence[float]) -> Callable[[Any], Any]:
 
     def moved(points: Any) -> Any:
         exact = points if points.is_floating_point() else points.float()
-        full = torch.cat([exact, torch.ones(len(exact), 1, dtype=exact.dtype)], -1)
-        rows = torch.tensor([v / scale for v in above], dtype=exact.dtype).reshape(2, 3)
-        last = torch.tensor([*(v / scale for v in below), 1.0], dtype=exact.dtype)
+        full = torch.cat([exact, torch.ones(len(exact), 1, dtype=exact.dtype, device=exact.device)], -1)
+        rows = torch.tensor([v / scale for v in above], dtype=exact.dtype, device=exact.device).reshape(2, 3)
+        last = torch.tensor([*(v / scale for v in below), 1.0], dtype=exact.dtype, device=exact.device)
         return (full @ rows.T) / (full @ last)[:, None]
 
     return moved
@@ -155,9 +157,10 @@ def elastic_map(canvas_size: Any, displacement: Any) -> Callable[[Any], Any]:
 
     def moved(points: Any) -> Any:
         dtype = points.dtype if points.is_floating_point() else torch.float32
-        inverse = warping.same_places(height, width, dtype) - displacement.to(dtype)
+        moves = displacement.to(points.device, dtype)
+        inverse = warping.same_places(height, width, moves) - moves
         columns, rows = points.to(torch.long).unbind(1)
         found = inverse[0, rows.clamp(0, height - 1), columns.clamp(0, width - 1)]
-        return (found + 1) * (0.5 * torch.tensor([width, height], dtype=dtype)) - 0.5
+        return (found + 1) * (0.5 * torch.tensor([width, height], dtype=dtype, device=points.device)) - 0.5
 
     return moved

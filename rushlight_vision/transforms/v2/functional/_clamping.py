@@ -32,7 +32,7 @@ def _from_leftmost(boxes: Any) -> Any:
     """The order of the eight numbers that starts at the leftmost corner (the upper of two)."""
     x, y = boxes[:, ::2], boxes[:, 1::2]
     score = y / y.abs().amax(1, keepdim=True) + x / x.abs().amax(1, keepdim=True) * 100
-    return (score.argmin(1, keepdim=True) * 2 + torch.arange(8)) % 8
+    return (score.argmin(1, keepdim=True) * 2 + torch.arange(8, device=boxes.device)) % 8
 
 
 def _lines(boxes: Any) -> tuple[Any, Any]:

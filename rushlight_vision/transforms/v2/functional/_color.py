@@ -142,7 +142,7 @@ def adjust_sharpness_image(image: Any, sharpness_factor: float) -> Any:
         return image
     floating = image.is_floating_point()
     found = image.reshape(-1, channels, h, w).to(image.dtype if floating else torch.float32, copy=True)
-    kernel = torch.full((3, 3), 1.0 / 13.0, dtype=found.dtype)
+    kernel = torch.full((3, 3), 1.0 / 13.0, dtype=found.dtype, device=found.device)
     kernel[1, 1] = 5.0 / 13.0
     smooth = nnF.conv2d(found, kernel.expand(channels, 1, 3, 3), groups=channels)
     inner = found[..., 1:-1, 1:-1]

@@ -241,7 +241,7 @@ def resize_keypoints(
     new = _new_size(canvas_size, size, max_size)
     if new == tuple(canvas_size):
         return keypoints, canvas_size
-    ratios = torch.tensor([new[1] / canvas_size[1], new[0] / canvas_size[0]])
+    ratios = torch.tensor([new[1] / canvas_size[1], new[0] / canvas_size[0]], device=keypoints.device)
     return keypoints.mul(ratios).to(keypoints.dtype), new
 
 
@@ -257,7 +257,7 @@ def resize_bounding_boxes(
     new = _new_size(canvas_size, size, max_size)
     if new == tuple(canvas_size):
         return bounding_boxes, canvas_size
-    ratios = torch.tensor([new[1] / canvas_size[1], new[0] / canvas_size[0]])
+    ratios = torch.tensor([new[1] / canvas_size[1], new[0] / canvas_size[0]], device=bounding_boxes.device)
     if tv_tensors.is_rotated_bounding_format(format):
         found = _boxes.by_corners(bounding_boxes, format, new, clamping_mode, lambda points: points * ratios)
     else:
@@ -308,7 +308,8 @@ crop_mask = _on_mask(crop_image)
 
 def crop_keypoints(keypoints: Any, top: int, left: int, height: int, width: int) -> tuple[Any, Any]:
     """(points, canvas) of the window."""
-    return keypoints - torch.tensor([left, top], dtype=keypoints.dtype), (height, width)
+    corner = torch.tensor([left, top], dtype=keypoints.dtype, device=keypoints.device)
+    return keypoints - corner, (height, width)
 
 
 def crop_bounding_boxes(
@@ -555,7 +556,7 @@ def pad_keypoints(
         )
     left, right, top, bottom = _parse_pad_padding(padding)
     canvas = (canvas_size[0] + top + bottom, canvas_size[1] + left + right)
-    return keypoints + torch.tensor([left, top], dtype=keypoints.dtype), canvas
+    return keypoints + torch.tensor([left, top], dtype=keypoints.dtype, device=keypoints.device), canvas
 
 
 def pad_bounding_boxes(

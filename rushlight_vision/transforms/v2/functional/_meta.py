@@ -251,7 +251,7 @@ def clamp_keypoints(inpt: Any, canvas_size: Any = None) -> Any:
     if is_pure_tensor(inpt):
         if canvas_size is None:
             raise ValueError("For pure tensor inputs, `canvas_size` has to be passed.")
-        most = torch.tensor([canvas_size[1] - 1, canvas_size[0] - 1])
+        most = torch.tensor([canvas_size[1] - 1, canvas_size[0] - 1], device=inpt.device)
         exact = inpt if inpt.is_floating_point() else inpt.float()
         return torch.minimum(exact.clamp(min=0), most.to(exact.dtype)).to(inpt.dtype)
     if not isinstance(inpt, tv_tensors.KeyPoints):

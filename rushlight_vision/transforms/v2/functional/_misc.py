@@ -41,7 +41,7 @@ def normalize_image(image: Any, mean: Any, std: Any, inplace: bool = False) -> A
         raise ValueError(f"Expected tensor to be a tensor image of size (..., C, H, W). Got {image.shape}.")
     if not all(std if isinstance(std, (tuple, list)) else [std]):
         raise ValueError("std evaluated to zero, leading to division by zero.")
-    means, spreads = (torch.as_tensor(v, dtype=image.dtype) for v in (mean, std))
+    means, spreads = (torch.as_tensor(v, dtype=image.dtype, device=image.device) for v in (mean, std))
     means, spreads = (v.view(-1, 1, 1) if v.ndim == 1 else v for v in (means, spreads))
     return (image.sub_(means) if inplace else image.sub(means)).div_(spreads)
 
@@ -64,7 +64,7 @@ def gaussian_blur_image(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
         return image
     batch = image.reshape(-1, *image.shape[-3:])
     batch = batch if image.is_floating_point() else batch.float()
-    across, down = (_weights(n, s, batch.dtype) for n, s in zip(sizes, sigmas))
+    across, down = (_weights(n, s, batch) for n, s in zip(sizes, sigmas))
     kernel = (down[:, None] * across).expand(batch.shape[1], 1, sizes[1], sizes[0])
     beyond = [sizes[0] // 2] * 2 + [sizes[1] // 2] * 2
     found = nnF.conv2d(nnF.pad(batch, beyond, mode="reflect"), kernel, groups=batch.shape[1])
@@ -72,9 +72,10 @@ def gaussian_blur_image(image: Any, kernel_size: Any, sigma: Any = None) -> Any:
     return found.reshape(image.shape)
 
 
-def _weights(count: int, sigma: float, dtype: Any) -> Any:
+def _weights(count: int, sigma: float, like: Any) -> Any:
     reach = (count - 1) / (2.0 * math.sqrt(2.0))
-    return torch.softmax(torch.linspace(-reach, reach, count, dtype=dtype).div(sigma).pow(2).neg(), 0)
+    places = torch.linspace(-reach, reach, count, dtype=like.dtype, device=like.device)
+    return torch.softmax(places.div(sigma).pow(2).neg(), 0)
 
 
 @_dispatched
@@ -157,7 +158,8 @@ def jpeg_image(image: Any, quality: int) -> Any:
     if image.numel() == 0:
         return image.clone()
     each = image.reshape(-1, *image.shape[-3:])
-    return torch.stack([decode_jpeg(encode_jpeg(one, quality)) for one in each]).reshape(image.shape)
+    shown = torch.stack([decode_jpeg(encode_jpeg(one.cpu(), quality)) for one in each])
+    return shown.to(image.device).reshape(image.shape)
 
 
 # --- kinds of images ----------------------------------------------------------------------------
@@ -288,7 +290,9 @@ def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
 def uniform_temporal_subsample_video(video: Any, num_samples: int) -> Any:
     """So many frames of a tensor (..., T, C, H, W)."""
     last = video.shape[-4] - 1
-    return video.index_select(-4, torch.linspace(0, last, num_samples).clamp(0, last).long())
+    return video.index_select(
+        -4, torch.linspace(0, last, num_samples, device=video.device).clamp(0, last).long()
+    )
 
 
 for _kind in (torch.Tensor, tv_tensors.Video):

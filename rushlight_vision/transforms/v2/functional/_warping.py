@@ -45,7 +45,7 @@ def _read(image: Any, places: Callable[[Any], Any], interpolation: Any, fill: An
     if fill is not None:
         found, inside = found[:, :-1], found[:, -1:]
         colours = fill if isinstance(fill, (tuple, list)) else [float(fill)]
-        colour = torch.tensor(colours, dtype=found.dtype).view(1, -1, 1, 1)
+        colour = torch.tensor(colours, dtype=found.dtype, device=found.device).view(1, -1, 1, 1)
         nearest = mode == "nearest"
         found = torch.where(inside < 0.5, colour, found) if nearest else (found - colour) * inside + colour
     found = found if image.is_floating_point() else found.round_().to(image.dtype)
@@ -408,7 +408,7 @@ def elastic_image(
     _check_displacement(displacement, h, w)
 
     def places(x: Any) -> Any:
-        return v1.same_places(h, w, x.dtype) + displacement.to(x.dtype)
+        return v1.same_places(h, w, x) + displacement.to(x)
 
     return _read(image, places, interpolation, fill)
 
