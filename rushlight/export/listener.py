@@ -541,7 +541,7 @@ def resized(t: Any, dim: int, size: int) -> Any:
         return t
     if t.shape[dim] == 0:
         return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1 :]])
-    return t.index_select(dim, torch.arange(size) % t.shape[dim])
+    return t.index_select(dim, torch.arange(size, device=t.device) % t.shape[dim])
 
 
 class _Tape:
@@ -585,6 +585,9 @@ class _Tape:
             "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
             f"instead.\n\nThe following call raised this error:\n  {trace}\n"
         )
+
+    def off_host(self, what: str) -> None:
+        """Ops on another device are ops of the program."""
 
     def number(self, t: Any) -> Any:
         """A tensor's one element, for Python."""

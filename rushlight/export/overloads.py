@@ -428,8 +428,12 @@ def special(schema: Schema) -> Callable[..., Any] | None:
             memory_format=memory_format or torch.contiguous_format
         ),
         "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
-        "arange": lambda end, start=0, step=1, dtype=None, **_: torch.arange(start, end, step, dtype=dtype),
-        "_to_copy": lambda self, dtype, **_: self.to(dtype or self.dtype, copy=True),
+        "arange": lambda end, start=0, step=1, dtype=None, device=None, **_: torch.arange(
+            start, end, step, dtype=dtype, device=device
+        ),
+        "_to_copy": lambda self, dtype, device=None, memory_format=None, **_: self.to(
+            device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format
+        ),
     }
     return found.get(schema.name) or spellings.meaning(schema.name)
 

@@ -26,7 +26,8 @@ def nested_along(
     """Components behind each other along a dim of theirs."""
     if like is not None and [p.shape[dim] for p in parts] == like.extent.lengths:
         return make(torch.cat(list(parts), dim), like.extent, dim + 1, like.layout)
-    offsets = torch.tensor([0, *[p.shape[dim] for p in parts]], dtype=torch.int64).cumsum(0)
+    ends = torch.tensor([0, *[p.shape[dim] for p in parts]], dtype=torch.int64)
+    offsets = ends.cumsum(0).to(parts[0].device)
     return make(
         torch.cat(list(parts), dim), Extent(offsets), dim + 1, like.layout if like is not None else layout
     )

@@ -209,9 +209,14 @@ def _cat(func: Any, tensors: Any, dim: int = 0) -> Any:
     like = _first(tensors)
     if wrap_dim(dim, like.dim()) == 0:
         parts = [part for t in tensors for part in t.unbind()]
-        lengths = torch.tensor([0, *[part.shape[like.ragged - 1] for part in parts]]).cumsum(0)
+        lengths = torch.tensor([0, *[part.shape[like.ragged - 1] for part in parts]], device=like.device)
+        ends = lengths.cumsum(0)
         values = torch.cat(parts, like.ragged - 1)
-        return type(like).like(like, values) if len(parts) == len(like) else _nested(values, lengths, like)
+        return (
+            type(like).like(like, values)
+            if len(parts) == len(like)
+            else _nested(values, ends, like)
+        )
     return like.like(func([t._values for t in tensors], _even(like, dim, "cat")))
 
 

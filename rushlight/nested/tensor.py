@@ -9,6 +9,7 @@ along it know where components end. Gradients are those of the values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from itertools import count
 from typing import Any
 
@@ -64,7 +65,13 @@ class Extent:
 
     def owners(self) -> Tensor:
         """Which component each place of the values is of."""
-        return torch.repeat_interleave(torch.tensor(self.lengths, dtype=torch.int64))
+        return torch.repeat_interleave(self.offsets.diff().to(torch.int64))
+
+    def moved(self, move: Callable[[Tensor, Any], Tensor]) -> Extent:
+        """The same sizes, said on another device."""
+        there = copy(self)
+        there.offsets = move(self.offsets, None)
+        return there
 
 
 def make(values: Tensor, extent: Extent, ragged: int = 1, layout: Any = jagged) -> NestedTensor:
@@ -110,6 +117,10 @@ class NestedTensor(Tensor):
     def layout(self) -> Any:
         """torch.jagged or torch.strided, as it was made."""
         return self._layout
+
+    def parts_moved(self, move: Callable[[Tensor, Any], Tensor], dtype: Any) -> NestedTensor:
+        """On another device: move(part, dtype) of values and offsets, None for one that keeps its dtype."""
+        return make(move(self._values, dtype), self.extent.moved(move), self.ragged, self._layout)
 
     def values(self) -> Tensor:
         """The components behind each other: along the uneven dim, or with the strided layout flat."""
@@ -181,7 +192,7 @@ class NestedTensor(Tensor):
         largest, at = max(self.extent.lengths, default=0), self.ragged - 1
         values = self._values.movedim(at, 0)
         owners = self.extent.owners()
-        places = torch.arange(len(owners)) - torch.tensor(self.extent.bounds[:-1], dtype=torch.int64)[owners]
+        places = torch.arange(len(owners), device=owners.device) - self.extent.offsets[owners]
         padded = values.new_full((len(self.extent.lengths), largest, *values.shape[1:]), padding)
         padded = padded.index_put((owners, places), values).movedim(1, self.ragged)
         if output_size is None:

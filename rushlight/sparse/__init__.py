@@ -124,12 +124,12 @@ def sparse_coo_tensor(
             )
         indices = tuple(size)
     if values is None:
-        size, indices = tuple(indices), torch.zeros(len(indices), 0, dtype=torch.int64)
-        values = torch.zeros(0, dtype=dtype)
-    places = torch.as_tensor(indices).long()
+        size, indices = tuple(indices), torch.zeros(len(indices), 0, dtype=torch.int64, device=device)
+        values = torch.zeros(0, dtype=dtype, device=device)
+    held = _values(values, dtype, device, requires_grad)
+    places = torch.as_tensor(indices, device=held.device).long()
     if places.ndim == 1 and not len(places):
         places = places.reshape(0, 0)
-    held = _values(values, dtype, device, requires_grad)
     if not held.ndim and places.ndim == 2:
         held = held.expand(places.shape[1])
     check_coo_sizes(places, held)
@@ -180,11 +180,8 @@ def sparse_compressed_tensor(
             "sparse_compressed_tensor expected sparse compressed tensor layout but got "
             f"{'Strided' if layout is torch.strided else LEGACY.get(layout, 'none')}"
         )
-    first, minor, held = (
-        torch.as_tensor(compressed_indices),
-        torch.as_tensor(plain_indices),
-        _values(values, dtype, device, requires_grad),
-    )
+    held = _values(values, dtype, device, requires_grad)
+    first, minor = (torch.as_tensor(part, device=held.device) for part in (compressed_indices, plain_indices))
     block = 2 * (layout in BLOCKS)
     if held.ndim <= block or held.ndim <= first.ndim - 1 + block:
         raise RuntimeError(
@@ -222,14 +219,14 @@ def _maker(layout: Any) -> Any:
 sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor = map(_maker, COMPRESSED)
 
 
-def nothing(name: str, size: Any, layout: Any, dtype: Any = None) -> Tensor:
+def nothing(name: str, size: Any, layout: Any, dtype: Any = None, where: Any = None) -> Tensor:
     """A tensor of a layout that holds nothing, for the factory NAME."""
     if name not in ("empty", "zeros", "empty_like", "zeros_like", "new_empty", "new_zeros"):
         raise RuntimeError(f"{name}(...) is not implemented for sparse layout")
     size = list(size)
-    values = torch.zeros(0, dtype=dtype)
+    values = torch.zeros(0, dtype=dtype, device=where)
     if layout is torch.sparse_coo:
-        return make((torch.zeros((len(size), 0), dtype=torch.int64), values), size, True)
+        return make((torch.zeros((len(size), 0), dtype=torch.int64, device=where), values), size, True)
     if layout in BLOCKS:
         raise RuntimeError(
             "empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
@@ -242,8 +239,8 @@ def nothing(name: str, size: Any, layout: Any, dtype: Any = None) -> Tensor:
         )
     batch, lines = size[:-2], size[-1 if layout in COLUMNS else -2]
     first, minor = (
-        torch.zeros([*batch, lines + 1], dtype=torch.int64),
-        torch.zeros([*batch, 0], dtype=torch.int64),
+        torch.zeros([*batch, lines + 1], dtype=torch.int64, device=where),
+        torch.zeros([*batch, 0], dtype=torch.int64, device=where),
     )
     return make(
         (
@@ -251,7 +248,7 @@ def nothing(name: str, size: Any, layout: Any, dtype: Any = None) -> Tensor:
             minor,
             values.reshape([*batch, 0])
             if prod(batch) or not batch
-            else torch.zeros([*batch, 0], dtype=dtype),
+            else torch.zeros([*batch, 0], dtype=dtype, device=where),
         ),
         size,
         layout=layout,
@@ -278,7 +275,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     }
     if any(wrong.values()):
         raise RuntimeError(next(words for words, so in wrong.items() if so))
-    col = torch.arange(rows.shape[1]).expand(rows.shape)
+    col = torch.arange(rows.shape[1], device=rows.device).expand(rows.shape)
     row = col - places[:, None]
     hold = (row >= 0) & (row < shape[0]) & (col < shape[1])
     found = make((torch.stack([row[hold], col[hold]]), rows[hold]), shape)
@@ -307,7 +304,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
         raise NotImplementedError(f"\"spmm_reduce_kernel\" not implemented for '{mat1.dtype.legacy}'")
     (row, col), values = layouts.to_coo(mat1).parts
     terms = values[:, None] * mat2[col]
-    start = torch.zeros((mat1.shape[0], mat2.shape[1]), dtype=terms.dtype)
+    start = terms.new_zeros((mat1.shape[0], mat2.shape[1]))
     how = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     return start.scatter_reduce(0, row[:, None].expand(terms.shape), terms, how, include_self=False)
 

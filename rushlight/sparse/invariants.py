@@ -252,7 +252,7 @@ def _check_numbers(first: Tensor, minor: Tensor, sizes: tuple[int, int], layout:
         (bool(((minor < 0) | (minor >= sizes[1])).any()), f"`0 <= {other} < {across}` is not satisfied."),
     )
     rises = minor.diff(dim=-1) > 0
-    n = torch.arange(first.shape[-1] - 1).expand(step.shape).reshape(-1)
+    n = torch.arange(first.shape[-1] - 1, device=first.device).expand(step.shape).reshape(-1)
     line = torch.repeat_interleave(n, step.reshape(-1).long()).reshape(minor.shape)
     refuse(
         (

@@ -28,7 +28,7 @@ def block_sizes(t: SparseTensor) -> tuple[int, int]:
 def lines(first: Tensor, count: int) -> Tensor:
     """The line (row or column) of each value: of (*, n + 1) beginnings a (*, count) tensor."""
     n, many = first.shape[-1] - 1, prod(first.shape[:-1])
-    each = torch.arange(n).repeat(many) if many else torch.arange(0)
+    each = torch.arange(n if many else 0, device=first.device).repeat(max(many, 1))
     found = torch.repeat_interleave(each, first.diff(dim=-1).reshape(-1).long())
     return found.reshape([*first.shape[:-1], count])
 
@@ -43,10 +43,12 @@ def places(t: SparseTensor) -> tuple[list[Tensor], Tensor]:
     if t.layout in BLOCKS:
         high, wide = block_sizes(t)
         sizes += [high, wide]
-        row = (row[..., None, None] * high + torch.arange(high)[:, None]).expand(sizes)
-        col = (col[..., None, None] * wide + torch.arange(wide)).expand(sizes)
+        row = (row[..., None, None] * high + torch.arange(high, device=row.device)[:, None]).expand(sizes)
+        col = (col[..., None, None] * wide + torch.arange(wide, device=col.device)).expand(sizes)
     outer = [
-        torch.arange(n).reshape([-1 if i == d else 1 for i in range(len(sizes))]).expand(sizes)
+        torch.arange(n, device=row.device)
+        .reshape([-1 if i == d else 1 for i in range(len(sizes))])
+        .expand(sizes)
         for d, n in enumerate(sizes[:batch])
     ]
     return [index.reshape(-1) for index in (*outer, row, col)], values.reshape(
@@ -228,10 +230,10 @@ def _turned(t: SparseTensor, layout: Any) -> SparseTensor:
     count = t.shape[place] // high if t.layout in COLUMNS else t.shape[place + 1] // wide
     major, minor = lines(first, many).reshape([outer, many]), minor.reshape([outer, many]).long()
     order = minor.argsort(-1, stable=True)
-    counts = torch.zeros([outer, count], dtype=torch.int64).scatter_add(1, minor, torch.ones_like(minor))
+    counts = minor.new_zeros([outer, count]).scatter_add(1, minor, torch.ones_like(minor))
     begin = torch.nn.functional.pad(counts.cumsum(-1), (1, 0)).to(first.dtype)
     inner = values.shape[batch + 1 :]
-    values = values.reshape([outer, many, *inner])[torch.arange(outer)[:, None], order]
+    values = values.reshape([outer, many, *inner])[torch.arange(outer, device=order.device)[:, None], order]
     lead = first.shape[:-1]
     return make(
         (
@@ -254,7 +256,7 @@ def _into_blocks(t: SparseTensor, layout: Any, sizes: Any) -> SparseTensor:
     high_count, wide_count = t.shape[0] // high, t.shape[1] // wide
     place = side * high_count + up if layout in COLUMNS else up * wide_count + side
     blocks, of = torch.unique(place, return_inverse=True)
-    grid = torch.zeros([len(blocks), high, wide, *values.shape[1:]], dtype=values.dtype)
+    grid = values.new_zeros([len(blocks), high, wide, *values.shape[1:]])
     grid = grid.index_put((of, row % high, col % wide), values)
     across = high_count if layout in COLUMNS else wide_count
     return _counted(
@@ -273,7 +275,7 @@ def _into_blocks(t: SparseTensor, layout: Any, sizes: Any) -> SparseTensor:
 
 def flat(indices: Tensor, size: Any) -> Tensor:
     """The places as single numbers, row by row."""
-    found = torch.zeros(indices.shape[1], dtype=torch.int64)
+    found = torch.zeros(indices.shape[1], dtype=torch.int64, device=indices.device)
     for row, n in zip(indices, size, strict=False):
         found = found * n + row
     return found
@@ -289,14 +291,15 @@ def coalesce(t: SparseTensor) -> SparseTensor:
     if indices.shape[1] < 2:
         return make((indices, values), t.shape, True)
     first, back = _distinct(t)
-    start = torch.zeros((len(first), *values.shape[1:]), dtype=values.dtype)
+    start = values.new_zeros((len(first), *values.shape[1:]))
     return make((indices[:, first], start.index_add(0, back, values)), t.shape, True)
 
 
 def _distinct(t: SparseTensor) -> tuple[Tensor, Tensor]:
     """Of a COO tensor's distinct places, in order: a value that lies there, and of each value its place."""
     where, back = torch.unique(flat(t.parts[0], t.shape), return_inverse=True)
-    return torch.zeros_like(where).scatter_(0, back, torch.arange(len(back))), back
+    number = torch.arange(len(back), device=back.device)
+    return torch.zeros_like(where).scatter_(0, back, number), back
 
 
 def once(t: SparseTensor) -> SparseTensor:
@@ -341,7 +344,9 @@ def to_sparse(
         raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     if not t.ndim:
         count = int(bool(t != 0))
-        return make((torch.zeros((0, count), dtype=torch.int64), t.reshape(1)[:count]), t.shape, True)
+        return make(
+            (torch.zeros((0, count), dtype=torch.int64, device=t.device), t.reshape(1)[:count]), t.shape, True
+        )
     hold = t != 0
     hold = hold if dims == t.ndim else hold.flatten(dims).any(-1)
     indices = torch.nonzero(hold).t().contiguous()

@@ -223,7 +223,7 @@ def resize_as_sparse_(t: Any, template: Any) -> Tensor:
     same = resized.shape == template.shape and resized._nnz() == template._nnz()
     if same and resized.parts[2].shape == values.shape:
         return resized
-    zeros = torch.zeros(values.shape, dtype=resized.dtype)
+    zeros = torch.zeros(values.shape, dtype=resized.dtype, device=values.device)
     return resized._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=resized.layout))
 
 
@@ -282,7 +282,7 @@ def zeros_like(
     """A tensor of the same shape and layout without values."""
     to, of = layout or t.layout, dtype or t.dtype
     if to is torch.strided:
-        return torch.zeros(t.shape, dtype=of, requires_grad=requires_grad)
+        return torch.zeros(t.shape, dtype=of, device=t.device, requires_grad=requires_grad)
     if memory_format is not None:
         raise RuntimeError("memory format option is only supported by strided tensors")
     if isinstance(t, SparseTensor) and not t.is_sparse and to is not t.layout:
@@ -291,7 +291,7 @@ def zeros_like(
             f"{name_of(t)} but you requested {LEGACY[to]})"
         )
     if not isinstance(t, SparseTensor) or to is not t.layout:
-        return torch.zeros(t.shape, dtype=of, layout=to, requires_grad=requires_grad)
+        return torch.zeros(t.shape, dtype=of, layout=to, device=t.device, requires_grad=requires_grad)
     held = t.parts[-1].detach()
     if t.is_sparse:
         found = make((t.parts[0][:, :0], held[:0].to(of)), t.shape, True)
@@ -335,7 +335,8 @@ def _new(name: str) -> None:
     def made(
         t: SparseTensor, size: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
     ) -> Tensor:
-        return torch.zeros(size, dtype=dtype or t.dtype, layout=t.layout, requires_grad=requires_grad)
+        where, of = options.get("device") or t.device, dtype or t.dtype
+        return torch.zeros(size, dtype=of, layout=t.layout, device=where, requires_grad=requires_grad)
 
 
 for _name in ("new_zeros", "new_empty"):
@@ -426,7 +427,8 @@ def softmax(t: SparseTensor, dim: int, *, dtype: Any = None, log: bool = False) 
     row = torch.unique(number, return_inverse=True)[1]
     shape = (int(row.max()) + 1 if len(row) else 0, *values.shape[1:])
     where = row.reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
-    high = torch.full(shape, -torch.inf, dtype=values.dtype).scatter_reduce(0, where, values.detach(), "amax")
+    least = values.new_full(shape, -torch.inf)
+    high = least.scatter_reduce(0, where, values.detach(), "amax")
     apart = values - high[row]
-    total = torch.zeros(shape, dtype=values.dtype).index_add(0, row, apart.exp())[row]
+    total = values.new_zeros(shape).index_add(0, row, apart.exp())[row]
     return t.map(lambda _: apart - total.log() if log else apart.exp() / total)

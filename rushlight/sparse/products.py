@@ -6,6 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.errors import check_multipliable
+from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import coalesce, compress, flat, like, name_of, to_coo, to_dense
 from rushlight.sparse.ops import keeping_layout, op
@@ -201,6 +202,7 @@ def mm(a: Any, b: Any) -> Tensor:
         raise RuntimeError(
             f"mm: Expected mat1 to be 2-D and mat2 a matrix or a vector, got {a.ndim}-D and {b.ndim}-D"
         )
+    refuse_devices((a, b))
     check_multipliable(a.shape, b.shape)
     if a.dtype is not b.dtype:
         raise RuntimeError(f"mat1 dtype {a.dtype.legacy} does not match mat2 dtype {b.dtype.legacy}")
@@ -209,15 +211,15 @@ def mm(a: Any, b: Any) -> Tensor:
         return found if a.is_sparse and b.is_sparse else compress(found, torch.sparse_csr)
     (row, col), values = to_coo(a).parts
     terms = (values if b.ndim == 1 else values[:, None]) * b[col]
-    return torch.zeros((a.shape[0], *b.shape[1:]), dtype=terms.dtype).index_add(0, row, terms)
+    return terms.new_zeros((a.shape[0], *b.shape[1:])).index_add(0, row, terms)
 
 
 def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     (row, col), (crow, columns, values) = a.parts[0], b.parts
     count = crow[col + 1] - crow[col]
-    mine = torch.repeat_interleave(torch.arange(len(row)), count)
+    mine = torch.repeat_interleave(torch.arange(len(row), device=row.device), count)
     before = torch.repeat_interleave(count.cumsum(0) - count, count)
-    theirs = torch.arange(len(mine)) - before + crow[col[mine]]
+    theirs = torch.arange(len(mine), device=row.device) - before + crow[col[mine]]
     return coalesce(
         make(
             (torch.stack([row[mine], columns[theirs]]), a.parts[1][mine] * values[theirs]),
@@ -244,7 +246,7 @@ def bmm(a: Any, b: Any) -> Tensor:
         return bmm(transpose(b, 1, 2), a.mT).mT
     (batch, row, col), values = to_coo(a).parts
     terms = values[:, None] * to_dense(b)[batch, col]
-    found = torch.zeros((a.shape[0] * a.shape[1], b.shape[2]), dtype=terms.dtype)
+    found = terms.new_zeros((a.shape[0] * a.shape[1], b.shape[2]))
     return found.index_add(0, batch * a.shape[1] + row, terms).reshape(a.shape[0], a.shape[1], b.shape[2])
 
 
@@ -268,7 +270,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
         raise RuntimeError(
             f"The expanded size of the tensor {list(shape)} must match the existing size {list(input.shape)}"
         )
-    start = input.expand(shape) * beta if beta != 0 else torch.zeros(shape, dtype=product.dtype)
+    start = input.expand(shape) * beta if beta != 0 else product.new_zeros(shape)
     return torch.add(start, to_dense(product), alpha=alpha)
 
 
@@ -276,9 +278,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     product = mm(mat, vec)
-    start = (
-        input.expand(product.shape) * beta if beta != 0 else torch.zeros(product.shape, dtype=product.dtype)
-    )
+    start = input.expand(product.shape) * beta if beta != 0 else torch.zeros_like(product)
     return torch.add(start, product, alpha=alpha)
 
 
@@ -286,9 +286,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> T
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2)."""
     product = bmm(batch1, batch2)
-    start = (
-        input.expand(product.shape) * beta if beta != 0 else torch.zeros(product.shape, dtype=product.dtype)
-    )
+    start = input.expand(product.shape) * beta if beta != 0 else torch.zeros_like(product)
     return torch.add(start, product, alpha=alpha)
 
 
@@ -298,7 +296,10 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     terms = (values[:, None] * mat2[col] * alpha).reshape(-1)
     wide = mat2.shape[1]
     places = torch.stack(
-        [row[:, None].expand(len(row), wide).reshape(-1), torch.arange(wide).repeat(len(row))]
+        [
+            row[:, None].expand(len(row), wide).reshape(-1),
+            torch.arange(wide, device=row.device).repeat(len(row)),
+        ]
     )
     found = make(
         (torch.cat([input.parts[0], places], 1), torch.cat([input.parts[1] * beta, terms])), input.shape
@@ -310,7 +311,7 @@ def hspmm(mat1: Any, mat2: Any) -> SparseTensor:
     """torch.hspmm: mat1 @ mat2, the rows that mat1 has anything in as the values of a hybrid tensor."""
     (row, col), values = coalesce(mat1).parts
     rows, of = torch.unique(row, return_inverse=True)
-    start = torch.zeros((len(rows), mat2.shape[1]), dtype=values.dtype)
+    start = values.new_zeros((len(rows), mat2.shape[1]))
     return make(
         (rows[None], start.index_add(0, of, values[:, None] * mat2[col])),
         (mat1.shape[0], mat2.shape[1]),
@@ -327,4 +328,4 @@ def triangular_solve(
     from rushlight import return_types
 
     found = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)[0]
-    return return_types.triangular_solve((found, torch.empty(0, dtype=found.dtype)))
+    return return_types.triangular_solve((found, found.new_empty(0)))

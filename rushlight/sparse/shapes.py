@@ -135,7 +135,7 @@ def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
     many = t.sparse_dim()
     size = [*t.shape[:dim], 1, *t.shape[dim:]]
     if dim <= many:
-        indices, place = t.parts[0], torch.zeros((1, t._nnz()), dtype=torch.int64)
+        indices, place = t.parts[0], t.parts[0].new_zeros((1, t._nnz()))
         return make((torch.cat([indices[:dim], place, indices[dim:]]), t.parts[1]), size, t.coalesced)
     return make((t.parts[0], t.parts[1].unsqueeze(dim - many + 1)), size, t.coalesced)
 
@@ -235,8 +235,10 @@ def index_select(t: SparseTensor, dim: int, index: Tensor) -> Tensor:
     ordered, order = index.sort(stable=True)
     begin = torch.searchsorted(ordered, t.parts[0][dim])
     count = torch.searchsorted(ordered, t.parts[0][dim], right=True) - begin
-    mine = torch.repeat_interleave(torch.arange(t._nnz()), count)
-    within = torch.arange(len(mine)) - torch.repeat_interleave(count.cumsum(0) - count, count)
+    mine = torch.repeat_interleave(torch.arange(t._nnz(), device=count.device), count)
+    within = torch.arange(len(mine), device=count.device) - torch.repeat_interleave(
+        count.cumsum(0) - count, count
+    )
     indices = t.parts[0][:, mine].clone()
     indices[dim] = order[begin[mine] + within]
     return make((indices, t.parts[1][mine]), size, False)

@@ -17,6 +17,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.dispatch.arguments import spread_ints
+from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
@@ -52,7 +53,8 @@ def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], di
 def _backend(values: list[Any]) -> str:
     """What PyTorch calls the backend of the first sparse argument."""
     held = next((v for v in values if isinstance(v, SparseTensor)), None)
-    return "SparseCPU" if held is None or held.is_sparse else "SparseCsrCPU"
+    where = "CUDA" if held is not None and held.is_cuda else "CPU"
+    return f"Sparse{where}" if held is None or held.is_sparse else f"SparseCsr{where}"
 
 
 def _write(out: Tensor, result: Tensor) -> Tensor:
@@ -76,10 +78,6 @@ _told: list[str] = []  # the layout at which PyTorch's warning of all compressed
 
 def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
-    if any(part.is_cuda for part in parts):
-        raise NotImplementedError(
-            "sparse tensors are on the CPU alone: keep the tensor dense on CUDA (sparse=False), or use .cpu()"
-        )
     if len(parts) == 3 and not _told:
         kind = str(layout or sparse_csr).rpartition("_")[2].upper()
         _told.append(kind)
@@ -128,13 +126,15 @@ class SparseTensor(Tensor):
                 raise RuntimeError(f"{name} requires coalesced input")
             return _write(values[0], written(*values, **options))
         if name in ("zeros", "empty") and isinstance(out, SparseTensor):
-            nothing: Any = torch.zeros(values[0], dtype=out.dtype, layout=out.layout)
+            nothing: Any = torch.zeros(values[0], dtype=out.dtype, layout=out.layout, device=out.device)
             return out._become(nothing)
         if found is None:
             raise NotImplementedError(
                 f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
                 "backend: it is not written for sparse tensors; use .to_dense() first"
             )
+        if name != "copy_":
+            refuse_devices([v for v in values if isinstance(v, Tensor)])
         result = found(*values, **options)
         return result if out is None else _write(out, result)
 
@@ -158,7 +158,7 @@ class SparseTensor(Tensor):
     def type(self, dtype: Any = None, non_blocking: bool = False, **more: Any) -> Any:
         """The name of its class by layout and dtype; or the tensor in the dtype of such a name or class."""
         if dtype is None:
-            return f"torch.sparse.{self.dtype.legacy}Tensor"
+            return f"torch.{'cuda.' * self.is_cuda}sparse.{self.dtype.legacy}Tensor"
         if isinstance(dtype, str) and dtype.startswith("torch.sparse."):
             dtype = getattr(torch.sparse, dtype.rpartition(".")[2])
         return self.to(dtype if isinstance(dtype, torch.dtype) else dtype.dtype)
@@ -303,6 +303,11 @@ class SparseTensor(Tensor):
         """The same places with f of the values."""
         return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced, self._layout)
 
+    def parts_moved(self, move: Callable[[Tensor, Any], Tensor], dtype: Any) -> SparseTensor:
+        """On another device: move(part, dtype) of all that it holds, None for a part that keeps its dtype."""
+        places = tuple(move(part, None) for part in self.parts[:-1])
+        return make((*places, move(self.parts[-1], dtype)), self.shape, self.coalesced, self._layout)
+
     # --- writes -----------------------------------------------------------------------------------
 
     def _become(self, other: Any) -> SparseTensor:
@@ -331,7 +336,7 @@ class SparseTensor(Tensor):
             return self._become(make((self.parts[0], grown), size, self.coalesced))
         return self._become(
             make(
-                (torch.zeros((sparse_dim, 0), dtype=torch.int64), held.new_zeros([0, *size[sparse_dim:]])),
+                (self.parts[0].new_zeros((sparse_dim, 0)), held.new_zeros([0, *size[sparse_dim:]])),
                 size,
                 True,
             )
@@ -368,7 +373,8 @@ class SparseTensor(Tensor):
                 "SparseTensor.new(...) only accepts sizes, or indices and values.  Please use "
                 "torch.sparse_coo_tensor() or convert a dense tensor by to_sparse()"
             )
-        return torch.zeros(given or (0,), dtype=self.dtype, layout=sparse_coo, **kwargs)
+        options = {"device": self.device, **kwargs}
+        return torch.zeros(given or (0,), dtype=self.dtype, layout=sparse_coo, **options)
 
     def zero_(self) -> SparseTensor:
         """Drop all values of COO; those of a compressed layout become 0."""
@@ -471,7 +477,8 @@ class SparseTensor(Tensor):
             size = [f"size={tuple(part.shape)}"] if not part.numel() else []
             texts.append(_add_suffixes(prefix + format_array(part._array, 7 + len(prefix)), size, 7))
         text = "tensor(" + (",\n" + " " * 7).join(texts)
-        suffixes = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
+        suffixes = [f"device='{self.device}'"] if self.is_cuda else []
+        suffixes += [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
         if self.dtype not in (torch.get_default_dtype(), torch.int64, torch.bool):
             suffixes.append(f"dtype={self.dtype!r}")
         suffixes.append(f"layout={self.layout!r}")

@@ -75,7 +75,9 @@ def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: boo
     """Pointers of `size` rows for sorted row indices: (size + 1,), where each row begins."""
     if input.ndim != 1:
         raise RuntimeError(f"Input is expected to be 1-dimensional, but got {input.ndim} dimensions")
-    return torch.searchsorted(input, torch.arange(size + 1, dtype=input.dtype), out_int32=out_int32)
+    return torch.searchsorted(
+        input, torch.arange(size + 1, dtype=input.dtype, device=input.device), out_int32=out_int32
+    )
 
 
 def _convert_indices_from_csr_to_coo(
@@ -86,7 +88,7 @@ def _convert_indices_from_csr_to_coo(
     """
     counts = crow_indices.diff(dim=-1)
     batch, rows = counts.shape[:-1], counts.shape[-1]
-    every = torch.arange(counts.numel()).repeat_interleave(counts.flatten())
+    every = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts.flatten())
     above = [] if not batch else list(torch.unravel_index(every // rows, batch))
     last = [every % rows, col_indices.flatten()]
     dtype = torch.int32 if out_int32 else torch.int64

@@ -79,6 +79,15 @@ def escape(what: str, breaks: bool = True) -> None:
         TAPE[-1].escape(what, breaks)
 
 
+def off_host(what: str) -> None:
+    """Tell the recorder, if any, of work on another device, which a program of the host's cannot repeat.
+
+    One that records ops, wherever they run, has off_host(what) for it.
+    """
+    if TAPE:
+        getattr(TAPE[-1], "off_host", TAPE[-1].escape)(what)
+
+
 def decides(op: str) -> None:
     """Tell the recorder, if any, that an op's body looks at values to know what to compute."""
     if TAPE:

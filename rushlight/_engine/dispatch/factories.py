@@ -19,7 +19,7 @@ from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
-from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.core.recording import TAPE, off_host
 from rushlight._engine.core.services import service
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import arguments, interpreters, out_arguments, overrides
@@ -88,7 +88,7 @@ def place(row: Row, given: dict[str, Any]) -> Any:
 
 def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
     """Make the tensor on a CUDA device."""
-    escape("a tensor made on a CUDA device")
+    off_host("a tensor made on a CUDA device")
     backend = backend_of(where)
     out = wrap(backend.run_factory(row, {**given, "device": backend.where}, _call))
     return track(out) if given.get("requires_grad") else out
@@ -99,7 +99,8 @@ def _sparse(row: Row, given: dict[str, Any]) -> Any:
     source = given.get("input")
     size = source.shape if source is not None and "size" not in given else given.get("size", ())
     dtype = given.get("dtype") or (None if source is None else source.dtype)
-    out = service("sparse tensor of nothing")(row.name, as_tuple(size), given["layout"], dtype)
+    where = _device(row, given)
+    out = service("sparse tensor of nothing")(row.name, as_tuple(size), given["layout"], dtype, where)
     return track(out) if given.get("requires_grad") else out
 
 

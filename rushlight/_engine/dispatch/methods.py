@@ -25,7 +25,7 @@ from rushlight._engine.core.layout import (
     format_strides,
 )
 from rushlight._engine.core.promotion import of_number
-from rushlight._engine.core.recording import TAPE, constant, escape, settle
+from rushlight._engine.core.recording import TAPE, constant, escape, off_host, settle
 from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
@@ -92,7 +92,7 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
         return copy_(self, to(src, self._kind.device, non_blocking=non_blocking))
     check_writable(self, False)
     check_apart_from_itself(self._memory)
-    escape("a copy between devices")
+    off_host("a copy between devices")
     backend: Any = self._kind.backend or src._kind.backend  # one of them has one
     pinned = _pinned(self if self._kind.backend is None else src)
     backend.copy(self._memory, src._memory, non_blocking, pinned)
@@ -347,10 +347,10 @@ class ToCopyBackward0(Node):
 
 
 def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = None) -> Tensor:
+    if hasattr(self, "parts_moved"):  # of a layout of its own
+        return self.parts_moved(lambda part, of: to(part, target.device, of, non_blocking), target.dtype)  # type: ignore[no-any-return]
     if not self._kind.on_meta and not target.on_meta:
         return _brought(self, target, non_blocking, order)
-    if self.is_sparse or self.is_sparse_csr:
-        raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
     if target.on_meta:
         step = self._geometry.itemsize
         return wrap(
@@ -372,7 +372,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         if self._kind.dtype is target.dtype and not self._kind.lazy
         else TENSOR_ROWS["_to_dtype"](self, target.dtype, order)
     )
-    escape("a copy between devices")
+    off_host("a copy between devices")
     backend: Any = target.backend or source._kind.backend  # one of them has one
     pinned = _pinned(source)
     if target.backend is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from rushlight._engine.core.recording import escape
+from rushlight._engine.core.recording import off_host
 from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.ops.table import Row
@@ -35,7 +35,7 @@ def backend_run(backend: Any, row: Row, body: Callable[..., Any], values: Sequen
     first = values[0] if values else None
     if row.refuse_on_cuda and not row.refuse and isinstance(first, Tensor):  # others are checked before
         check_dtype(row.refuse_on_cuda, first._kind.dtype, first._memory)
-    escape("an op on a CUDA device")
+    off_host("an op on a CUDA device")
     return as_tensors(backend.run_row(row, body, arrays_of(values)))
 
 

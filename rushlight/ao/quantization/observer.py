@@ -474,8 +474,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         many = self.bins * self.upsample_rate
         weights = self.histogram.repeat_interleave(self.upsample_rate) / self.upsample_rate
         width = (self.max_val - self.min_val) / many
-        middles = torch.linspace(self.min_val, self.max_val, many + 1)[:-1] + 0.5 * width
-        edges = torch.linspace(least, most, self.bins + 1)
+        where = self.histogram.device
+        middles = torch.linspace(self.min_val, self.max_val, many + 1, device=where)[:-1] + 0.5 * width
+        edges = torch.linspace(least, most, self.bins + 1, device=where)
         places = (torch.bucketize(middles, edges, right=True) - 1).clamp(0, self.bins - 1)
         return torch.bincount(places, weights=weights, minlength=self.bins)
 
@@ -496,7 +497,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         step = width * (last - first + 1) / self.dst_nbins
         if step == 0.0:
             return 0.0
-        begins = (torch.arange(self.bins) - first) * width
+        begins = (torch.arange(self.bins, device=self.histogram.device) - first) * width
         ends = begins + width
         from_level = torch.div(begins, step, rounding_mode="floor").clamp(0, self.dst_nbins - 1)
         to_level = torch.div(ends, step, rounding_mode="floor").clamp(0, self.dst_nbins - 1)

@@ -17,7 +17,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, remember, track_view
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
-from rushlight._engine.core.recording import TAPE, constant, escape, settle
+from rushlight._engine.core.recording import TAPE, constant, off_host, settle
 from rushlight._engine.dispatch import overrides
 from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
@@ -241,7 +241,7 @@ def _backend(self: Tensor, indices: Indices) -> Any:
     """The device that an index is read or written on: indices may lie on the CPU, or where the tensor
     does.
     """
-    escape("an index on a CUDA device")
+    off_host("an index on a CUDA device")
     backend = self._kind.backend
     for i in indices:
         if i is not None and i._kind.backend is not None and i._kind.backend is not backend:
@@ -427,7 +427,7 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     settle()
     if target._kind.backend is not None:
         _placed_on(target, value)
-        escape("an index on a CUDA device")
+        off_host("an index on a CUDA device")
         target._kind.backend.write(advanced_indexing.write, (target._array, indices, value._array))
     elif not target._kind.on_meta:
         advanced_indexing.write(target._array, indices, value._array)

@@ -14,7 +14,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple, spread
 from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.core.recording import TAPE, decides, escape
+from rushlight._engine.core.recording import TAPE, decides, off_host
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
@@ -494,7 +494,7 @@ class _GeneralReduction:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
         backend = of.backend
         if backend is not None:
-            escape("an op on a CUDA device")
+            off_host("an op on a CUDA device")
             way, how = (
                 partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result),
                 (axes, keepdim, compute, result),
