@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 import rushlight as torch
 from rushlight import Tensor
 
@@ -102,13 +104,32 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
             f"{boxes.shape[0]} and {tuple(scores.shape)}"
         )
     order = scores.sort(0, descending=True, stable=True)[1]
-    kept = []
     with torch.no_grad():
-        while len(order):
-            kept.append(order[0])
-            best, rest = boxes[order[:1]], order[1:]
-            order = rest[box_iou(best, boxes[rest])[0] <= iou_threshold]
-    return torch.stack(kept) if kept else order
+        return order[_apart(boxes.detach()[order], iou_threshold)]
+
+
+# So many boxes are held against all that are left at once.
+_AT_ONCE = 256
+
+
+def _apart(boxes: Tensor, iou_threshold: float) -> Tensor:
+    """The numbers of boxes, best first, that no better one of these overlaps by more than the threshold.
+
+    Overlaps are found by many boxes at a time where the boxes lie; which of them count, one box after the
+    other, is the host's business.
+    """
+    kept, left = [np.zeros(0, np.int64)], np.arange(len(boxes))
+    while len(left):
+        first = min(_AT_ONCE, len(left))
+        rest = boxes[torch.from_numpy(left).to(boxes.device)]
+        over = (box_iou(rest[:first], rest) > iou_threshold).numpy(force=True)
+        alive = np.ones(first, np.bool_)
+        for n in range(first):
+            if alive[n]:
+                alive[n + 1 :] &= ~over[n, n + 1 : first]
+        kept.append(left[:first][alive])
+        left = left[first:][~over[alive, first:].any(0)]
+    return torch.from_numpy(np.concatenate(kept)).to(boxes.device)
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:

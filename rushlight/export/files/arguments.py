@@ -61,7 +61,7 @@ def tensor(value: Any) -> dict[str, Any]:
         "dtype": dtype_code(value.dtype),
         "sizes": [size(n) for n in value.shape],
         "requires_grad": bool(value.requires_grad),
-        "device": {"type": "cpu", "index": None},
+        "device": {"type": value.device.type, "index": value.device.index},
         "strides": [size(n) for n in value.stride()],
         "storage_offset": {"as_int": 0},
         "layout": 7,
@@ -73,6 +73,8 @@ def tensor_of(fields: dict[str, Any]) -> Value:
     found = Value(torch.empty((), dtype=dtype_of(fields["dtype"])))
     found.shape, found._stride = tuple(map(size_of, fields["sizes"])), tuple(map(size_of, fields["strides"]))
     found.requires_grad = bool(fields["requires_grad"])
+    where = fields["device"]
+    found.device = torch.device(where["type"]) if where["index"] is None else torch.device(**where)
     return found
 
 

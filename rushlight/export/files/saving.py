@@ -77,10 +77,10 @@ def _parts(ep: ExportedProgram, extra: dict[str, Any], opset_version: Any) -> di
             described = t.detach()
             if len(shared[own]) > 1:  # views of one memory, which is written as a whole
                 whole = described.as_strided((t.untyped_storage().nbytes() // t.element_size(),), (1,), 0)
-                parts[f"data/{folder}/{path}"] = whole._array.tobytes()
+                parts[f"data/{folder}/{path}"] = whole.cpu()._array.tobytes()
             else:
                 described = described.contiguous()
-                parts[f"data/{folder}/{path}"] = np.ascontiguousarray(described._array).tobytes()
+                parts[f"data/{folder}/{path}"] = np.ascontiguousarray(described.cpu()._array).tobytes()
             told = arguments.tensor(described.requires_grad_(t.requires_grad))
             offset = described.storage_offset() if len(shared[own]) > 1 else 0
             config[key] = {
@@ -174,4 +174,4 @@ def _tensor(data: bytearray, meta: Any, offset: int) -> Any:
     last = offset + sum((n - 1) * s for n, s in zip(meta.shape, meta._stride, strict=True)) + 1
     if 0 not in meta.shape and (last > whole.numel() or min((*meta._stride, offset, 0)) < 0):
         raise ValueError(f"a record of {len(data)} bytes is too short for {meta}")
-    return whole.as_strided(meta.shape, meta._stride, offset)
+    return whole.to(meta.device).as_strided(meta.shape, meta._stride, offset)
