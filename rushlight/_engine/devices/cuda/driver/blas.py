@@ -90,10 +90,6 @@ _STATUS = {
 }
 
 
-class NoAlgorithm(RuntimeError):
-    """cuBLASLt has no algorithm for a product."""
-
-
 class Override:
     """Which library is used, cuBLASLt if None: tests put an imitation here."""
 
@@ -110,7 +106,7 @@ def _installed(driver: int) -> Any:
     """cuBLASLt for a driver of this version."""
     library, reason = nvidia_libraries.loaded(_places(driver), _FUNCTIONS)
     if library is None:
-        raise RuntimeError(
+        raise nvidia_libraries.NotInstalled(
             "NVIDIA's cuBLAS, which computes matrix products on a CUDA device, is not installed: pip install "
             f"'rushlight[cuda]' brings it ({reason})"
         )
@@ -156,14 +152,14 @@ def _is_plain(a: DeviceArray) -> bool:
 
 
 class Products:
-    """A device's matrix products. RuntimeError where cuBLAS is not installed."""
+    """A device's matrix products. NotInstalled where there is no cuBLAS."""
 
     def __init__(self, device: Any) -> None:
         self.device, self.library = device, Override.library
         if self.library is None:
             self.library = _installed(device.driver.version)
         self.handle = self._made("cublasLtCreate")
-        self._plans: dict[Any, PreparedProduct] = {}
+        self._plans: dict[Any, PreparedProduct | None] = {}
         self._workspaces: weakref.WeakKeyDictionary[Any, DeviceArray] = weakref.WeakKeyDictionary()
         self.size = _WORKSPACE_HOPPER if device.card.capability >= (9, 0) else _WORKSPACE
 
@@ -223,14 +219,13 @@ class Products:
         last = _alignment(made) if bias is None else min(_alignment(made), _alignment(bias))
         aligned = (_alignment(two), _alignment(one), _alignment(made), last)
         key = of, left, right, result, bias is not None, aligned, PRODUCTS.allow_tf32
-        plan = self._plans.get(key)
         self.device.alive()
         self.device.enter()
+        if key not in self._plans:
+            self._plans[key] = self._plan(of, left, right, result, bias, aligned)
+        plan = self._plans[key]
         if plan is None:
-            try:
-                plan = self._plans[key] = self._plan(of, left, right, result, bias, aligned)
-            except NoAlgorithm:
-                return self._otherwise(one, two, made, bias)
+            return self._otherwise(one, two, made, bias)
         given = [two, one, made] if bias is None else [two, one, made, bias]
         recording = self.device.recording
         if recording is not None:
@@ -293,7 +288,8 @@ class Products:
 
     def _plan(
         self, of: str, left: _Matrix, right: _Matrix, result: _Matrix, bias: Any, aligned: tuple[int, ...]
-    ) -> PreparedProduct:
+    ) -> PreparedProduct | None:
+        """How cuBLASLt computes such a product; None where it has no algorithm for it."""
         kind, scale, compute = _TYPES[of]
         told = (
             f"{of}, column by column {right} @ {left} = {result}, bias {bias is not None}, aligned {aligned}"
@@ -319,7 +315,7 @@ class Products:
         )
         self._call("cublasLtMatmulPreferenceDestroy", search)
         if code == _NOT_SUPPORTED or not (code or count.value):
-            raise NoAlgorithm(f"cuBLAS has no algorithm for {told}")
+            return None
         if code:
             raise _error(code, "cublasLtMatmulAlgoGetHeuristic", told)
         alpha, beta = _SCALARS[scale](), _SCALARS[scale]()

@@ -10,6 +10,10 @@ from glob import glob
 from typing import Any
 
 
+class NotInstalled(RuntimeError):
+    """A library of NVIDIA's is not there, or none that the driver takes."""
+
+
 def _toolkits() -> list[str]:
     """Folders of libraries of installed CUDA toolkits: as CUDA_HOME and CUDA_PATH say, and where they go."""
     roots = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]

@@ -21,6 +21,7 @@ from rushlight._engine.devices.cuda.device import NOTHING, NotServed
 from rushlight._engine.devices.cuda.driver import quick
 from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, driver as the_driver
 from rushlight._engine.devices.cuda.driver.modules import Modules
+from rushlight._engine.devices.cuda.driver.nvidia_libraries import NotInstalled
 from rushlight._engine.devices.cuda.driver.queues import Queue
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.rows import Rows
@@ -496,7 +497,7 @@ class Real(Rows):
             self.enter()
             try:
                 self._blas = Products(self)
-            except RuntimeError as error:
+            except NotInstalled as error:
                 self._blas = multiplying.Products(self, str(error))
                 warn(f"{error}. Until then products go by slower kernels")
         return self._blas
@@ -518,7 +519,7 @@ class Real(Rows):
 
     @property
     def solver(self) -> Any:
-        """The device's linear algebra. RuntimeError where cuSOLVER is not installed."""
+        """The device's linear algebra. NotInstalled where there is no cuSOLVER."""
         if self._solver is None:
             from rushlight._engine.devices.cuda.driver.solver import Solver  # few programs need it
 

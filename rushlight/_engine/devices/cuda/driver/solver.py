@@ -102,7 +102,7 @@ def _installed(driver: int) -> Any:
         nvidia_libraries.loaded(nvidia_libraries.places(stem, nvidia_libraries.fitting(versions, driver)), {})
     library, reason = nvidia_libraries.loaded(_places(driver), functions())
     if library is None:
-        raise RuntimeError(
+        raise nvidia_libraries.NotInstalled(
             "linear algebra on a CUDA device needs NVIDIA's cuSOLVER, which is not installed: pip install "
             f"'rushlight[cusolver]' brings it, or move the matrices to the host with .cpu() ({reason})"
         )
@@ -110,7 +110,7 @@ def _installed(driver: int) -> Any:
 
 
 class Solver:
-    """A device's cuSOLVER. RuntimeError where it is not installed."""
+    """A device's cuSOLVER. NotInstalled where it is not there."""
 
     def __init__(self, device: Any) -> None:
         self.device, self.library = device, Override.library
