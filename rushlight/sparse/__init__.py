@@ -303,7 +303,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     if not mat1.dtype.is_floating_point:
         raise NotImplementedError(f"\"spmm_reduce_kernel\" not implemented for '{mat1.dtype.legacy}'")
     (row, col), values = layouts.to_coo(mat1).parts
-    terms = values[:, None] * mat2[col]
+    terms: Tensor = values[:, None] * mat2[col]
     start = terms.new_zeros((mat1.shape[0], mat2.shape[1]))
     how = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     return start.scatter_reduce(0, row[:, None].expand(terms.shape), terms, how, include_self=False)

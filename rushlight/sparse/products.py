@@ -210,7 +210,7 @@ def mm(a: Any, b: Any) -> Tensor:
         found = _product(coalesce(to_coo(a)), compress(coalesce(to_coo(b)), torch.sparse_csr))
         return found if a.is_sparse and b.is_sparse else compress(found, torch.sparse_csr)
     (row, col), values = to_coo(a).parts
-    terms = (values if b.ndim == 1 else values[:, None]) * b[col]
+    terms: Tensor = (values if b.ndim == 1 else values[:, None]) * b[col]
     return terms.new_zeros((a.shape[0], *b.shape[1:])).index_add(0, row, terms)
 
 
