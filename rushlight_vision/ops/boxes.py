@@ -122,13 +122,13 @@ def _apart(boxes: Tensor, iou_threshold: float) -> Tensor:
     while len(left):
         first = min(_AT_ONCE, len(left))
         rest = boxes[torch.from_numpy(left).to(boxes.device)]
-        over = (box_iou(rest[:first], rest) > iou_threshold).numpy(force=True)
+        apart = (box_iou(rest[:first], rest) <= iou_threshold).numpy(force=True)  # nan, of two points, is not
         alive = np.ones(first, np.bool_)
         for n in range(first):
             if alive[n]:
-                alive[n + 1 :] &= ~over[n, n + 1 : first]
+                alive[n + 1 :] &= apart[n, n + 1 : first]
         kept.append(left[:first][alive])
-        left = left[first:][~over[alive, first:].any(0)]
+        left = left[first:][apart[alive, first:].all(0)]
     return torch.from_numpy(np.concatenate(kept)).to(boxes.device)
 
 
