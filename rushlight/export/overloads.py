@@ -37,6 +37,7 @@ _TAKES_NUMBERS = frozenset("add sub mul div divide multiply subtract true_divide
 _REDUCTIONS = ("none", "mean", "sum")
 # What PyTorch passes beside what its callers do.
 _GIVEN = {"cudnn_enabled": False, "cudnn_enable": False}
+_PLAIN = torch.contiguous_format
 _SPACES = ("aten", "torch", "Tensor", "nn.functional")
 
 
@@ -424,14 +425,12 @@ def special(schema: Schema) -> Callable[..., Any] | None:
         "sym_size": lambda self, dim: self.shape[dim],
         "item": lambda self: self.item(),
         "_assert_tensor_metadata": torch._assert_tensor_metadata,
-        "contiguous": lambda self, memory_format: self.contiguous(
-            memory_format=memory_format or torch.contiguous_format
-        ),
+        "contiguous": lambda self, memory_format: self.contiguous(memory_format=memory_format or _PLAIN),
         "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
-        "arange": lambda end, start=0, step=1, dtype=None, device=None, **_: torch.arange(
+        "arange": lambda end, start=0, step=1, *, dtype=None, device=None, **_: torch.arange(
             start, end, step, dtype=dtype, device=device
         ),
-        "_to_copy": lambda self, dtype, device=None, memory_format=None, **_: self.to(
+        "_to_copy": lambda self, dtype=None, device=None, memory_format=None, **_: self.to(
             device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format
         ),
     }

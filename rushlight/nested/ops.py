@@ -212,11 +212,7 @@ def _cat(func: Any, tensors: Any, dim: int = 0) -> Any:
         lengths = torch.tensor([0, *[part.shape[like.ragged - 1] for part in parts]], device=like.device)
         ends = lengths.cumsum(0)
         values = torch.cat(parts, like.ragged - 1)
-        return (
-            type(like).like(like, values)
-            if len(parts) == len(like)
-            else _nested(values, ends, like)
-        )
+        return type(like).like(like, values) if len(parts) == len(like) else _nested(values, ends, like)
     return like.like(func([t._values for t in tensors], _even(like, dim, "cat")))
 
 

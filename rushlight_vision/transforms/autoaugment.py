@@ -239,7 +239,9 @@ class AugMix(_Policy):
         table = self._strengths(10, most, names, (4, 4))
         batch = img.view([1] * max(4 - img.ndim, 0) + list(img.shape))
         sizes = [batch.size(0)] + [1] * (batch.ndim - 1)
-        shares = torch._sample_dirichlet(torch.tensor([self.alpha] * 2, device=batch.device).expand(sizes[0], -1))
+        shares = torch._sample_dirichlet(
+            torch.tensor([self.alpha] * 2, device=batch.device).expand(sizes[0], -1)
+        )
         each = torch.tensor([self.alpha] * self.mixture_width, device=batch.device)
         weights = torch._sample_dirichlet(each.expand(sizes[0], -1))
         weights = weights * shares[:, 1].view([sizes[0], -1])
