@@ -399,13 +399,9 @@ class Overload:
 
 def _translated(call: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
     def run(**given: Any) -> Any:
-        return call(
-            **{
-                names[k]: _REDUCTIONS[v] if k == "reduction" and isinstance(v, int) else v
-                for k, v in given.items()
-                if k in names
-            }
-        )
+        if isinstance(given.get("reduction"), int):
+            given["reduction"] = _REDUCTIONS[given["reduction"]]
+        return call(**{names[k]: v for k, v in given.items() if k in names})
 
     return run
 
