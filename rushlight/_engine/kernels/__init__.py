@@ -41,6 +41,7 @@ register(
         "matrix product": "products.gemm:multiplier",
         "packed matrix": "products.tiles:packed",
         "suits the team": "products.tiles:suits",
+        "elimination": "products.elimination:eliminated",
         "convolution": "products.convolution:convolution",
         "convolution of each channel": "products.depthwise:convolution",
         "convolution of pairs": "products.convolution:pairs",

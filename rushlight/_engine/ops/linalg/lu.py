@@ -14,6 +14,7 @@ import numpy as np
 from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.recording import decides
 from rushlight._engine.core.results import named
+from rushlight._engine.core.services import service
 from rushlight._engine.names.deprecations import deprecated
 from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -53,7 +54,8 @@ def factor(a: Array) -> tuple[Array, Array, Array]:
     lu = np.array(a.reshape(prod(a.shape[:-2]), rows, wide))
     pivots = np.empty((len(lu), small), np.int32)
     info, each = np.zeros(len(lu), np.int32), np.arange(len(lu))
-    for start in range(0, small, _PANEL):
+    alone = small > _PANEL or not service("elimination")(lu, pivots, info)
+    for start in range(0, small * alone, _PANEL):
         stop = min(start + _PANEL, small)
         for j in range(start, stop):
             _eliminate(lu, pivots, info, each, j, stop)

@@ -1,0 +1,135 @@
+"""Gauss' elimination of small matrices, one after the other: their LU decompositions, with the largest pivots.
+
+The bits are those of NumPy's operations, column by column, for a whole batch (ops/linalg/lu.py).
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.emit.llvm_ir import Function, Module
+from rushlight._engine.kernels.runtime import native, parallel, team
+from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
+
+Array = np.ndarray[Any, Any]
+# The most columns that are eliminated one by one; steps of all matrices from which on threads share them out.
+MOST, _PARALLEL = 64, 1 << 17
+_KINDS = {"float32": "float", "float64": "double"}
+
+
+def eliminated(lu: Array, pivots: Array, info: Array) -> bool:
+    """Decompose dense matrices (count, m, n) in place, as LAPACK's getrf packs them; whether it was done.
+
+    pivots: (count, min(m, n)) and info: (count,), of int32; these are 0 before.
+    """
+    count, rows, columns = lu.shape
+    small = min(rows, columns)
+    usual = lu.dtype.name in _KINDS and 0 < small <= MOST and count
+    if not usual or settings.kernels == "numpy" or not (target.available() and team.possible()):
+        return False
+    threads = parallel.get_num_threads() if lu.size * small >= _PARALLEL else 1
+    _call(lu.dtype.name, count, rows, columns)(threads, lu, pivots, info)
+    return True
+
+
+@lru_cache(maxsize=64)
+def _call(of: str, count: int, rows: int, columns: int) -> team.Call:
+    small, size = min(rows, columns), np.dtype(of).itemsize
+    each = max(1, _PARALLEL // (8 * rows * columns * small))
+    first = np.arange(0, count, each)
+    jobs = np.empty((len(first), 7), np.int64)
+    for column, step in enumerate((rows * columns * size, small * 4, 4)):
+        jobs[:, column] = first * step
+    jobs[:, 3], jobs[:, 4:] = np.minimum(each, count - first), (rows, columns, small)
+    return team.Call(team.CallStage(_loop(of), jobs, range(3), 3, np.zeros(1, np.int64)))
+
+
+@cache
+def _loop(of: str) -> int:
+    return native.address("elimination", of, lambda module, name: _Elimination(module, name, of).write())
+
+
+class _Elimination:
+    """The IR. args: matrices, pivots, infos. dims: how many, rows, columns, the smaller of these."""
+
+    def __init__(self, module: Module, name: str, of: str) -> None:
+        self.kind, self.size = _KINDS[of], np.dtype(of).itemsize
+        self.f = f = Function(module, HEADER.format(name))
+        self.absolute = f"@llvm.fabs.f{8 * self.size}"
+        module.declare(self.absolute, f"declare {self.kind} {self.absolute}({self.kind})")
+        self.matrices, self.pivots, self.infos = (f.load("ptr", "%args", SLOT * k) for k in range(3))
+        self.count, self.rows, self.columns, self.small = (f.load("i64", "%dims", SLOT * k) for k in range(4))
+        self.line = f.i64("mul", self.columns, self.size)
+
+    def write(self) -> None:
+        """Matrix by matrix, column by column."""
+        f = self.f
+        whole = f.i64("mul", self.rows, self.line)
+        with f.counted(self.count) as number:
+            a = f.at(self.matrices, f.i64("mul", number, whole))
+            first = f.i64("mul", number, self.small)
+            with f.counted(self.small) as j:
+                best = self._largest(a, j)
+                f.store("i32", f.op(f"trunc i64 {f.i64('add', best, 1)} to i32"), self.pivots, self._int(first, j))
+                top, chosen = (f.at(a, f.i64("mul", i, self.line)) for i in (j, best))
+                with f.when(f.i64("icmp ne", best, j)):
+                    self._swap(top, chosen)
+                self._eliminate(a, top, j, self._pivot(top, j, f.i64("mul", number, 4)))
+        close(f)
+
+    def _int(self, first: str, j: str) -> str:
+        return self.f.i64("mul", self.f.i64("add", first, j), 4)
+
+    def _at(self, line: str, k: str) -> str:
+        return self.f.at(line, self.f.i64("mul", k, self.size))
+
+    def _largest(self, a: str, j: str) -> str:
+        """The row of column j's largest element, or of its first NaN, from row j on."""
+        f, kind = self.f, self.kind
+        place, most = f.var(j), f.var("0xBFF0000000000000", kind)  # -1
+        with f.loop(self.rows, j) as i:
+            element = f.load(kind, self._at(f.at(a, f.i64("mul", i, self.line)), j))
+            value, known = f.op(f"call {kind} {self.absolute}({kind} {element})"), most.get()
+            larger, number = f.op(f"fcmp ugt {kind} {value}, {known}"), f.op(f"fcmp ord {kind} {known}, {known}")
+            with f.when(f.op(f"and i1 {larger}, {number}")):
+                place.set(i)
+                most.set(value)
+        return place.get()
+
+    def _swap(self, one: str, other: str) -> None:
+        f = self.f
+        with f.counted(self.columns) as k:
+            p, q = self._at(one, k), self._at(other, k)
+            first, second = f.load(self.kind, p), f.load(self.kind, q)
+            f.store(self.kind, second, p)
+            f.store(self.kind, first, q)
+
+    def _pivot(self, top: str, j: str, info: str) -> str:
+        """What to divide by: 1 in the place of 0, which is noted."""
+        f, kind = self.f, self.kind
+        found = f.load(kind, self._at(top, j))
+        nothing = f.op(f"fcmp oeq {kind} {found}, 0.0")
+        with f.when(nothing):
+            known = f.load("i32", self.infos, info)
+            here = f.op(f"trunc i64 {f.i64('add', j, 1)} to i32")
+            fresh = f.op(f"icmp eq i32 {known}, 0")
+            f.store("i32", f.op(f"select i1 {fresh}, i32 {here}, i32 {known}"), self.infos, info)
+        return f.op(f"select i1 {nothing}, {kind} 1.0, {kind} {found}")
+
+    def _eliminate(self, a: str, top: str, j: str, pivot: str) -> None:
+        """Take multiples of row j from the rows below."""
+        f, kind, following = self.f, self.kind, self.f.i64("add", j, 1)
+        with f.loop(self.rows, following) as i:
+            line = f.at(a, f.i64("mul", i, self.line))
+            factor = f.op(f"fdiv {kind} {f.load(kind, self._at(line, j))}, {pivot}")
+            f.store(kind, factor, self._at(line, j))
+            with f.loop(self.columns, following) as k:
+                term = f.op(f"fmul {kind} {factor}, {f.load(kind, self._at(top, k))}")
+                at = self._at(line, k)
+                f.store(kind, f.op(f"fsub {kind} {f.load(kind, at)}, {term}"), at)
