@@ -42,6 +42,7 @@ register(
         "packed matrix": "products.tiles:packed",
         "suits the team": "products.tiles:suits",
         "elimination": "products.elimination:eliminated",
+        "substitution": "products.elimination:substituted",
         "convolution": "products.convolution:convolution",
         "convolution of each channel": "products.depthwise:convolution",
         "convolution of pairs": "products.convolution:pairs",

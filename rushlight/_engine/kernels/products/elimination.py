@@ -1,6 +1,8 @@
-"""Gauss' elimination of small matrices, one after the other: their LU decompositions, with the largest pivots.
+"""Gauss' elimination of small matrices, one after the other: their LU decompositions with the largest pivots,
+and equations with triangles.
 
-The bits are those of NumPy's operations, column by column, for a whole batch (ops/linalg/lu.py).
+Decompositions of matrices that are not wider than high have the bits of NumPy's operations, column by column,
+for a whole batch (ops/linalg/lu.py).
 """
 
 from __future__ import annotations
@@ -30,12 +32,78 @@ def eliminated(lu: Array, pivots: Array, info: Array) -> bool:
     """
     count, rows, columns = lu.shape
     small = min(rows, columns)
-    usual = lu.dtype.name in _KINDS and 0 < small <= MOST and count
-    if not usual or settings.kernels == "numpy" or not (target.available() and team.possible()):
+    if not (_usual(lu) and 0 < small <= MOST):
         return False
     threads = parallel.get_num_threads() if lu.size * small >= _PARALLEL else 1
     _call(lu.dtype.name, count, rows, columns)(threads, lu, pivots, info)
     return True
+
+
+def substituted(a: Array, x: Array, upper: bool, unit: bool) -> bool:
+    """Replace x, (count, n, k), by what a triangle of matrices a, (count, n, n), makes it of; whether it was
+    done. Rows of both are dense. unit: the diagonal counts as ones.
+    """
+    _, n, wide = x.shape
+    dense = a.strides[-1] == x.strides[-1] == x.itemsize
+    if not (_usual(x) and a.dtype is x.dtype and 0 < n <= MOST and wide and dense):
+        return False
+    threads = parallel.get_num_threads() if x.size * n >= _PARALLEL else 1
+    _substitution(x.dtype.name, x.shape, a.strides[:2], x.strides[:2], upper, unit)(threads, a, x)
+    return True
+
+
+def _usual(a: Array) -> bool:
+    known = a.dtype.name in _KINDS and a.size and settings.kernels != "numpy"
+    return bool(known and target.available() and team.possible())
+
+
+@lru_cache(maxsize=64)
+def _substitution(of: str, shape: Any, steps_a: Any, steps_x: Any, upper: bool, unit: bool) -> team.Call:
+    count, n, wide = shape
+    each = max(1, _PARALLEL // (8 * n * n * wide))
+    first = np.arange(0, count, each)
+    jobs = np.empty((len(first), 9), np.int64)
+    jobs[:, 0], jobs[:, 1] = first * steps_a[0], first * steps_x[0]
+    jobs[:, 2], jobs[:, 3:] = np.minimum(each, count - first), (n, wide, *steps_a, *steps_x)
+    loop = native.address(
+        "substitution",
+        f"{of} {upper} {unit}",
+        lambda module, name: _substitute(module, name, of, upper, unit),
+    )
+    return team.Call(team.CallStage(loop, jobs, range(2), 2, np.zeros(1, np.int64)))
+
+
+def _substitute(module: Module, name: str, of: str, upper: bool, unit: bool) -> None:
+    """The IR. args: matrices, x. dims: how many, rows, columns of x, bytes from matrix to matrix and from row
+    to row of both.
+    """
+    f, kind, size = Function(module, HEADER.format(name)), _KINDS[of], np.dtype(of).itemsize
+    a, x = (f.load("ptr", "%args", SLOT * k) for k in range(2))
+    count, n, wide, of_a, line_a, of_x, line_x = (f.load("i64", "%dims", SLOT * k) for k in range(7))
+
+    def place(k: str) -> str:
+        return f.i64("sub", f.i64("sub", n, 1), k) if upper else k
+
+    with f.counted(count) as number:
+        matrix, found = f.at(a, f.i64("mul", number, of_a)), f.at(x, f.i64("mul", number, of_x))
+        with f.counted(n) as step:
+            i = place(step)
+            own, across = f.at(found, f.i64("mul", i, line_x)), f.i64("mul", i, size)
+            if not unit:
+                pivot = f.load(kind, f.at(matrix, f.i64("mul", i, line_a)), across)
+                with f.counted(wide) as k:
+                    at = f.at(own, f.i64("mul", k, size))
+                    f.store(kind, f.op(f"fdiv {kind} {f.load(kind, at)}, {pivot}"), at)
+            with f.loop(n, f.i64("add", step, 1)) as later:
+                r = place(later)
+                factor = f.load(kind, f.at(matrix, f.i64("mul", r, line_a)), across)
+                line = f.at(found, f.i64("mul", r, line_x))
+                with f.counted(wide) as k:
+                    bytes_ = f.i64("mul", k, size)
+                    term = f.op(f"fmul {kind} {factor}, {f.load(kind, own, bytes_)}")
+                    at = f.at(line, bytes_)
+                    f.store(kind, f.op(f"fsub {kind} {f.load(kind, at)}, {term}"), at)
+    close(f)
 
 
 @lru_cache(maxsize=64)
@@ -76,15 +144,13 @@ class _Elimination:
             first = f.i64("mul", number, self.small)
             with f.counted(self.small) as j:
                 best = self._largest(a, j)
-                f.store("i32", f.op(f"trunc i64 {f.i64('add', best, 1)} to i32"), self.pivots, self._int(first, j))
+                place = f.op(f"trunc i64 {f.i64('add', best, 1)} to i32")
+                f.store("i32", place, self.pivots, f.i64("mul", f.i64("add", first, j), 4))
                 top, chosen = (f.at(a, f.i64("mul", i, self.line)) for i in (j, best))
                 with f.when(f.i64("icmp ne", best, j)):
                     self._swap(top, chosen)
                 self._eliminate(a, top, j, self._pivot(top, j, f.i64("mul", number, 4)))
         close(f)
-
-    def _int(self, first: str, j: str) -> str:
-        return self.f.i64("mul", self.f.i64("add", first, j), 4)
 
     def _at(self, line: str, k: str) -> str:
         return self.f.at(line, self.f.i64("mul", k, self.size))
@@ -96,7 +162,10 @@ class _Elimination:
         with f.loop(self.rows, j) as i:
             element = f.load(kind, self._at(f.at(a, f.i64("mul", i, self.line)), j))
             value, known = f.op(f"call {kind} {self.absolute}({kind} {element})"), most.get()
-            larger, number = f.op(f"fcmp ugt {kind} {value}, {known}"), f.op(f"fcmp ord {kind} {known}, {known}")
+            larger, number = (
+                f.op(f"fcmp ugt {kind} {value}, {known}"),
+                f.op(f"fcmp ord {kind} {known}, {known}"),
+            )
             with f.when(f.op(f"and i1 {larger}, {number}")):
                 place.set(i)
                 most.set(value)

@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.results import named
+from rushlight._engine.core.services import service
 from rushlight._engine.names.deprecations import deprecated
 from rushlight._engine.ops.linalg.lu import factor
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -26,6 +27,9 @@ from rushlight._engine.ops.linalg.matrix_checks import (
     reporting,
 )
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
+
+# Rows up to which machine code solves matrix by matrix, and inverts them.
+_SMALL, _TINY = 64, 8
 
 # --- triangular equations -------------------------------------------------------------------------
 
@@ -46,6 +50,13 @@ def solve_upper(a: Array, b: Array) -> Array:
 @opaque(name="_solve_triangular", where=("aten",), node="linalg_solve_triangular")
 def _solve_triangular(A, B, upper: bool, unit: bool) -> Array:
     """X with A X = B, where only one triangle of A is read (and its diagonal counts as ones if unit)."""
+    n, wide = B.shape[-2:]
+    if 0 < n <= _SMALL and A.dtype == B.dtype:
+        batch = batch_of(A, B)
+        x = np.array(np.broadcast_to(B, (*batch, n, wide)), order="C").reshape(prod(batch), n, wide)
+        a = np.ascontiguousarray(np.broadcast_to(A, (*batch, n, n))).reshape(prod(batch), n, n)
+        if service("substitution")(a, x, upper, unit):
+            return columns(x.reshape(*batch, n, wide))
     if not upper:
         # Rows and columns turned round, a lower triangle is an upper one.
         return columns(_solve_triangular.body(A[..., ::-1, ::-1], B[..., ::-1, :], True, unit)[..., ::-1, :])
@@ -189,11 +200,25 @@ def solve(A, B, *, left: bool = True):
 @opaque(name="_inverse", where=("aten",), node="linalg_inv_ex")
 def _inverse(A) -> tuple[Array, Array]:
     """(A^-1, info); nan where A is singular."""
+    if 0 < A.shape[-1] <= _TINY and (found := _by_elimination(A)) is not None:
+        return columns(found), infos(A)
     try:
         return columns(np.linalg.inv(A)), infos(A)
     except np.linalg.LinAlgError:
         spared, info = _spared(A)
         return columns(_spoiled(np.linalg.inv(spared), info)), info
+
+
+def _by_elimination(A: Array) -> Array | None:
+    """The inverses of small matrices, none of which is singular; None where there is no machine code."""
+    n, count = A.shape[-1], prod(A.shape[:-2])
+    both = np.zeros((count, n, 2 * n), A.dtype)
+    both[:, :, :n] = A.reshape(count, n, n)
+    both[:, range(n), range(n, 2 * n)] = 1
+    pivots, info = np.empty((count, n), np.int32), np.zeros(count, np.int32)
+    done = service("elimination")(both, pivots, info) and not info.any()
+    done = done and service("substitution")(both[:, :, :n], both[:, :, n:], True, False)
+    return np.ascontiguousarray(both[:, :, n:]).reshape(A.shape) if done else None
 
 
 _inverse.shape_rule(lambda A: (column_major(A.new_empty(A.shape, device="meta")), _info_like(A)))

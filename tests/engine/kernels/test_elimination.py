@@ -1,0 +1,72 @@
+"""Small decompositions and triangular equations by machine code: NumPy's bits, and solutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight._engine.ops.linalg import lu
+
+pytest.importorskip("llvmlite")
+
+
+@pytest.mark.parametrize("of", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 8, 8), (500, 3, 3), (5, 9, 4), (2, 64, 64), (1, 1, 1)])
+@pytest.mark.parametrize("kind", ["random", "equal sizes", "zeros", "not numbers"])
+def test_decompositions_have_the_bits_of_numpy(
+    of: str, shape: tuple[int, ...], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = np.random.default_rng(0).standard_normal(shape).astype(of)
+    if kind == "equal sizes":
+        a = np.sign(a)
+    if kind == "zeros":
+        a[..., 0] = 0
+    if kind == "not numbers":
+        a.flat[0], a.flat[-1] = np.nan, np.inf
+    found = lu.factor(a)
+    monkeypatch.setattr(lu, "service", lambda _: lambda *_: False)
+    with np.errstate(all="ignore"):
+        wanted = lu.factor(a)
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_wide_matrices() -> None:
+    a = torch.randn(5, 4, 9, dtype=torch.float64)
+    p, low, high = torch.linalg.lu(a)
+    torch.testing.assert_close(p @ low @ high, a)
+
+
+@pytest.mark.parametrize("of", [torch.float32, torch.float64])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize(
+    ("n", "wide", "batch"), [(1, 1, ()), (3, 2, (5,)), (8, 8, (2, 3)), (70, 2, (2,)), (64, 3, ())]
+)
+def test_triangles(of: Any, upper: bool, unit: bool, n: int, wide: int, batch: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    a = torch.randn(*batch, n, n, dtype=of) / n + torch.eye(n, dtype=of)
+    whole = a.triu() if upper else a.tril()
+    if unit:
+        whole.diagonal(0, -2, -1).fill_(1.0)
+    x = torch.randn(n, wide, dtype=of)  # the same for all
+    other = a.tril(-1) if upper else a.triu(1)
+    given = whole + other * float("nan")  # is not read
+    found = torch.linalg.solve_triangular(given, whole @ x, upper=upper, unitriangular=unit)
+    torch.testing.assert_close(found, x.expand(*batch, n, wide), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+def test_small_inverses(n: int) -> None:
+    torch.manual_seed(0)
+    a = torch.randn(2, 50, n, n, dtype=torch.float64)
+    found = torch.linalg.inv(a)
+    torch.testing.assert_close(found, torch.from_numpy(np.linalg.inv(a.numpy())))
+    assert found.stride() == a.mT.contiguous().mT.stride()
+    a[1, 3] = 0
+    assert torch.linalg.inv_ex(a).info.nonzero().tolist() == [[1, 3]]
+    with pytest.raises(torch.linalg.LinAlgError, match="The diagonal element 1 is zero"):
+        torch.linalg.inv(a)
