@@ -51,7 +51,7 @@ def factor(a: Array) -> tuple[Array, Array, Array]:
     """(LU, one-based pivots, infos) of a batch of (m, n) matrices, as LAPACK's getrf packs them."""
     rows, wide = a.shape[-2:]
     small = min(rows, wide)
-    lu = np.array(a.reshape(prod(a.shape[:-2]), rows, wide))
+    lu = np.array(a.reshape(prod(a.shape[:-2]), rows, wide), order="C")
     pivots = np.empty((len(lu), small), np.int32)
     info, each = np.zeros(len(lu), np.int32), np.arange(len(lu))
     alone = small > _PANEL or not service("elimination")(lu, pivots, info)
