@@ -113,3 +113,24 @@ def _floating(value: Any, of: dtype, name: str) -> Array:
     if of.np.isbuiltin and of.itemsize >= 4:
         return np.array(value, of.np)
     return convert(np.array(value, np.complex128 if of.is_complex else np.float64), of.np)
+
+
+# Bytes from which on an array is filled by lines, and elements of a line.
+_MANY, _LINE = 1 << 15, 1 << 11
+
+
+def fill(a: Any, value: Any) -> None:
+    """a[...] = value, for arrays of any device. NumPy fills large ones element by element; its copies of lines,
+    and of bytes, are vectors.
+    """
+    if a.nbytes < _MANY or a.__class__ is not np.ndarray or not a.flags.c_contiguous:
+        a.fill(value)
+    elif value.__class__ is int and not value:
+        a.view(np.uint8).fill(0)
+    else:
+        flat = a.reshape(-1)
+        flat[:_LINE].fill(value)
+        whole = flat.size - flat.size % _LINE
+        lines = flat[:whole].reshape(-1, _LINE)
+        lines[1:] = lines[:1]
+        flat[whole:].fill(value)

@@ -13,7 +13,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, refuse_overlap, track_view
 from rushlight._engine.autograd.node import Node
 from rushlight._engine.core import accelerator, dtype as dt
-from rushlight._engine.core.conversion import convert, needs_care, number
+from rushlight._engine.core.conversion import convert, fill, needs_care, number
 from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.device import device, device as _device
 from rushlight._engine.core.errors import wrong_type
@@ -131,7 +131,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if not MODES and value.__class__ in NUMBERS and in_place.free(self):
-        self._array.fill(0 if value.__class__ is int and not value else number(value, self._kind.dtype))
+        fill(self._array, 0 if value.__class__ is int and not value else number(value, self._kind.dtype))
         storage(self).version += 1
         return self
     if MODES and (wrapped((self, value)) or listening()):
@@ -175,7 +175,7 @@ def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
     if MODES or not in_place.free(self):
         return _fill(self, 0, "ZeroBackward0")
-    self._array.fill(0)
+    fill(self._array, 0)
     storage(self).version += 1
     return self
 

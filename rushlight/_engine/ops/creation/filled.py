@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.conversion import number
+from rushlight._engine.core.conversion import fill, number
 from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.layout import (
     Ints,
@@ -62,7 +62,7 @@ class Fill(NamedTuple):
         out = np.empty(sizes, of) if dense else strided_memory(sizes, strides, of)  # type: ignore[arg-type]
         if value is None:
             return fill_unwritten(out)
-        out.fill(value)
+        fill(out, value)
         return out
 
 
