@@ -34,7 +34,7 @@ from rushlight._engine.dispatch.node_names import keeps_constants, rename
 from rushlight._engine.dispatch.off_cpu import as_tensors, backend_of
 from rushlight._engine.dispatch.runners.array_bodies import all_there, tracked
 from rushlight._engine.dispatch.runners.recorded import HasResolve, recorded, row_kernel_of
-from rushlight._engine.dispatch.runners.views import see
+from rushlight._engine.dispatch.runners.views import see, see_each
 from rushlight._engine.ops.resolved import arrays_in
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.signature import Param
@@ -43,7 +43,7 @@ from rushlight._engine.tensors.tensor import Tensor, wrap_view
 
 Run = Callable[..., Any]
 _PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
-_SCOPE = {**MAKING, "see": see, "hush": hush, "restore": restore, "array": np.asarray, "empty": np.empty}
+_SCOPE = {**MAKING, "see": see, "see_each": see_each, "hush": hush, "restore": restore, "array": np.asarray, "empty": np.empty}
 _SCOPE["rename"] = rename
 
 
@@ -142,6 +142,8 @@ class Script:
     def answer(self, found: Any) -> str:
         """Code for the result: operands, views of them, and fresh tensors, or a tuple of these."""
         if isinstance(found, tuple):
+            if found.__class__ is tuple and (all_seen := self._all_seen(found)):
+                return all_seen
             parts = "".join(f"{self.answer(f)}, " for f in found)
             return f"({parts})" if found.__class__ is tuple else f"{self._constant(type(found))}({parts})"
         if not isinstance(found, Tensor) or found._kind.lazy:
@@ -191,6 +193,15 @@ class Script:
         view = view_of(t)
         of = "" if view is None or view.step is None else self._seen(view.base)
         return of and f"see({self._constant(view.step)}, {of})"  # type: ignore[union-attr]
+
+    def _all_seen(self, found: tuple[Any, ...]) -> str:
+        """Code for views of one operand."""
+        views = [view_of(t) if isinstance(t, Tensor) and not t._kind.lazy else None for t in found]
+        if len(found) < 2 or any(v is None or v.step is None or v.base is not views[0].base for v in views):  # type: ignore[union-attr]
+            return ""
+        given = self.operands.get(id(views[0].base))  # type: ignore[union-attr]
+        steps = tuple([v.step for v in views])  # type: ignore[union-attr]
+        return "" if given is None else f"see_each({self._constant(steps)}, {given})"
 
     def step_of(self, found: Any) -> Any:
         """The step of one view of an operand, if that is the result and nothing else ran: then it is the plan

@@ -6,7 +6,7 @@ A ViewStep is how one view is taken; it holds for all tensors of the same kind a
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -70,6 +70,32 @@ def see(step: Step, t: Tensor) -> Tensor:
         else:
             known.append(_reference(out))
     return out
+
+
+def see_each(steps: Sequence[Step], t: Tensor) -> tuple[Tensor, ...]:
+    """`see` by each of several steps."""
+    if t._grad_node is not None:
+        return tuple([see(step, t) for step in steps])
+    s = t._storage
+    if s is None or s is INFERENCE:
+        s = storage(t)
+    memory, found = t._memory, []
+    for step in steps:
+        out: Tensor = _new(Tensor)
+        out._kind, again, rest, function, args = step
+        out._array = function(memory, *args)
+        out._grad_node = None
+        out._output_nr = 0
+        out._storage = s
+        out._view_of = (t, again, rest, step)
+        found.append(out)
+    known = s.views
+    if known is None or len(known) + len(found) > s.prune_at:
+        for out in found:
+            remember(out, s)
+    else:
+        known += map(_reference, found)
+    return tuple(found)
 
 
 # By kind, how a matrix is seen turned: permute(1, 0), whatever its sizes.
