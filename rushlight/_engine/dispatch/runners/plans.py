@@ -43,7 +43,15 @@ from rushlight._engine.tensors.tensor import Tensor, wrap_view
 
 Run = Callable[..., Any]
 _PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
-_SCOPE = {**MAKING, "see": see, "see_each": see_each, "hush": hush, "restore": restore, "array": np.asarray, "empty": np.empty}
+_SCOPE = {
+    **MAKING,
+    "see": see,
+    "see_each": see_each,
+    "hush": hush,
+    "restore": restore,
+    "array": np.asarray,
+    "empty": np.empty,
+}
 _SCOPE["rename"] = rename
 
 
