@@ -120,8 +120,8 @@ _MANY, _LINE = 1 << 15, 1 << 11
 
 
 def fill(a: Any, value: Any) -> None:
-    """a[...] = value, for arrays of any device. NumPy fills large ones element by element; its copies of lines,
-    and of bytes, are vectors.
+    """a[...] = value, for arrays of any device. NumPy fills large ones element by element; its copies of
+    lines, and of bytes, are vectors.
     """
     if a.nbytes < _MANY or a.__class__ is not np.ndarray or not a.flags.c_contiguous:
         a.fill(value)
