@@ -13,7 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.autograd import hooks
-from rushlight._engine.dispatch import interpreters, methods as plain_methods
+from rushlight._engine.dispatch import interpreters, methods as plain_methods, overrides
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
@@ -212,6 +212,9 @@ def adopt(cls: type) -> None:
     """A class with a `__torch_dispatch__`: what it has of Tensor's tells."""
     interpreters.BELOW.add(cls)
     WRAPPED.add(LISTENING)
+    if getattr(getattr(cls, "__torch_function__", None), "__func__", None) is overrides.default:
+        # What its handler answers is the result, and is not given the class.
+        setattr(cls, "__torch_function__", staticmethod(overrides.disabled))
     for name in _TOLD:
         if name not in cls.__dict__ and getattr(cls, name) in (_plain(name), getattr(Tensor, name)):
             setattr(cls, name, _telling(name))

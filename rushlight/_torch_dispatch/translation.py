@@ -423,7 +423,25 @@ def _run_trained_batch_norm(
     return _run_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
+def _run_elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    """elu of input_scale times the negative numbers, all of it scaled: selu and celu are such."""
+    if scale == 1 and input_scale == 1:
+        return torch.nn.functional.elu(self, alpha)
+    return torch.where(self > 0, self * scale, torch.expm1(self * input_scale) * (alpha * scale))
+
+
+def _run_to(self: Any, other: Any = None, layout: Any = None, pin_memory: Any = None, **given: Any) -> Any:
+    given = {name: value for name, value in given.items() if value is not None}
+    return self.to(**given) if other is None else self.to(other, **given)
+
+
 RUN: dict[str, Callable[..., Any]] = {
+    "to": _run_to,
+    "elu": _run_elu,
+    "elu_": lambda self, **given: self.copy_(_run_elu(self, **given)),
+    "_convolution": lambda benchmark, deterministic, cudnn_enabled, allow_tf32=True, **given: (
+        _run_convolution(**given)
+    ),
     "native_dropout": _run_dropout,
     "_native_batch_norm_legit_no_training": _run_trained_batch_norm,
     **{f"adaptive_max_pool{d}d": _run_adaptive_max_pool for d in (1, 2, 3)},

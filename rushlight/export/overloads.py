@@ -7,6 +7,7 @@ row of its name; parameters are paired by name, else by place. Rows that PyTorch
 
 from __future__ import annotations
 
+import inspect
 import operator
 import os
 import re
@@ -590,9 +591,16 @@ class Packet:
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)
         try:
-            return (self._function or self._fitting(args, kwargs))(*args, **kwargs)
+            return (self._function or self._fitting(args, kwargs) or self._first())(*args, **kwargs)
         except TypeError as error:
-            raise self._misfit(args, kwargs, error) from None
+            # The public function of that name may have fewer parameters than the op: _softmax has.
+            found = self._fitting(args, kwargs) if self._function else None
+            if found is None:
+                raise self._misfit(args, kwargs, error) from None
+            try:
+                return found(*args, **kwargs)
+            except TypeError:
+                raise self._misfit(args, kwargs, error) from None
 
     def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> Exception:
         """The error for arguments that no overload takes; of a wrong type, what the op itself says."""
@@ -610,16 +618,18 @@ class Packet:
         return RuntimeError(head + "\n\n".join(told))
 
     def _fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The first overload that takes these arguments."""
-        several = list(recorded(self._name).values())
-        for found in several:
+        """The first overload that takes these arguments, or None."""
+        for found in recorded(self._name).values():
             try:
                 bound = found.bound(args, kwargs)
             except RuntimeError:
                 continue
             if all(fits(p.type, bound[p.name], False) for p in found._schema.arguments):
                 return found
-        return several[0]
+        return None
+
+    def _first(self) -> Any:
+        return next(iter(recorded(self._name).values()))
 
     def __getattr__(self, overload: str) -> Any:
         if overload.startswith("__"):  # what Python asks for, also of a packet that is being made
@@ -661,7 +671,17 @@ def packet(name: str) -> Packet:
     if (name.startswith("__") and not recorded(name)) or (found is None and not recorded(name)):
         result: Packet = attribute("rushlight.ops.aten", name)
         return result
-    return Packet(name, found)
+    return Packet(name, None if found is not None and _of_other_order(name, found) else found)
+
+
+def _of_other_order(name: str, function: Callable[..., Any]) -> bool:
+    """Whether `inplace` of the public function stands where the op has something else, as in elu."""
+    public = list(inspect.signature(function).parameters)
+    if "inplace" not in public:
+        return False
+    place = public.index("inplace")
+    orders = [[p.name for p in found._schema.arguments] for found in recorded(name).values()]
+    return any(place < len(order) and order[place] != "inplace" for order in orders)
 
 
 class _Own:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import rushlight as torch
@@ -311,3 +313,60 @@ def test_jacobians_of_a_class_by_vmap(strategy):
     )
     for f, e in zip(found, expected, strict=True):
         torch.testing.assert_close(getattr(f, "inner", f), e)
+
+
+class _Holder(torch.Tensor):
+    """A wrapper that says how it answers, and has no `__torch_function__`."""
+
+    @staticmethod
+    def __new__(cls, held: Any) -> Any:
+        return torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    @classmethod
+    def __torch_dispatch__(cls, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        plain = torch.utils._pytree.tree_map_only(cls, lambda t: t.held, args)
+        return op(*plain, **(kwargs or {}))
+
+
+def test_what_a_handler_answers_is_not_given_the_class() -> None:
+    assert _Holder.__torch_function__ is torch._C._disabled_torch_function_impl
+    x = torch.tensor([1.0, 2.0])
+    held = _Holder(x)
+    for run in (lambda t: t * 2, lambda t: t.pow(2), torch.sigmoid, torch.sum, lambda t: t[0]):
+        got = run(held)
+        assert type(got) is torch.Tensor and got.equal(run(x))
+    got = torch.nn.functional.cosine_similarity(held, x, dim=0)
+    assert type(got) is torch.Tensor and got.item() == pytest.approx(1)
+    assert not torch.overrides.has_torch_function((held,))
+
+
+def test_a_class_that_asks_for_functions_is_asked_for_them() -> None:
+    class Asking(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, *args: Any, **kwargs: Any) -> Any:
+            return super().__torch_function__(*args, **kwargs)
+
+    class Both(Asking):
+        __torch_dispatch__ = _Holder.__dict__["__torch_dispatch__"]
+
+    assert Both.__torch_function__.__func__ is Asking.__torch_function__.__func__
+
+
+def test_ops_with_more_parameters_than_the_public_function() -> None:
+    aten = torch.ops.aten
+    x = torch.tensor([[-2.0, 1.0]])
+    assert aten._softmax(x, 1, False).equal(x.softmax(1))
+    assert aten._log_softmax(x, 1, False).equal(x.log_softmax(1))
+    wanted = torch.where(x > 0, 2 * x, torch.expm1(x * 0.5) * 3)
+    assert aten.elu(x, 1.5, 2.0, 0.5).equal(wanted) and aten.elu_(x.clone(), 1.5, 2.0, 0.5).equal(wanted)
+    assert aten.elu(x, 1.5, 2.0)[0, 1].item() == 2
+    assert aten.rsub(x, 2, 3).equal(2 - 3 * x)
+    image, kernel = torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)
+    sizes = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, False, True)
+    assert aten._convolution(image, kernel, None, *sizes).equal(torch.full((1, 1, 2, 2), 4.0))
+    assert aten.to.dtype(x, torch.float32) is x and aten.to.dtype(x, torch.float32, False, True) is not x
+    assert aten.to.other(x, x.double()).dtype is torch.float64
+    assert torch._subclasses.fake_tensor.FakeTensor is torch._subclasses.FakeTensor

@@ -150,7 +150,8 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
             cls = item.__class__
             if cls in interpreters.PLAIN or cls in _SIMPLE:
                 continue
-            if getattr(cls, "__torch_function__", None) and not any(type(f) is cls for f in found):
+            hook = getattr(cls, "__torch_function__", None)
+            if hook and hook is not disabled and not any(type(f) is cls for f in found):
                 found.append(item)
     return sorted(found, key=lambda item: -len(type(item).__mro__))
 
