@@ -9,6 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.dispatch import out_arguments
 from rushlight._engine.dispatch.dispatcher import lookup
+from rushlight.export import spellings
 
 
 def outs(schema: Any) -> list[str]:
@@ -93,3 +94,32 @@ def _left_out(schema: Any, name: str, values: dict[str, Any]) -> bool:
     """Whether an argument is its default, which the method may not know."""
     p = next(p for p in schema.arguments if p.name == name)
     return bool(p.has_default_value() and values[name] == p.default_value)
+
+
+def special(schema: Any) -> Callable[..., Any] | None:
+    """What computes an op that is no row."""
+    found: dict[str, Callable[..., Any]] = {
+        "copy_": lambda self, src, **_: self.copy_(src),
+        "fill_": lambda self, value: self.fill_(value),
+        "zero_": lambda self: self.zero_(),
+        "lift_fresh_copy": lambda self: self.clone(),
+        "copy": lambda self, src, **_: src.to(self).expand(self.shape).clone(),
+        "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
+        "detach_": lambda self: self,
+        "detach": lambda self: self.detach(),
+        "alias": lambda self: self.alias(),
+        "sym_size": lambda self, dim: self.shape[dim],
+        "item": lambda self: self.item(),
+        "_assert_tensor_metadata": torch._assert_tensor_metadata,
+        "contiguous": lambda self, memory_format: self.contiguous(
+            memory_format=memory_format or torch.contiguous_format
+        ),
+        "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
+        "arange": lambda end, start=0, step=1, *, dtype=None, device=None, **_: torch.arange(
+            start, end, step, dtype=dtype, device=device
+        ),
+        "_to_copy": lambda self, dtype=None, device=None, memory_format=None, **_: self.to(
+            device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format
+        ),
+    }
+    return found.get(schema.name) or spellings.meaning(schema.name)

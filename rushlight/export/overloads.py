@@ -38,7 +38,6 @@ _TAKES_NUMBERS = frozenset("add sub mul div divide multiply subtract true_divide
 _REDUCTIONS = ("none", "mean", "sum")
 # What PyTorch passes beside what its callers do.
 _GIVEN = {"cudnn_enabled": False, "cudnn_enable": False}
-_PLAIN = torch.contiguous_format
 _SPACES = ("aten", "torch", "Tensor", "nn.functional")
 
 
@@ -246,7 +245,7 @@ class Overload:
         if self._call is None:
             from rushlight._torch_dispatch.translation import RUN  # it imports this file
 
-            self._call = special(self._schema) or RUN.get(self._schema.name) or self._of_row()
+            self._call = other_forms.special(self._schema) or RUN.get(self._schema.name) or self._of_row()
         return self._call
 
     @property
@@ -405,33 +404,6 @@ def _translated(call: Callable[..., Any], names: dict[str, str]) -> Callable[...
         return call(**{names[k]: v for k, v in given.items() if k in names})
 
     return run
-
-
-def special(schema: Schema) -> Callable[..., Any] | None:
-    """What computes an op that is no row."""
-    found: dict[str, Callable[..., Any]] = {
-        "copy_": lambda self, src, **_: self.copy_(src),
-        "fill_": lambda self, value: self.fill_(value),
-        "zero_": lambda self: self.zero_(),
-        "lift_fresh_copy": lambda self: self.clone(),
-        "copy": lambda self, src, **_: src.to(self).expand(self.shape).clone(),
-        "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
-        "detach_": lambda self: self,
-        "detach": lambda self: self.detach(),
-        "alias": lambda self: self.alias(),
-        "sym_size": lambda self, dim: self.shape[dim],
-        "item": lambda self: self.item(),
-        "_assert_tensor_metadata": torch._assert_tensor_metadata,
-        "contiguous": lambda self, memory_format: self.contiguous(memory_format=memory_format or _PLAIN),
-        "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
-        "arange": lambda end, start=0, step=1, *, dtype=None, device=None, **_: torch.arange(
-            start, end, step, dtype=dtype, device=device
-        ),
-        "_to_copy": lambda self, dtype=None, device=None, memory_format=None, **_: self.to(
-            device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format
-        ),
-    }
-    return found.get(schema.name) or spellings.meaning(schema.name)
 
 
 # Parameters of rows that no signature of PyTorch's ops has under another name.
