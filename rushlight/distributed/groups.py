@@ -13,7 +13,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import device
 from rushlight.distributed.backends import Backend, checked_backend, served_by_nccl
 from rushlight.distributed.communication.operation_queue import Operation, OperationQueue, Steps, Transfers
-from rushlight.distributed.communication.wire import INSTALL, SoloWire, installed, start_mpi
+from rushlight.distributed.communication.wire import INSTALL, FakeWire, SoloWire, installed, start_mpi
 from rushlight.distributed.communication.work import Work
 from rushlight.distributed.group_methods import GroupMethods
 from rushlight.distributed.hub.watch import Watch
@@ -226,7 +226,7 @@ def init_process_group(
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=limit))
         store.set_timeout(limit)
     store = PrefixStore(f"default_pg/{world.begun}", store)
-    wire = _join(store, rank, world_size, limit, name)
+    wire = join(store, rank, world_size, limit, name)
     world.begun += 1
     world.made = 1
     ranks = list(range(world_size))
@@ -238,9 +238,12 @@ def init_process_group(
     world.watch.place = world.place
 
 
-def _join(store: Store, rank: int, size: int, timeout: timedelta, backend: str) -> SoloWire:
+def join(store: Store, rank: int, size: int, timeout: timedelta, backend: str) -> SoloWire:
     """Meet the others and start MPI, but where NCCL does everything; the wire of all ranks."""
     world.watch = Watch()
+    if backend == Backend.FAKE:
+        world.watch.rank = rank
+        return FakeWire(rank, size)
     alone = served_by_nccl(backend) == "alone"
     if size == 1:
         world.watch.rank = 0

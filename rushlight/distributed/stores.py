@@ -130,6 +130,11 @@ class Store:
         """A store of the same values, for another thread."""
         return self
 
+    @property
+    def _underlying_non_prefix_store(self) -> Store:
+        """The store below all prefixes."""
+        return self
+
 
 def _late(keys: Sequence[str], seconds: float) -> str:
     return f"wait timeout after {seconds * 1000:.0f}ms, keys: {', '.join('/' + key for key in keys)}"
@@ -276,11 +281,10 @@ class TCPStore(Store):
     host_name, port: where. world_size: how many will use it (with wait_for_workers the constructor waits for
     them). is_master: keep it, in a thread of this process; port 0 is any free one then. timeout: 300 s.
     multi_tenant: masters of one process and port, all made with it, share what is kept.
-    master_listen_fd: the descriptor of a bound socket to listen on.
+    master_listen_fd: the descriptor of a bound socket to listen on. use_libuv: what libuvBackend says;
+    there is one server.
     Raises DistNetworkError where the port is taken or nobody listens.
     """
-
-    libuvBackend = True
 
     def __init__(
         self,
@@ -295,7 +299,7 @@ class TCPStore(Store):
         use_libuv: bool = True,
     ) -> None:
         super().__init__()
-        self._timeout, self.host, self.port = timeout, host_name, port
+        self._timeout, self.host, self.port, self.libuvBackend = timeout, host_name, port, use_libuv
         self._hub = _shared.get(port) if is_master and multi_tenant else None
         if is_master and self._hub is None:
             self._hub = _Server(_listener(port, master_listen_fd))
@@ -419,6 +423,10 @@ class PrefixStore(Store):
 
     def _key(self, key: str) -> str:
         return f"{self._prefix}/{key}"
+
+    @property
+    def _underlying_non_prefix_store(self) -> Store:
+        return self.underlying_store._underlying_non_prefix_store
 
     @property
     def timeout(self) -> timedelta:

@@ -70,7 +70,9 @@ def _send(
             f"{ {f.__name__ for f, _, _ in calls} }"
         )
     if function is collectives.all_reduce:
-        found.append(collectives.all_reduce_coalesced([t for _, (t,), _ in calls], op, group, async_ops))
+        found.append(
+            collectives.begin_all_reduce_coalesced([t for _, (t,), _ in calls], op, group, async_ops)
+        )
         return
     more = {} if op is None else {"op": op}
     with ExitStack() as stack:

@@ -27,7 +27,7 @@ from rushlight.distributed.communication.reductions import (
     is_half,
     scattered,
 )
-from rushlight.distributed.communication.work import Work
+from rushlight.distributed.communication.work import Future, Work
 from rushlight.distributed.errors import DistBackendError, RankFailure
 from rushlight.distributed.groups import ProcessGroup, checked_timeout, default_group, get_group_rank, member
 
@@ -138,6 +138,10 @@ def all_reduce(
         return None
     if (by := group.by_nccl(tensor)) is not None:
         return by.all_reduce(tensor, op, async_op)
+    if tensor.layout == rushlight.sparse_coo:
+        from rushlight.distributed.communication import several  # it imports this file
+
+        return several.sum_sparse(group, [tensor], op, async_op)
     op = check_op("all_reduce", tensor.dtype, op)
 
     def steps() -> Steps:
@@ -261,10 +265,21 @@ def reduce_scatter_tensor(
     return group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
 
 
+def _future(work: Work | None) -> Future | None:
+    return None if work is None else work.get_future()
+
+
 def all_reduce_coalesced(
     tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Future | None:
+    """all_reduce of several tensors of one dtype, as one operation; with async_op its Future."""
+    return _future(begin_all_reduce_coalesced(tensors, op, group, async_op))
+
+
+def begin_all_reduce_coalesced(
+    tensors: Any, op: Any, group: ProcessGroup | None, async_op: bool
 ) -> Work | None:
-    """all_reduce of several tensors of one dtype, as one operation."""
+    """The same, with its Work."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     check_tensors(tensors, "tensor")
     check_dtypes(*tensors)
@@ -350,29 +365,48 @@ def all_gather_coalesced(
     input_tensor_list: list[Tensor],
     group: ProcessGroup | None = None,
     async_op: bool = False,
-) -> Work | None:
+) -> Future | None:
     """output_tensor_lists[r][i] becomes the rank r's input_tensor_list[i], as one operation. All are of one
-    dtype; the i-th ones have one shape.
+    dtype; the i-th ones have one shape. With async_op its Future.
     """
+    return _future(begin_all_gather_coalesced(output_tensor_lists, input_tensor_list, group, async_op))
+
+
+def begin_all_gather_coalesced(
+    output_tensor_lists: list[list[Tensor]],
+    input_tensor_list: list[Tensor],
+    group: ProcessGroup | None,
+    async_op: bool,
+) -> Work | None:
+    """The same, with its Work."""
     if (group := member(group, "all_gather_coalesced")) is None:
         return None
     check_tensors(input_tensor_list, "input_tensor_list")
     check_dtypes(*input_tensor_list)
     if not isinstance(output_tensor_lists, list):
         raise TypeError("Invalid function argument: output_tensor_lists should be a list")
+    name = "ProcessGroupGloo::allgather_coalesced"
+    if len(output_tensor_lists) != group.size():
+        raise RuntimeError(f"{name}: output lists should be equal to world size")
     for outputs in output_tensor_lists:
         check_tensors(outputs, "output_tensor_lists")
-        check_dtypes(*outputs, *input_tensor_list)
         if len(outputs) != len(input_tensor_list):
-            raise ValueError(
-                f"all_gather_coalesced: expected lists of {len(input_tensor_list)} tensors, got "
-                f"{len(outputs)}"
+            raise RuntimeError(
+                f"{name}: invalid output size: (expected length {len(input_tensor_list)}, got {len(outputs)})"
             )
+        for at, (output, tensor) in enumerate(zip(outputs, input_tensor_list, strict=True)):
+            if output.shape != tensor.shape:
+                raise RuntimeError(
+                    f"{name}: invalid size of output tensor at index {at} (expected length "
+                    f"{_shape(tensor)}, got {_shape(output)})"
+                )
+            if output.dtype != tensor.dtype:
+                raise RuntimeError(
+                    f"{name}: invalid tensor type at index {at} (expected {tensor.type()}, got {output.type()})"
+                )
     if group.by_nccl(*input_tensor_list) is not None:
         raise RuntimeError("Backend nccl does not support allgather_coalesced")
-    for tensor, column in zip(input_tensor_list, zip(*output_tensor_lists, strict=True), strict=True):
-        check_moved(tensor)
-        _check_outputs(column, tensor, group.size())
+    check_moved(*input_tensor_list)
     given = [t for outputs in output_tensor_lists for t in outputs]
 
     def steps() -> Steps:

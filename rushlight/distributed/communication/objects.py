@@ -27,7 +27,7 @@ def _unpacked(data: Array, sizes: Array) -> list[Any]:
     return [pickle.loads(data[end - size : end].tobytes()) for end, size in zip(ends, sizes)]
 
 
-def _gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> Steps:
+def gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> Steps:
     """`found` becomes all ranks' objects: on the root, or on all ranks where there is none."""
     data, size = _packed([obj])
     sizes = np.empty(wire.size, np.int64)
@@ -54,7 +54,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     if (group := member(group, "all_gather_object")) is None:
         return
     found: list[Any] = []
-    group.begin("all_gather_object", _gathered(group.wire, obj, found, None), lambda: "", [], False)
+    group.begin("all_gather_object", gathered(group.wire, obj, found, None), lambda: "", [], False)
     object_list[: len(found)] = found
 
 
@@ -72,7 +72,7 @@ def gather_object(
         return
     check_list(object_gather_list, group.rank() == root, "gather_list", "destination")
     found: list[Any] = []
-    group.begin("gather_object", _gathered(group.wire, obj, found, root), lambda: "", [], False)
+    group.begin("gather_object", gathered(group.wire, obj, found, root), lambda: "", [], False)
     if object_gather_list:
         object_gather_list[: len(found)] = found
 

@@ -125,6 +125,32 @@ class SoloWire:
         return SoloWire()
 
 
+class FakeWire(SoloWire):
+    """The wire of a group of which this is the only process: results have the right sizes, and this rank's
+    own numbers. What there is to try a program's shapes and memory with.
+    """
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank, self.size = rank, size
+
+    def allgather(self, source: Array, into: Array) -> Request:
+        """This rank's `source`, as often as there are ranks."""
+        into.reshape(self.size, -1).view(np.uint8)[:] = source.reshape(1, -1).view(np.uint8)
+        return Done()
+
+    def reduce_scatter(self, source: Array, into: Array, counts: Sequence[int], op: str) -> Request:
+        """This rank's part of its own `source`."""
+        begin = sum(counts[: self.rank])
+        into.reshape(-1)[:] = source.reshape(-1)[begin : begin + counts[self.rank]]
+        return Done()
+
+    gather = scatter = SoloWire._nothing
+
+    def part(self, ranks: Sequence[int], tag: int) -> FakeWire:
+        """The wire of some of the ranks, of which this is one."""
+        return FakeWire(list(ranks).index(self.rank), len(ranks))
+
+
 class MPIWire(SoloWire):
     """The wire of an MPI communicator."""
 

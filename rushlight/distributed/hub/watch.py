@@ -127,7 +127,7 @@ class Watch:
 
         `poll` is called meanwhile: what others still read from this process has to be moved on.
         """
-        if self._pid != os.getpid():
+        if self._pid != os.getpid() or self._line is None:
             return
         self._say("bye", json.dumps(counters))
         for _ in range(int(linger / 0.005)):
