@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import is_lazy
 
 _MB = 1 << 20
+_FUTURE = re.compile(r"\b(Future|Any)\b")  # in what a hook says that it returns
 
 
 class DistributedDataParallel(Module, Joinable):
@@ -140,7 +142,13 @@ class DistributedDataParallel(Module, Joinable):
             self.gradient_as_bucket_view,
             self.static_graph,
             self.skip_all_reduce_unused_params,
+            [n for n, p in enumerate(trained.values()) if id(p) in self._sparse()],
         )
+
+    def _sparse(self) -> set[int]:
+        """The identities of parameters whose gradients are sparse: embeddings' that say so."""
+        kinds = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+        return {id(m.weight) for m in self.module.modules() if isinstance(m, kinds) and m.sparse}
 
     def _set_static_graph(self) -> None:
         """Declare the graph static, before training."""
@@ -403,3 +411,8 @@ def _check_comm_hook(hook: Any) -> None:
     annotation = signature.parameters["bucket"].annotation
     if annotation not in (inspect.Parameter.empty, GradBucket, "GradBucket", "dist.GradBucket"):
         raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
+    returned = str(signature.return_annotation).replace("rushlight.", "torch.")
+    if signature.return_annotation is not inspect.Signature.empty and not _FUTURE.search(returned):
+        raise ValueError(
+            "Communication hook: return annotation should be torch.futures.Future[torch.Tensor]."
+        )

@@ -7,39 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.communication.wire import SoloWire
+from rushlight.distributed.group_methods import GlooDevice, GlooOptions
 from rushlight.distributed.groups import ProcessGroup, join, world
 from rushlight.distributed.rendezvous import default_pg_timeout
 from rushlight.distributed.stores import PrefixStore, Store
 
 _made = itertools.count()
-
-
-class _Device:
-    """A network interface, by name or address. MPI chooses its own."""
-
-    def __init__(self, hostname: str, interface: str, lazy_init: bool | None) -> None:
-        self.hostname, self.interface = hostname, interface
-
-
-class _Options:
-    """What a group is made with: how long operations may take, and what gloo asks for beside it."""
-
-    backend = "gloo"
-
-    def __init__(self) -> None:
-        self._limit = default_pg_timeout
-        self._devices: list[_Device] = []
-        self._threads = 2
-        self.global_ranks_in_group: list[int] = []
-        self.group_name = ""
-
-    @property
-    def _timeout(self) -> timedelta:
-        return self._limit
-
-    @_timeout.setter
-    def _timeout(self, value: timedelta | float) -> None:
-        self._limit = value if isinstance(value, timedelta) else timedelta(seconds=value)
 
 
 class ProcessGroupGloo(ProcessGroup):
@@ -50,15 +23,14 @@ class ProcessGroupGloo(ProcessGroup):
     init_process_group().
     """
 
-    Device, Options = _Device, _Options
-    _Options = _Options
+    Device, Options, _Options = GlooDevice, GlooOptions, GlooOptions
 
     def __init__(
         self, store: Store, rank: int, size: int, options: Any = None, timeout: timedelta = default_pg_timeout
     ) -> None:
         if isinstance(options, timedelta):
             timeout, options = options, None
-        self.options = options if options is not None else _Options()
+        self.options = options if options is not None else GlooOptions()
         if options is None:
             self.options._timeout = timeout
         number = next(_made)
@@ -77,18 +49,6 @@ class ProcessGroupGloo(ProcessGroup):
         else:
             whole = join(store, rank, size, self.options._timeout, "gloo")
         return whole.part(list(range(size)), 20_000 + number % 10_000)
-
-    @staticmethod
-    def create_device(hostname: str = "", interface: str = "", lazy_init: bool | None = None) -> _Device:
-        """A device for options. RuntimeError without a name."""
-        if not hostname and not interface:
-            raise RuntimeError("Specify either `hostname` or `interface` argument.")
-        return _Device(hostname, interface, lazy_init)
-
-    @staticmethod
-    def create_default_device(lazy_init: bool | None = None) -> _Device:
-        """The device that is used where none is named."""
-        return _Device("", "", lazy_init)
 
     def name(self) -> str:
         """The backend's name."""

@@ -1,7 +1,7 @@
 """The collectives as methods of a process group: `group.allreduce([tensor])`, as hooks call them.
 
-They begin an operation and answer with its Work. Tensors come in lists, mostly of one, or alone; ranks are those
-of the group. What a method asks for comes as options, or by name: `broadcast(x, root=1)`.
+They begin an operation and answer with its Work. Tensors come in lists, mostly of one, or alone; ranks are
+those of the group. What a method asks for comes as options, or by name: `broadcast(x, root=1)`.
 """
 
 from __future__ import annotations
@@ -60,8 +60,48 @@ def _parts(name: str, group: Any, root: int, lists: Any, which: str) -> Any:
     return found
 
 
+class GlooDevice:
+    """A network interface, by name or address. MPI chooses its own."""
+
+    def __init__(self, hostname: str, interface: str, lazy_init: bool | None) -> None:
+        self.hostname, self.interface = hostname, interface
+
+
+class GlooOptions:
+    """What a group is made with: how long operations may take, and what gloo asks for beside it."""
+
+    backend = "gloo"
+
+    def __init__(self) -> None:
+        self._limit = timedelta(minutes=30)
+        self._devices: list[GlooDevice] = []
+        self._threads = 2
+        self.global_ranks_in_group: list[int] = []
+        self.group_name = ""
+
+    @property
+    def _timeout(self) -> timedelta:
+        return self._limit
+
+    @_timeout.setter
+    def _timeout(self, value: timedelta | float) -> None:
+        self._limit = value if isinstance(value, timedelta) else timedelta(seconds=value)
+
+
 class GroupMethods:
     """What a ProcessGroup does."""
+
+    @staticmethod
+    def create_device(hostname: str = "", interface: str = "", lazy_init: bool | None = None) -> GlooDevice:
+        """A device for options. RuntimeError without a name."""
+        if not hostname and not interface:
+            raise RuntimeError("Specify either `hostname` or `interface` argument.")
+        return GlooDevice(hostname, interface, lazy_init)
+
+    @staticmethod
+    def create_default_device(lazy_init: bool | None = None) -> GlooDevice:
+        """The device that is used where none is named."""
+        return GlooDevice("", "", lazy_init)
 
     def allreduce(self: Any, tensors: Any, opts: Any = None, op: Any = None, timeout: Any = None) -> Any:
         """all_reduce; of several tensors, all of them become the reduction of all. opts: AllreduceOptions or

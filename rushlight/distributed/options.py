@@ -114,10 +114,10 @@ def set_debug_level(level: DebugLevel) -> None:
 
 
 def set_debug_level_from_env() -> None:
-    """The level of TORCH_DISTRIBUTED_DEBUG, OFF where it is not set; RuntimeError for another word."""
+    """The level of TORCH_DISTRIBUTED_DEBUG, OFF where it is not set; ValueError for another word."""
     word = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
     if word not in DebugLevel.__members__:
-        raise RuntimeError(
+        raise ValueError(
             "The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL, "
             f"got {os.environ['TORCH_DISTRIBUTED_DEBUG']!r}"
         )

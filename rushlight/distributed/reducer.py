@@ -9,7 +9,7 @@ order in which rank 0 got its gradients, a small one first, so that communicatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import rushlight as torch
@@ -56,6 +56,33 @@ class Bucket:
         self.pending = len(params)
         self.work: Any = None
 
+    sparse = False
+
+
+class SparseBucket(Bucket):
+    """The bucket of one parameter whose gradient is sparse: `flat` is the gradient itself."""
+
+    sparse = True
+
+    def __init__(self, params: list[Tensor], numbers: list[int]) -> None:
+        self.params, self.numbers, self.views = params, numbers, [params[0]]
+        self.pending, self.work = 1, None
+        self.clear()
+
+    def clear(self) -> None:
+        """Let it hold no values."""
+        p = self.params[0]
+        indices = torch.empty(1, 0, dtype=torch.int64, device=p.device)
+        self.flat = torch.sparse_coo_tensor(indices, p.new_empty(0, *p.shape[1:]), p.shape)
+
+    def fill(self, by: float) -> None:
+        """Hold the parameter's gradient, divided."""
+        grad = self.params[0].grad
+        if grad is None:
+            self.clear()
+        else:
+            self.flat = (grad.detach() / by) if by != 1.0 else grad.detach().clone()
+
 
 class GradBucket:
     """What a communication hook gets: one bucket's gradients, not yet divided by the number of ranks."""
@@ -94,7 +121,8 @@ class Reducer:
     caps: bytes of the first bucket and of the others. find_unused: parameters that a backward does not reach
     count as zero, and keep their `.grad` if no rank reached them. as_view: `.grad` is memory of the bucket.
     static: the first iteration tells how often each parameter gets a gradient. skip: a bucket without any
-    gradient is not sent, as it is without one on all ranks.
+    gradient is not sent, as it is without one on all ranks. sparse: the numbers of parameters whose gradients
+    are; each has a bucket of its own.
     """
 
     # Of a backward that is reduced: how often each gradient came, and which are not to be waited for.
@@ -111,9 +139,11 @@ class Reducer:
         as_view: bool,
         static: bool,
         skip: bool = False,
+        sparse: Collection[int] = (),
     ) -> None:
         self.params, self.names, self.group, self.caps = params, names, group, caps
         self.find_unused, self.as_view, self.static, self.skip = find_unused, as_view, static, skip
+        self.sparse = frozenset(sparse)
         self.hook: tuple[Any, Callable[..., Any]] | None = None
         self.divisor: Callable[[], float] = group.size
         self.counts: list[int] | None = None  # of a static graph: gradients of each parameter in a backward
@@ -131,7 +161,9 @@ class Reducer:
                 hooks.on_node(p._grad_node, lambda *_, number=number: self._arrived(number), "post")
 
     def _lay_out(self, assignment: list[list[int]]) -> None:
-        self.buckets = [Bucket([self.params[n] for n in numbers], numbers) for numbers in assignment]
+        dense = [[n for n in numbers if n not in self.sparse] for numbers in assignment]
+        self.buckets = [Bucket([self.params[n] for n in numbers], numbers) for numbers in dense if numbers]
+        self.buckets += [SparseBucket([self.params[n]], [n]) for n in sorted(self.sparse)]
         self.places = {n: (b, i) for b in self.buckets for i, n in enumerate(b.numbers)}
 
     def rebuild(self) -> None:
@@ -202,7 +234,11 @@ class Reducer:
             raise RuntimeError(words("twice", number=number, name=self.names[number]))
         self.marked[number] = True
         bucket, place = self.places[number]
-        self._fill(self.params[number], bucket.views[place])
+        if isinstance(bucket, SparseBucket):
+            with torch.no_grad():
+                bucket.fill(1.0 if self.hook else self.divisor())
+        else:
+            self._fill(self.params[number], bucket.views[place])
         bucket.pending -= 1
         while self.next < len(self.buckets) and self.buckets[self.next].pending == 0:
             self._send(self.next)
@@ -244,7 +280,10 @@ class Reducer:
         if self.hook is None:
             return dist.all_reduce(bucket.buffer(), group=self.group, async_op=True)
         state, hook = self.hook
-        return hook(state, bucket)
+        found = hook(state, bucket)
+        if not hasattr(found, "wait"):
+            raise RuntimeError(f"callback must return a torch.futures.Future object, but got {type(found)}")
+        return found
 
     def _finish(self) -> None:
         """The end of backward: wait, and give the averages to the parameters."""
@@ -261,7 +300,9 @@ class Reducer:
             for bucket in self.buckets:
                 self._receive(bucket)
                 for number, p, view in zip(bucket.numbers, bucket.params, bucket.views, strict=True):
-                    if used[number]:
+                    if used[number] and bucket.sparse:
+                        p.grad = bucket.flat
+                    elif used[number]:
                         self._give(p, view)
         self.used = [False] * len(self.params)
 
@@ -271,7 +312,9 @@ class Reducer:
         found = bucket.work.wait()
         if self.hook is not None:
             found = found[0] if isinstance(found, (list, tuple)) else found
-            if found.data_ptr() != bucket.flat.data_ptr():
+            if bucket.sparse:
+                bucket.flat = found
+            elif found.data_ptr() != bucket.flat.data_ptr():
                 bucket.flat.copy_(found.view(-1))
         bucket.work = None
 
@@ -312,7 +355,7 @@ class Reducer:
         last = len(self.buckets) - 1
         works = []
         for index, bucket in enumerate(self.buckets):
-            bucket.flat.zero_()
+            bucket.clear() if isinstance(bucket, SparseBucket) else bucket.flat.zero_()
             works.append(self.communicate(GradBucket(bucket, index, index == last)))
         if self.find_unused and not self.static:
             works.append(
@@ -325,3 +368,35 @@ class Reducer:
         for work in works:
             work.wait()
         self.order = self.order or list(range(len(self.params)))
+
+
+_DEFAULT_FIRST_BUCKET_BYTES = 1 << 20
+
+
+def _compute_bucket_assignment_by_size(
+    tensors: Sequence[Tensor],
+    bucket_size: Sequence[int],
+    expect_sparse_gradient: Sequence[bool] = (),
+    tensor_indices: Sequence[int] = (),
+    logger: Any = None,
+) -> tuple[list[list[int]], list[int]]:
+    """(numbers of tensors in buckets, each bucket's limit in bytes), as of assign_buckets. A tensor with a
+    sparse gradient is a bucket of its own. tensor_indices: the numbers, in the order of the tensors.
+    """
+    sparse = {n for n, expected in enumerate(expect_sparse_gradient) if expected}
+    dense = [n for n in range(len(tensors)) if n not in sparse]
+    found = [
+        [dense[n] for n in bucket] for bucket in assign_buckets([tensors[n] for n in dense], bucket_size)
+    ]
+    opened: dict[Any, int] = {}
+    limits = []
+    for bucket in found:
+        of = tensors[bucket[0]].dtype
+        limits.append(bucket_size[min(opened.get(of, 0), len(bucket_size) - 1)])
+        opened[of] = opened.get(of, 0) + 1
+    found += [[n] for n in sorted(sparse)]
+    limits += [0] * len(sparse)
+    if tensor_indices:
+        return [[tensor_indices[n] for n in bucket] for bucket in found], limits
+    order = sorted(range(len(found)), key=lambda k: found[k][0])
+    return [found[k] for k in order], [limits[k] for k in order]

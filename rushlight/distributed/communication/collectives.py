@@ -386,10 +386,11 @@ def begin_all_gather_coalesced(
     if not isinstance(output_tensor_lists, list):
         raise TypeError("Invalid function argument: output_tensor_lists should be a list")
     name = "ProcessGroupGloo::allgather_coalesced"
+    for outputs in output_tensor_lists:
+        check_tensors(outputs, "output_tensor_lists")
     if len(output_tensor_lists) != group.size():
         raise RuntimeError(f"{name}: output lists should be equal to world size")
     for outputs in output_tensor_lists:
-        check_tensors(outputs, "output_tensor_lists")
         if len(outputs) != len(input_tensor_list):
             raise RuntimeError(
                 f"{name}: invalid output size: (expected length {len(input_tensor_list)}, got {len(outputs)})"
@@ -402,7 +403,8 @@ def begin_all_gather_coalesced(
                 )
             if output.dtype != tensor.dtype:
                 raise RuntimeError(
-                    f"{name}: invalid tensor type at index {at} (expected {tensor.type()}, got {output.type()})"
+                    f"{name}: invalid tensor type at index {at} (expected {tensor.type()}, got "
+                    f"{output.type()})"
                 )
     if group.by_nccl(*input_tensor_list) is not None:
         raise RuntimeError("Backend nccl does not support allgather_coalesced")

@@ -25,6 +25,11 @@ def broadcast_coalesced(tensors: Sequence[Any], source: int, group: Any, limit: 
                 t.copy_(part.view(t.shape))
 
 
+def _broadcast_coalesced(process_group: Any, tensors: Sequence[Any], buffer_size: int, src: int = 0) -> None:
+    """Give all ranks the tensors of the group's rank `src`, in place, in messages of `buffer_size` bytes."""
+    broadcast_coalesced(tensors, src, process_group, buffer_size)
+
+
 def words(which: str, **values: Any) -> str:
     """A message of words.tsv, with these values in it."""
     with open(os.path.join(os.path.dirname(__file__), "words.tsv"), encoding="utf-8") as file:

@@ -37,6 +37,12 @@ class PremulSum:
     def __repr__(self) -> str:
         return repr(self.op)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PremulSum) and other.factor == self.factor
+
+    def __hash__(self) -> int:
+        return hash((self.op, self.factor))
+
 
 def _make_nccl_premul_sum(factor: Any) -> PremulSum:
     """PREMUL_SUM with this factor, a number or a tensor of one."""

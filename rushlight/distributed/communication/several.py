@@ -42,7 +42,8 @@ def check_layouts(name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
         if tensor.layout != like.layout:
             expected, got = (_LAYOUTS.get(t.layout, str(t.layout)) for t in (like, tensor))
             raise RuntimeError(
-                f"ProcessGroupGloo::{name}: invalid tensor layout at index {at} (expected {expected}, got {got})"
+                f"ProcessGroupGloo::{name}: invalid tensor layout at index {at} (expected {expected}, "
+                f"got {got})"
             )
 
 
@@ -82,20 +83,24 @@ def all_reduce_each(group: Any, tensors: list[Tensor], op: Any, begin: Callable[
 def sum_sparse(group: Any, tensors: list[Tensor], op: Any, async_op: bool = True) -> Any:
     """Each sparse tensor becomes the sum of all tensors of all ranks. RuntimeError for other operations."""
     if op != RedOpType.SUM:
-        raise RuntimeError("ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse "
-                           "tensors only works with ReduceOp.SUM)")  # fmt: skip
+        raise RuntimeError(
+            "ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse tensors only "
+            "works with ReduceOp.SUM)"
+        )
 
     def steps() -> Steps:
-        own = _total([t.detach() for t in tensors])
+        with rushlight.no_grad():
+            own = _total(tensors)
         found: list[Any] = []
         yield from gathered(group.wire, (own.indices().numpy(), own.values()), found, None)
         parts = [
             rushlight.sparse_coo_tensor(rushlight.from_numpy(indices), values, own.shape)
             for indices, values in found
         ]
-        total = _total(parts)
-        for tensor in tensors:
-            tensor.detach().copy_(total)
+        with rushlight.no_grad():
+            total = _total(parts)
+            for tensor in tensors:
+                tensor.copy_(total)
 
     return group.begin("all_reduce", steps(), note(tensors[0]), tensors, async_op)
 

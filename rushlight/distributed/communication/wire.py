@@ -144,7 +144,7 @@ class FakeWire(SoloWire):
         into.reshape(-1)[:] = source.reshape(-1)[begin : begin + counts[self.rank]]
         return Done()
 
-    gather = scatter = SoloWire._nothing
+    gather = scatter = SoloWire._nothing  # type: ignore[assignment]
 
     def part(self, ranks: Sequence[int], tag: int) -> FakeWire:
         """The wire of some of the ranks, of which this is one."""

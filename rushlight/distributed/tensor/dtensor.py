@@ -8,7 +8,7 @@ it does not know gather their operands first, and their result is on all ranks.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import rushlight as torch
 import rushlight.distributed as dist
@@ -124,7 +124,7 @@ class DTensor(Tensor):
         return self._placements
 
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
-        """The whole tensor, on every rank; collective."""
+        """The whole tensor, on every rank; collective. The part's own memory, where that is the whole."""
         everywhere = [Replicate()] * self._mesh.ndim
         return self.redistribute(self._mesh, everywhere).to_local(grad_placements=grad_placements)
 
@@ -137,7 +137,7 @@ class DTensor(Tensor):
         forward_dtype: Any = None,
         backward_dtype: Any = None,
     ) -> DTensor:
-        """The same tensor in other parts.
+        """The same tensor in other parts; in the same memory where nothing has to move.
 
         forward_dtype: what it is cast to before it is sent. backward_dtype: likewise of the gradient.
         """
@@ -155,7 +155,7 @@ class DTensor(Tensor):
         local = alias(self, self._grad_node, self._output_nr)
         cast = local if forward_dtype is None else local.to(forward_dtype)
         found = moved(cast, route(self._whole, mesh, self._placements, target), dtype=backward_dtype)
-        return make(found.clone() if found is local else found, mesh, target, self._whole)
+        return make(local.view_as(local) if found is local else found, mesh, target, self._whole)
 
     # --- what is asked of a tensor without an op --------------------------------------------------
 
@@ -312,10 +312,9 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return _norm(func, first, args, kwargs)
     in_place = name.endswith("_") and not name.endswith("__")
     if "out" not in kwargs and rule_of(name) is not None:
-        call = Call(func, name, args, kwargs, _on_meta)
-        chosen = _chosen(call, first._mesh, in_place)
-        if chosen is not None:
-            return _planned(call, first._mesh, chosen, in_place)
+        plan = _plan(func, name, args, kwargs, first._mesh, in_place)
+        if plan is not None:
+            return _planned(func, given, args, kwargs, plan, in_place)
     return _gathered(func, args, kwargs, first, in_place)
 
 
@@ -339,41 +338,102 @@ def _mixed(name: str, args: Any, kwargs: Any, like: DTensor) -> Any:
     return tree_map(replicated, (args, kwargs))
 
 
-def _on_meta(value: Any) -> Any:
-    """A tensor's shape and dtype, without its elements."""
-    return torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value
-
-
 def _lying(t: Any, mesh: Any) -> tuple[Placement, ...]:
     return t._placements if isinstance(t, DTensor) else (Replicate(),) * mesh.ndim
 
 
-def _chosen(call: Call, mesh: Any, in_place: bool) -> list[Strategy] | None:
-    """A strategy for each dim of the mesh."""
-    if any(isinstance(t, DTensor) and t._mesh != mesh for t in call.operands):
+class _Plan(NamedTuple):
+    """How an op is done on parts. moves: of each operand the steps that bring its part to where it is to lie,
+    and the dims of the mesh over which its gradient's terms are summed. results, shapes: how the results
+    lie, and the whole ones' shapes. function: what each rank calls, if it is not the op.
+    """
+
+    moves: list[tuple[list[Any], list[int]]]
+    results: list[Placement]
+    shapes: list[tuple[int, ...]]
+    function: Any
+    mesh: Any
+
+
+# Plans of calls that came before, None where the op has none: what meta tensors and rules tell. The
+# meshes beside them, by whose identities they are known, live as long.
+_plans: dict[Any, tuple[_Plan | None, list[Any]]] = {}
+_MOST_PLANS = 4096
+
+
+def _plan(func: Any, name: str, args: Any, kwargs: dict[str, Any], mesh: Any, in_place: bool) -> _Plan | None:
+    """The plan of a call; that of one before which was like it in all that plans depend on."""
+    try:
+        key = func, id(mesh), in_place, torch.is_grad_enabled(), _key(args), _key(kwargs)
+        known = _plans.get(key)
+    except TypeError:  # an argument without a hash
+        return _made_plan(func, name, args, kwargs, mesh, in_place)
+    if known is None:
+        if len(_plans) >= _MOST_PLANS:
+            _plans.clear()
+        meshes = [t._mesh for t in flatten((args, kwargs))[0] if isinstance(t, DTensor)]
+        known = _plans[key] = _made_plan(func, name, args, kwargs, mesh, in_place), meshes
+    return known[0]
+
+
+def _key(value: Any) -> Any:
+    """What a plan depends on of an argument: of a tensor how it lies, its shape and dtype."""
+    if isinstance(value, DTensor):
+        return value._whole, value._placements, id(value._mesh), value.dtype, value.requires_grad
+    if isinstance(value, Tensor):
+        return tuple(value.shape), value.dtype, value.requires_grad
+    if isinstance(value, (list, tuple)):
+        return type(value), *[_key(v) for v in value]
+    if isinstance(value, dict):
+        return tuple([(name, _key(v)) for name, v in value.items()])
+    if isinstance(value, slice):
+        return slice, value.start, value.stop, value.step
+    return type(value), value
+
+
+def _made_plan(
+    func: Any, name: str, args: Any, kwargs: dict[str, Any], mesh: Any, in_place: bool
+) -> _Plan | None:
+    """The plan of a call: a strategy for each dim of the mesh."""
+    given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
+    if any(isinstance(t, DTensor) and t._mesh != mesh for t in given):
         raise RuntimeError(
-            f"torch.{call.name}: expected DTensors of one mesh, got several; redistribute() needs one, "
-            f"too: make "
+            f"torch.{name}: expected DTensors of one mesh, got several; redistribute() needs one, too: make "
             "them anew by from_local()"
         )
-    found = [
-        choose(call, mesh, number, [_lying(t, mesh)[number] for t in call.operands], in_place)
-        for number in range(mesh.ndim)
-    ]
-    return None if None in found else [strategy for strategy in found if strategy is not None]
-
-
-def _planned(call: Call, mesh: Any, chosen: list[Strategy], in_place: bool) -> Any:
-    """The op on parts that lie as the strategies ask for."""
+    call = Call(func, name, args, kwargs)
+    lying = [_lying(t, mesh) for t in given]
+    chosen: list[Strategy] = []
+    for number in range(mesh.ndim):
+        found = choose(call, mesh, number, [places[number] for places in lying], in_place)
+        if found is None:
+            return None
+        chosen.append(found)
     placements = [list(each) for each in zip(*(strategy.operands for strategy in chosen), strict=True)]
     results = [strategy.result for strategy in chosen]
-    parts = iter([_fit(*each, mesh, results) for each in zip(call.operands, placements, strict=True)])
-    args, kwargs = tree_map(lambda v: next(parts) if isinstance(v, Tensor) else v, (call.args, call.kwargs))
-    function = local_function(call, mesh, results, placements) or call.function
-    result = function(*args, **kwargs)
+    moves = []
+    for t, places, target in zip(given, lying, placements, strict=True):
+        # Where a replicated one takes part in results that are not, each rank has a term of its gradient.
+        terms = [n for n, p in enumerate(target) if p.is_replicate() and not results[n].is_replicate()]
+        summing = t.requires_grad and torch.is_grad_enabled()
+        moves.append((route(t.shape, mesh, places, target), terms if summing else []))
+    return _Plan(moves, results, call.results, local_function(call, mesh, results, placements), mesh)
+
+
+def _planned(func: Any, given: list[Any], args: Any, kwargs: Any, plan: _Plan, in_place: bool) -> Any:
+    """The op on parts that lie as a plan asks for."""
+    mesh, results = plan.mesh, plan.results
+    parts = iter(
+        [
+            summed(moved(_part(t), steps), mesh, terms)
+            for t, (steps, terms) in zip(given, plan.moves, strict=True)
+        ]
+    )
+    args, kwargs = tree_map(lambda v: next(parts) if isinstance(v, Tensor) else v, (args, kwargs))
+    result = (plan.function or func)(*args, **kwargs)
     if in_place:
-        return _continued(call.operands[0], result)
-    shapes = iter(call.results)
+        return _continued(given[0], result)
+    shapes = iter(plan.shapes)
 
     def laid(value: Any) -> Any:
         return (
@@ -382,22 +442,14 @@ def _planned(call: Call, mesh: Any, chosen: list[Strategy], in_place: bool) -> A
             else value
         )
 
-    return tree_map(laid, result)
-
-
-def _fit(t: Any, target: list[Placement], mesh: Any, results: list[Placement]) -> Any:
-    """An operand's part where it lies as an op's strategies ask for. Where a replicated one takes part in
-    results
-    that are not, each rank has a term of its gradient.
-    """
-    local = moved(_part(t), route(t.shape, mesh, _lying(t, mesh), target))
-    terms = [n for n, p in enumerate(target) if p.is_replicate() and not results[n].is_replicate()]
-    return summed(local, mesh, terms) if terms and t.requires_grad and torch.is_grad_enabled() else local
+    return laid(result) if isinstance(result, Tensor) else tree_map(laid, result)
 
 
 def _gathered(func: Any, args: Any, kwargs: Any, like: DTensor, in_place: bool) -> Any:
     """The op on whole tensors; each rank has the result."""
-    result = func(*tree_map(_whole, args), **tree_map(_whole, kwargs))
+    # What is written to is a copy, not the memory of a part that is the whole.
+    whole = _whole_copied if in_place else _whole
+    result = func(*tree_map(whole, args), **tree_map(whole, kwargs))
     everywhere = [Replicate()] * like._mesh.ndim
     if in_place:
         target = (*args, kwargs.get("input"))[0]
@@ -416,6 +468,10 @@ def _continued(target: DTensor, result: Tensor) -> DTensor:
 
 def _whole(value: Any) -> Any:
     return value.full_tensor() if isinstance(value, DTensor) else value
+
+
+def _whole_copied(value: Any) -> Any:
+    return value.full_tensor().clone() if isinstance(value, DTensor) else value
 
 
 def _part(value: Any) -> Any:

@@ -100,12 +100,17 @@ def gather_rows(local: Any, size: int, dim: int, group: Any) -> Any:
     return out[:size].movedim(0, dim).contiguous()
 
 
-def local_part(whole: Any, mesh: Any, placements: Any) -> Any:
-    """This rank's part of a tensor that it has whole, in memory of its own."""
+def narrowed(whole: Any, mesh: Any, placements: Any) -> Any:
+    """This rank's part of a tensor that it has whole, as a view."""
     offsets, sizes = box(whole.shape, mesh, placements)
     for d, (begin, length) in enumerate(zip(offsets, sizes, strict=True)):
         whole = whole.narrow(d, begin, length)
-    return whole.clone(memory_format=torch.contiguous_format)
+    return whole
+
+
+def local_part(whole: Any, mesh: Any, placements: Any) -> Any:
+    """This rank's part of a tensor that it has whole, in memory of its own."""
+    return narrowed(whole, mesh, placements).clone(memory_format=torch.contiguous_format)
 
 
 class _StridedShard(Shard):

@@ -39,7 +39,7 @@ def move(
     mesh.
     """
     group = mesh.get_group(number)
-    if source == target:
+    if source == target or group.size() == 1:
         return local
     if isinstance(source, Partial):
         whole = local.detach().clone(memory_format=torch.contiguous_format)

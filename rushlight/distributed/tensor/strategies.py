@@ -34,17 +34,19 @@ class Strategy:
 class Call:
     """An op's call: its operands' shapes (those of the whole tensors), and its result's.
 
-    result: what the op gives for tensors on the meta device, of the whole shapes.
+    Operands are of the whole shapes, on the meta device, as what the op gives for them.
     """
 
-    def __init__(self, function: Any, name: str, args: Any, kwargs: dict[str, Any], whole: Any) -> None:
-        self.function, self.name, self.args, self.kwargs = function, name, args, kwargs
-        self.operands: list[Any] = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
+    def __init__(self, function: Any, name: str, args: Any, kwargs: dict[str, Any]) -> None:
+        self.function, self.name = function, name
+        given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
+        self.differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+        self.args, self.kwargs = tree_map(_on_meta, (args, kwargs))
+        self.operands: list[Any] = [t for t in flatten((self.args, self.kwargs))[0] if isinstance(t, Tensor)]
         self.shapes = [tuple(t.shape) for t in self.operands]
-        self.differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in self.operands)
         with torch.no_grad():
-            self.result = function(*tree_map(whole, args), **tree_map(whole, kwargs))
-        results = [t for t in flatten(self.result)[0] if isinstance(t, Tensor)]
+            result = function(*self.args, **self.kwargs)
+        results = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
         self.results = [tuple(t.shape) for t in results]
         self.strides = [t.stride() for t in results]
 
@@ -64,6 +66,11 @@ class Call:
     def all_cut(self, *dims: int | None, to: Placement) -> Strategy:
         """Operands that are cut along these dims, None being replicated."""
         return Strategy(tuple(R if d is None else Shard(d) for d in dims), to)
+
+
+def _on_meta(value: Any) -> Any:
+    """A tensor's shape and dtype, without its elements."""
+    return torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value
 
 
 Rule = Callable[[Call], Iterator[Strategy]]

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight.distributed as dist
+from rushlight._engine.ops.nn.losses import reduction_of
 from rushlight.distributed.tensor.dtensor import TAKEN_OVER, DTensor, make
-from rushlight.distributed.tensor.placement_types import Partial, Replicate, Shard, box
+from rushlight.distributed.tensor.placement_types import Partial, Replicate, Shard, box, narrowed
 from rushlight.distributed.tensor.redistribution import moved, route
 
 __all__ = ["loss_parallel"]
@@ -42,8 +43,10 @@ def cross_entropy(
     """The cross entropy of logits (N, C, ...) that are cut along C, with classes (N, ...); the loss is
     replicated.
 
-    weight: one number a class, on all ranks. Raises ValueError where the logits are not cut along C.
+    weight: one number a class, on all ranks. size_average, reduce: older words for reduction. Raises
+    ValueError where the logits are not cut along C.
     """
+    reduction = reduction_of(reduction, size_average, reduce)
     dim = 1 if input.ndim >= 2 else 0
     mesh, cuts = input._mesh, [n for n, p in enumerate(input._placements) if p == Shard(dim)]
     if len(cuts) != 1:
@@ -58,7 +61,8 @@ def cross_entropy(
         weight = weight.full_tensor() if isinstance(weight, DTensor) else weight
     kept = [Replicate() if n == cuts[0] else p for n, p in enumerate(input._placements)]
     below = [Shard(p.dim - 1) if isinstance(p, Shard) and p.dim > dim else p for p in kept]
-    where = _local_target(target, mesh, below)
+    lies = isinstance(target, DTensor)
+    where = target.redistribute(mesh, below).to_local() if lies else narrowed(target, mesh, below)
     losses, counted = _losses(input, where, dim, cuts[0], weight, ignore_index)
     shape = target.shape
     if reduction == "none":
@@ -68,15 +72,6 @@ def cross_entropy(
         moved(v, route((), mesh, terms, [Replicate()] * mesh.ndim)) for v in (losses.sum(), counted.sum())
     )
     return make(total if reduction == "sum" else total / count, mesh, [Replicate()] * mesh.ndim, ())
-
-
-def _local_target(target: Any, mesh: Any, placements: Any) -> Any:
-    if isinstance(target, DTensor):
-        return target.redistribute(mesh, placements).to_local()
-    offsets, sizes = box(target.shape, mesh, placements)
-    for d, (begin, length) in enumerate(zip(offsets, sizes, strict=True)):
-        target = target.narrow(d, begin, length)
-    return target
 
 
 def _losses(input: Any, target: Any, dim: int, number: int, weight: Any, ignored: int) -> tuple[Any, Any]:

@@ -1,0 +1,114 @@
+"""DTensor in one process, by the backend that only pretends: plans that are kept, memory that is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+import rushlight.distributed as dist
+from rushlight.distributed.device_mesh import init_device_mesh
+from rushlight.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, dtensor
+from rushlight.distributed.tensor.parallel import loss_parallel
+
+F = torch.nn.functional
+
+
+@pytest.fixture(params=[2])
+def mesh(request: Any) -> Iterator[Any]:
+    """A mesh of as many ranks, of which this is the first."""
+    dist.init_process_group("fake", rank=0, world_size=request.param, store=dist.HashStore())
+    yield init_device_mesh("cpu", (request.param,))
+    dist.destroy_process_group()
+
+
+@pytest.fixture
+def inferred(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of ops whose plans were made."""
+    names: list[str] = []
+    made = dtensor.Call
+
+    def noted(func: Any, name: str, *given: Any) -> Any:
+        names.append(name)
+        return made(func, name, *given)
+
+    monkeypatch.setattr(dtensor, "Call", noted)
+    monkeypatch.setattr(dtensor, "_plans", {})
+    return names
+
+
+def test_a_call_like_one_before_is_not_inferred_again(mesh: Any, inferred: list[str]) -> None:
+    x = distribute_tensor(torch.randn(4, 6), mesh, [Replicate()])
+    w = distribute_tensor(torch.randn(8, 6), mesh, [Shard(0)])
+    for _ in range(3):
+        found = F.linear(x, w)
+        assert found.placements == (Shard(1),) and tuple(found.shape) == (4, 8)
+        torch.testing.assert_close(found.to_local(), x.to_local() @ w.to_local().t())
+        assert tuple(found.sum(0).shape) == (8,) and tuple(found.sum(1, keepdim=True).shape) == (4, 1)
+        assert tuple(found[1:3].shape) == (2, 8)
+    assert inferred == ["linear", "sum", "sum", "__getitem__"]
+
+
+def test_what_plans_depend_on(mesh: Any, inferred: list[str]) -> None:
+    x = distribute_tensor(torch.randn(4, 6), mesh, [Replicate()])
+    w = distribute_tensor(torch.randn(8, 6), mesh, [Shard(0)])
+    F.linear(x, w)
+    for others in (
+        (x, w.redistribute(mesh, [Replicate()])),
+        (x, distribute_tensor(torch.randn(10, 6), mesh, [Shard(0)])),
+        (x.double(), w.double()),
+        (x, w.detach().requires_grad_()),
+    ):
+        before = len(inferred)
+        F.linear(*others)
+        assert len(inferred) == before + 1
+    assert (x.view(2, 12).shape, x.view(24).shape) == ((2, 12), (24,))
+    again = init_device_mesh("cpu", (2,))
+    y = distribute_tensor(torch.randn(8, 6), again, [Shard(0)])
+    assert F.linear(x, y).placements == (Shard(1),)  # an equal mesh is the same
+
+
+def test_gradients_of_planned_calls(mesh: Any) -> None:
+    x = distribute_tensor(torch.randn(4, 6), mesh, [Replicate()])
+    w = distribute_tensor(torch.randn(8, 6), mesh, [Shard(0)]).requires_grad_()
+    for _ in range(2):
+        w.grad = None
+        F.linear(x, w).to_local().sum().backward()
+        torch.testing.assert_close(w.grad.to_local(), x.to_local().sum(0).expand(4, 6))
+
+
+def _memory(t: Any) -> int:
+    return int((t.to_local() if isinstance(t, DTensor) else t).data_ptr())
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_what_does_not_move_is_not_copied(mesh: Any, tracked: bool) -> None:
+    for source in (Replicate(), Shard(0), Partial()):
+        x = DTensor.from_local(torch.randn(4, 4), mesh, [source]).requires_grad_(tracked)
+        for target in (Replicate(), Shard(0), Shard(1)):
+            y = x.redistribute(mesh, [target])
+            assert (_memory(y) == _memory(x)) == (source == target) and y is not x
+            assert y.requires_grad == tracked and (y.grad_fn is not None) == tracked
+        assert (_memory(x.full_tensor()) == _memory(x)) == source.is_replicate()
+
+
+@pytest.mark.parametrize("mesh", [1], indirect=True)
+def test_a_mesh_of_one_moves_nothing(mesh: Any) -> None:
+    for source in (Replicate(), Shard(0), Partial()):
+        x = DTensor.from_local(torch.randn(4, 4), mesh, [source])
+        assert _memory(x.redistribute(mesh, [Shard(1)])) == _memory(x.full_tensor()) == _memory(x)
+
+
+@pytest.mark.parametrize("mesh", [1], indirect=True)
+def test_older_words_for_the_reduction_of_loss_parallel(mesh: Any) -> None:
+    logits, target = torch.randn(3, 5), torch.tensor([0, 4, 2])
+    cut = distribute_tensor(logits, mesh, [Shard(1)])
+    for how in ({"size_average": False}, {"reduce": False}, {"size_average": True}, {"reduction": "sum"}):
+        with loss_parallel(), pytest.warns() if "reduction" not in how else torch.no_grad():
+            found = F.cross_entropy(cut, target, **how)
+        with pytest.warns() if "reduction" not in how else torch.no_grad():
+            torch.testing.assert_close(found.full_tensor(), F.cross_entropy(logits, target, **how))
+    with loss_parallel(), pytest.raises(ValueError, match="is not a valid value for reduction"):
+        F.cross_entropy(cut, target, reduction="all")
