@@ -29,6 +29,7 @@ from rushlight.distributed.stores import HashStore as HashStore
 from rushlight.distributed.communication.transfers import P2POp as P2POp
 from rushlight.distributed.stores import PrefixStore as PrefixStore
 from rushlight.distributed.groups import ProcessGroup as ProcessGroup
+from rushlight.distributed.gloo import ProcessGroupGloo as ProcessGroupGloo
 from rushlight.distributed.errors import RankFailure as RankFailure
 from rushlight.distributed.communication.reductions import RedOpType as RedOpType
 from rushlight.distributed.communication.reductions import ReduceOp as ReduceOp
@@ -40,9 +41,12 @@ from rushlight.distributed.stores import Store as Store
 from rushlight.distributed.stores import TCPStore as TCPStore
 from rushlight.distributed.communication.work import Work as Work
 from rushlight.distributed.communication.coalescing import _CoalescingManager as _CoalescingManager
+from rushlight.distributed.reducer import _DEFAULT_FIRST_BUCKET_BYTES as _DEFAULT_FIRST_BUCKET_BYTES
 from rushlight.distributed.communication.work import _Work as _Work
 from rushlight.distributed.communication.collectives import _all_gather_base as _all_gather_base
+from rushlight.distributed.communication.common import _broadcast_coalesced as _broadcast_coalesced
 from rushlight.distributed.communication.coalescing import _coalescing_manager as _coalescing_manager
+from rushlight.distributed.reducer import _compute_bucket_assignment_by_size as _compute_bucket_assignment_by_size
 from rushlight.distributed.communication.reductions import _make_nccl_premul_sum as _make_nccl_premul_sum
 from rushlight.distributed.communication.collectives import _reduce_scatter_base as _reduce_scatter_base
 from rushlight.distributed import algorithms as algorithms
@@ -129,9 +133,10 @@ __all__ = ['AllToAllOptions', 'AllreduceCoalescedOptions', 'AllreduceOptions', '
     'BarrierOptions', 'BroadcastOptions', 'DebugLevel', 'DeviceMesh', 'DistBackendError', 'DistError',
     'DistNetworkError', 'DistQueueEmptyError', 'DistStoreError', 'FileStore', 'Future', 'GatherOptions',
     'GradBucket', 'GroupMember', 'GroupName', 'HashStore', 'P2POp', 'PrefixStore', 'ProcessGroup',
-    'RankFailure', 'RedOpType', 'ReduceOp', 'ReduceOptions', 'ReduceScatterOptions', 'Reducer',
-    'ScatterOptions', 'Store', 'TCPStore', 'Work', '_CoalescingManager', '_Work', '_all_gather_base',
-    '_coalescing_manager', '_make_nccl_premul_sum', '_reduce_scatter_base', 'all_gather',
+    'ProcessGroupGloo', 'RankFailure', 'RedOpType', 'ReduceOp', 'ReduceOptions', 'ReduceScatterOptions',
+    'Reducer', 'ScatterOptions', 'Store', 'TCPStore', 'Work', '_CoalescingManager',
+    '_DEFAULT_FIRST_BUCKET_BYTES', '_Work', '_all_gather_base', '_broadcast_coalesced', '_coalescing_manager',
+    '_compute_bucket_assignment_by_size', '_make_nccl_premul_sum', '_reduce_scatter_base', 'all_gather',
     'all_gather_coalesced', 'all_gather_into_tensor', 'all_gather_object', 'all_gather_single', 'all_reduce',
     'all_reduce_coalesced', 'all_to_all', 'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast',
     'broadcast_object_list', 'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_into_tensor',

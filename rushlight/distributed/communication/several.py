@@ -47,7 +47,7 @@ def check_layouts(name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
             )
 
 
-def all_reduce(group: Any, tensors: list[Tensor], op: Any) -> Work:
+def all_reduce(group: Any, tensors: list[Tensor], op: Any) -> Work | None:
     """Each tensor becomes the reduction of all tensors of all ranks."""
     first = tensors[0]
     if first.layout == rushlight.sparse_coo:
@@ -80,7 +80,7 @@ def all_reduce_each(group: Any, tensors: list[Tensor], op: Any, begin: Callable[
     return begin(tensors, op, group, True)
 
 
-def sum_sparse(group: Any, tensors: list[Tensor], op: Any, async_op: bool = True) -> Any:
+def sum_sparse(group: Any, tensors: list[Tensor], op: Any, async_op: bool = True) -> Work | None:
     """Each sparse tensor becomes the sum of all tensors of all ranks. RuntimeError for other operations."""
     if op != RedOpType.SUM:
         raise RuntimeError(
@@ -102,7 +102,8 @@ def sum_sparse(group: Any, tensors: list[Tensor], op: Any, async_op: bool = True
             for tensor in tensors:
                 tensor.copy_(total)
 
-    return group.begin("all_reduce", steps(), note(tensors[0]), tensors, async_op)
+    begun: Work | None = group.begin("all_reduce", steps(), note(tensors[0]), tensors, async_op)
+    return begun
 
 
 def _total(tensors: Sequence[Tensor]) -> Tensor:
