@@ -42,13 +42,20 @@ class ConstraintViolationError(RuntimeError):
     """An input's size is none of those that were said of it."""
 
 
-def misfit(name: str, schema: Any, count: int, missing: list[str], unknown: list[str]) -> str:
+def misfit(
+    name: str, schema: Any, positional: int, count: int, missing: list[str], unknown: list[str]
+) -> str:
     """Why arguments are not those of a signature, in PyTorch's words."""
     declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
     if count > len(schema.arguments):
         return (
             f"{name}() expected at most {len(schema.arguments)} argument(s) but received {count} "
             f"argument(s). Declaration: {declared}"
+        )
+    if positional > (most := sum(not p.kwarg_only for p in schema.arguments)):
+        return (
+            f"{name}() takes {most} positional argument(s) but {positional} was/were given.  "
+            f"Declaration: {declared}"
         )
     if missing:
         return f"{name}() is missing value for argument '{missing[0]}'. Declaration: {declared}"

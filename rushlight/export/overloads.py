@@ -360,7 +360,8 @@ class Overload:
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > sum(not p.kwarg_only for p in params):
             name = f"{self.namespace}::{self._schema.name}"
-            raise RuntimeError(misfit(name, self._schema, len(args) + len(kwargs), missing, unknown))
+            count = len(args) + len(kwargs)
+            raise RuntimeError(misfit(name, self._schema, len(args), count, missing, unknown))
         return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

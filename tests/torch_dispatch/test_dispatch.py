@@ -370,3 +370,13 @@ def test_ops_with_more_parameters_than_the_public_function() -> None:
     assert aten.to.dtype(x, torch.float32) is x and aten.to.dtype(x, torch.float32, False, True) is not x
     assert aten.to.other(x, x.double()).dtype is torch.float64
     assert torch._subclasses.fake_tensor.FakeTensor is torch._subclasses.FakeTensor
+
+
+def test_too_many_arguments_by_position() -> None:
+    x = torch.ones(2)
+    with pytest.raises(
+        RuntimeError, match=r"aten::add\(\) takes 2 positional argument\(s\) but 3 was/were given"
+    ):
+        torch.ops.aten.add.Tensor(x, x, 3)
+    with pytest.raises(RuntimeError, match=r"aten::add\(\) expected at most 3 argument\(s\) but received 4"):
+        torch.ops.aten.add.Tensor(x, x, 3, 4)
