@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import rushlight as torch
 from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.dispatch.overrides import disabled
 from rushlight._engine.lazy import package
 from rushlight._engine.tensors.tensor import TensorMeta
 
@@ -32,6 +33,8 @@ class Parameter(torch.Tensor, metaclass=_Marked):
 
     __module__ = _MODULE
     _detached = torch.Tensor
+    # What comes of a parameter is a tensor, also where the parameter is of a class of the user's own.
+    __torch_function__ = staticmethod(disabled)
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         """A parameter that shares the data of a tensor, by default an empty one; it requires grad unless

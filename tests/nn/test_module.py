@@ -207,3 +207,30 @@ def test_another_name_of_a_function_is_a_function_of_that_name() -> None:
     assert torch.arctan(told)[0] is torch.arctan
     assert torch.atan(told)[0] is torch.atan
     assert torch.concat([told], dim=0) == (torch.concat, {"dim": 0})
+
+
+def test_what_comes_of_a_parameter_of_ones_own_class_is_a_tensor() -> None:
+    class Weight(nn.Parameter):
+        pass
+
+    w = Weight(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert Weight.__torch_function__ is torch._C._disabled_torch_function_impl
+    made = [
+        w * 2,
+        w.t(),
+        w[0],
+        w.clone(),
+        w.new_empty(3),
+        w.to(torch.float64),
+        w.view(-1),
+        torch.empty_like(w),
+    ]
+    made += [torch.stack([w, w]), w.sum(), w.max(1).values, nn.functional.softmax(w, -1), *w.unbind(), w == w]
+    assert {type(t) for t in made} == {torch.Tensor}
+    assert type(w.requires_grad_()) is Weight and not torch.overrides.has_torch_function((w,))
+    assert type(nn.Parameter(w.new_empty(2))) is nn.Parameter
+    layer = nn.Linear(2, 2, bias=False)
+    layer.weight = w
+    layer(torch.ones(1, 2)).sum().backward()
+    assert layer.double().weight is w and type(w.grad) is torch.Tensor
+    assert repr(w).startswith("Parameter containing:\nParameter(Weight([[1., 2.],")

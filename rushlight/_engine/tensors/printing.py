@@ -282,7 +282,8 @@ def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
     text = _add_suffixes(prefix + text, suffixes, len(prefix))
-    return f"Parameter({text})" if getattr(t, "_is_param", False) else text
+    marked = getattr(t, "_is_param", False) or any(c.__name__ == "Parameter" for c in type(t).__mro__[1:])
+    return f"Parameter({text})" if marked else text
 
 
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
