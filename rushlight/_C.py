@@ -13,6 +13,7 @@ from typing import Any
 
 from rushlight._engine.autograd.engine import current_node
 from rushlight._engine.autograd.grad_mode import LOCAL, set_enabled
+from rushlight._engine.core import accelerator
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters, methods
@@ -31,14 +32,9 @@ TensorBase = _TensorBase = Tensor
 def __getattr__(name: str) -> Any:
     if name == "_functions":
         return import_module("rushlight._engine.autograd.node_classes")
-    if name.startswith(("_jit_", "_debug_", "_get_graph_", "_set_graph_")):
-        switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
-        if switch is not None:
-            return switch
-    if name.startswith(("_jit_pass_", "_create_function_", "_freeze_module")):
-        found = import_module("rushlight.jit.passes").FUNCTIONS.get(name)
-        if found is not None:
-            return found
+    found = _of_tables(name)
+    if found is not None:
+        return found
     if name in ("_Await", "_awaitable", "_awaitable_wait", "_awaitable_nowait"):
         return getattr(import_module("rushlight.jit.awaiting"), name)
     if name in _GRAPHS or name.endswith("Type"):
@@ -50,6 +46,26 @@ def __getattr__(name: str) -> Any:
     from rushlight._engine.names.alternatives import attribute
 
     return attribute("rushlight._C", name)
+
+
+# Where names of torch._C that begin so are kept.
+_TABLES = (
+    (("_get_", "_set_"), "rushlight.backends._switch_names"),
+    (("_cuda_",), "rushlight.cuda._primitives"),
+    (("_jit_", "_debug_", "_get_graph_", "_set_graph_"), "rushlight.jit.switches"),
+    (("_jit_pass_", "_create_function_", "_freeze_module"), "rushlight.jit.passes"),
+)
+
+
+def _of_tables(name: str) -> Any:
+    """A name that is kept in a table of its kind; None for others."""
+    for starts, module in _TABLES:
+        # What torch.cuda is made of is there where there is a device, as in a build with CUDA.
+        if name.startswith(starts) and (starts != ("_cuda_",) or accelerator.platform() is not None):
+            found = import_module(module).FUNCTIONS.get(name)
+            if found is not None:
+                return found
+    return None
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -80,7 +80,7 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, torch.Tensor):
-            return outputs * self._factor()
+            return outputs * self._factor(outputs.device).to(outputs.device)
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
             return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
@@ -92,10 +92,11 @@ class GradScaler:
         """The tensors that a compiled function uses which scales by this object (_engine/trace/guards.py)."""
         return [item for item in vars(self).values() if isinstance(item, torch.Tensor)]
 
-    def _factor(self) -> Any:
+    def _factor(self, where: Any) -> Any:
+        """The factor, which lies on the device of what was scaled first: a captured graph reads it there."""
         if self._scale is None:
-            self._scale = torch.tensor(self._init_scale, dtype=torch.float32)
-            self._growth_tracker = torch.tensor(self._init_growth_tracker, dtype=torch.int32)
+            self._scale = torch.tensor(self._init_scale, dtype=torch.float32, device=where)
+            self._growth_tracker = torch.tensor(self._init_growth_tracker, dtype=torch.int32, device=where)
         return self._scale
 
     def _scaled_before(self, doing: str) -> Any:
@@ -319,16 +320,18 @@ def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[An
     grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
     if not allow_float16 and any(grad.dtype is torch.float16 for grad in grads):
         raise ValueError("Attempting to unscale FP16 gradients.")
-    if not grads:
-        return {}
-    found, factor = 0.0, inverse.item()
+    by_device: dict[Any, list[Any]] = defaultdict(list)
+    for grad in grads:
+        held = grad._values() if grad.is_sparse else grad
+        if held.numel():
+            by_device[held.device].append(held)
+    found = {}
     with torch.no_grad():
-        for grad in grads:
-            if not grad.isfinite().all():
-                found = 1.0
-            if factor != 1.0:
-                grad.mul_(factor)
-    return {grads[0].device: torch.tensor(found)}
+        for where, held in by_device.items():
+            largest = torch.stack([norm.float() for norm in torch._foreach_norm(held, torch.inf)])
+            found[where] = largest.isfinite().all().logical_not().float()
+            torch._foreach_mul_(held, inverse.to(where))
+    return found
 
 
 def older(device: str, module: str) -> type[GradScaler]:

@@ -55,6 +55,7 @@ class Products:
     """torch.backends.cuda.matmul: how products on a device may round."""
 
     allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
+    allow_fp16_accumulation = False
     fp32_precision = "none"  # or "tf32", "ieee"
     _precision = "highest"  # torch.get_float32_matmul_precision()
 

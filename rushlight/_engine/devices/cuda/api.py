@@ -249,7 +249,34 @@ class _Runtime:
 
     def cudaGetErrorString(self, error: int) -> str:
         """The text of an error number."""
-        return "no error" if error == 0 else f"error {error}"
+        return _ERRORS.get(int(error), f"error {error}")
+
+
+# NVIDIA's texts of the runtime's errors, by cudaError_t.
+_ERRORS = {
+    0: "no error",
+    1: "invalid argument",
+    2: "out of memory",
+    3: "initialization error",
+    4: "driver shutting down",
+    9: "invalid configuration argument",
+    35: "CUDA driver version is insufficient for CUDA runtime version",
+    98: "invalid device function",
+    100: "no CUDA-capable device is detected",
+    101: "invalid device ordinal",
+    201: "invalid device context",
+    209: "no kernel image is available for execution on the device",
+    400: "invalid resource handle",
+    600: "device not ready",
+    700: "an illegal memory access was encountered",
+    702: "the launch timed out and was terminated",
+    710: "device-side assert triggered",
+    716: "misaligned address",
+    719: "unspecified launch failure",
+    801: "operation not supported",
+    900: "operation not permitted when stream is capturing",
+    999: "unknown error",
+}
 
 
 def cudart() -> _Runtime:
