@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -97,9 +98,12 @@ def test_meta() -> None:
 @pytest.mark.parametrize("cls", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("more", [{}, {"num_layers": 2, "bidirectional": True}, {"bias": False}])
-def test_later_calls_have_the_bits_of_the_first(cls: str, packed: bool, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize("of", [torch.float32, torch.bfloat16])
+def test_later_calls_have_the_bits_of_the_first(
+    cls: str, packed: bool, more: dict[str, Any], of: torch.dtype
+) -> None:
     torch.manual_seed(0)
-    model, x = getattr(torch.nn, cls)(10, 33, **more), torch.randn(12, 7, 10, requires_grad=True)
+    model, x = getattr(torch.nn, cls)(10, 34, **more).to(of), torch.randn(12, 7, 10).to(of).requires_grad_()
     lengths = torch.tensor([12, 11, 7, 7, 3, 2, 1])
     found = []
     for _ in range(4):  # steps are one by one in the first, written down in the second
@@ -110,6 +114,23 @@ def test_later_calls_have_the_bits_of_the_first(cls: str, packed: bool, more: di
         out = out.data if packed else out
         (out * out).sum().backward()
         found.append(
-            [t.detach().numpy().tobytes() for t in (out, x.grad, *[p.grad for p in model.parameters()])]
+            [
+                t.detach().float().numpy().tobytes()
+                for t in (out, x.grad, *[p.grad for p in model.parameters()])
+            ]
         )
     assert found[1:] == found[:1] * 3
+
+
+@pytest.mark.parametrize("of", [torch.float32, torch.bfloat16])
+def test_threads_that_share_a_model(of: torch.dtype) -> None:
+    model, x = torch.nn.LSTM(10, 32).to(of), torch.randn(12, 7, 10).to(of)
+    wanted, found = model(x)[0].detach(), []
+    threads = [
+        Thread(target=lambda: found.extend([model(x)[0].equal(wanted) for _ in range(30)])) for _ in range(4)
+    ]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [True] * 120

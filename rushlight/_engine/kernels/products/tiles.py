@@ -218,6 +218,7 @@ class PackedPairs:
 
     def __init__(self, w: Array, parts: int = 1) -> None:
         self.pairs, self.of = Packed(w, parts), w.dtype
+        self.panels = self.pairs.panels
 
     def again(self) -> None:
         """Pack w once more."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,14 @@ Array = np.ndarray[Any, Any]
 Loop = Callable[..., None]
 # Loops that are known, and words of the longest one that is written down.
 _MOST, _WORDS = 32, 1 << 18
-_KNOWN: OrderedDict[Hashable, team.Call | None] = OrderedDict()
+_KNOWN: OrderedDict[Hashable, _Written | None] = OrderedDict()
+
+
+class _Written(NamedTuple):
+    """call: of the operands, and of memory for steps in between, laid out as `scratch`."""
+
+    call: team.Call
+    scratch: list[tuple[Any, Any]]
 
 
 def repeated(key: Hashable, loop: Loop, operands: Sequence[Array]) -> bool:
@@ -33,22 +40,26 @@ def repeated(key: Hashable, loop: Loop, operands: Sequence[Array]) -> bool:
         if len(_KNOWN) > _MOST:
             _KNOWN.popitem(last=False)
         return False
-    call = _KNOWN[whole]
-    if call is None:
-        call = _KNOWN[whole] = _written(loop, operands, threads)
-    if not call.kept:
+    written = _KNOWN[whole]
+    if written is None:
+        written = _KNOWN[whole] = _written(loop, operands, threads)
+    if not written.call.kept:
         return False
-    call(threads, *operands)
+    written.call(threads, *operands, *[np.empty(*of) for of in written.scratch])
     return True
 
 
-def _written(loop: Loop, operands: Sequence[Array], threads: int) -> team.Call:
+def _written(loop: Loop, operands: Sequence[Array], threads: int) -> _Written:
     """The loop's stages, relative to the operands; none where it is too long, or has a step without one."""
     recorder = stages.StageRecorder(threads)
     loop(recorder)
     words = sum([stage.jobs.size for stage in recorder.stages])
     fits = recorder.known and words <= _WORDS
-    return team.Call(*[_relative(s, operands) for s in recorder.stages * fits])
+    memory = [*operands, *recorder.scratch]
+    return _Written(
+        team.Call(*[_relative(s, memory) for s in recorder.stages * fits]),
+        [(a.shape, a.dtype) for a in recorder.scratch],
+    )
 
 
 def _relative(stage: stages.Stage, operands: Sequence[Array]) -> team.CallStage:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rushlight._engine.kernels.loops.columns import CHUNK, Columns
-from rushlight._engine.kernels.loops.pointwise import SHARED, pointwise
+from rushlight._engine.kernels.loops.pointwise import SHARED, conversion, pointwise
 from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.products import blas
 from rushlight._engine.kernels.runtime import native, parallel, team
@@ -159,6 +159,8 @@ class StageRecorder:
     def __init__(self, threads: int) -> None:
         self.stages: Stages = []
         self.threads, self.known = threads, True
+        # Memory for steps in between, beside that of the operands.
+        self.scratch: list[Array] = []
 
     def _more(self, found: Stages | None) -> None:
         self.known = self.known and found is not None
@@ -167,8 +169,15 @@ class StageRecorder:
     def run(self, function: Any, *operands: Any) -> None:
         """A fused kernel, or a packed product."""
         # few recorded loops have products
-        from rushlight._engine.kernels.products.tiles import Packed
+        from rushlight._engine.kernels.products.tiles import Packed, PackedPairs
 
+        if isinstance(function, PackedPairs):
+            x, out = operands
+            rounded = np.empty(x.shape, function.of)
+            self.scratch.append(rounded)
+            made = conversion(x.dtype.name, "bfloat16")
+            self._more(kernel(made.fn, (x, rounded), (False, False)) if made.compile_now() else None)
+            function, operands = function.pairs, (rounded, out)
         if isinstance(function, Packed):
             x, out = operands
             product, three = function.at(len(x)), (x, function.panels, out)

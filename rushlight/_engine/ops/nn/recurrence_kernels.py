@@ -210,7 +210,7 @@ class _Direction:
         if panels is None or self.projection is not None:
             return False
         operands = [panels, *[a for a in self.memory() if a is not None]]
-        key = self.__class__, self.mode, tuple(self.steps)
+        key = self.__class__, self.mode, self.packed.__class__, tuple(self.steps)
         found: bool = service("repeated loop")(key, self.loop, operands)
         return found
 
