@@ -84,8 +84,12 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         # Where nothing is recorded the row has plans.
-        alone = not (MODES and STACK.modes)
-        out = row.call(*values) if row.options.get("planned") and alone else body(*values)
+        if MODES and STACK.modes or not row.options.get("planned"):
+            out = body(*values)
+        elif row.options.get("views") and values[0].__class__ is Tensor:
+            out = row.call(values[0].detach(), *values[1:])  # views that have no node yet
+        else:
+            out = row.call(*values)
     finally:
         LOCAL.enabled = before
     rules.record(values, out)

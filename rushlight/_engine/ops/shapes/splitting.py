@@ -80,7 +80,7 @@ def split(input, split_size_or_sections: Ints, dim: int = 0):
     return _split(input, split_size_or_sections, dim)
 
 
-@composite(name="_split", where=("aten",), node="split", views=True)
+@composite(name="_split", where=("aten",), node="split", views=True, planned=True)
 def _split(input, size: int, dim: int):
     """Pieces of one size along dim, the last may be smaller."""
     if not input.ndim:
@@ -119,7 +119,7 @@ def chunk(input, chunks: int, dim: int = 0):
     d = wrap_dim(dim, input.ndim)
     total = input._geometry.shape[d]
     size = -(-total // chunks)
-    return split_with_sizes(input, (0,) * chunks, d) if size == 0 else split(input, size, d)
+    return split_with_sizes(input, (0,) * chunks, d) if size == 0 else _split(input, size, d)
 
 
 @composite(planned=True)
