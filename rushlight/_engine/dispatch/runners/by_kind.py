@@ -84,7 +84,7 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         # Where nothing is recorded the row has plans.
-        if MODES and STACK.modes or not row.options.get("planned"):
+        if (MODES and STACK.modes) or not row.options.get("planned"):
             out = body(*values)
         elif row.options.get("views") and values[0].__class__ is Tensor:
             out = row.call(values[0].detach(), *values[1:])  # views that have no node yet
