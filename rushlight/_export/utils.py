@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
+from itertools import count
 from typing import Any
 
 import rushlight as torch
-from rushlight.fx.node import Node
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node, map_arg
+from rushlight.fx.passes.split_module import split_module
+from rushlight.utils import _pytree
 
 __all__ = [
     "get_buffer",
@@ -15,10 +20,14 @@ __all__ = [
     "is_buffer",
     "is_lifted_tensor_constant",
     "is_param",
+    "node_inline_",
+    "node_replace_",
     "nodes_count",
     "nodes_filter",
     "nodes_first",
     "nodes_map",
+    "register_dataclass_as_pytree_node",
+    "sequential_split",
     "wrap_method",
 ]
 
@@ -59,6 +68,18 @@ def get_lifted_tensor_constant(program: Any, node: Node) -> Any:
     return None if name is None else program.constants[name]
 
 
+def register_dataclass_as_pytree_node(
+    cls: type[Any], flatten_fn: Any = None, unflatten_fn: Any = None, *, serialized_type_name: str | None = None
+) -> None:
+    """Instances of a dataclass are containers from now on: of those fields that are not None."""
+    if flatten_fn is None and unflatten_fn is None:
+        _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
+    else:
+        _pytree.register_pytree_node(
+            cls, flatten_fn, unflatten_fn, serialized_type_name=serialized_type_name
+        )
+
+
 def nodes_map(nodes: Iterable[Node], node_call_back: Callable[[Node], Any]) -> Iterable[Node]:
     """Call the function with each node; the nodes."""
     for node in nodes:
@@ -79,6 +100,80 @@ def nodes_first(nodes: Iterable[Node], node_call_back: Any = None) -> Node | Non
 def nodes_count(nodes: Iterable[Node], node_call_back: Callable[[Node], bool]) -> int:
     """How many there are."""
     return len(nodes_filter(nodes, node_call_back))
+
+
+def node_replace_(old_node: Node, new_node: Node) -> None:
+    """Another node in the place of one, which is erased."""
+    old_node.replace_all_uses_with(new_node)
+    old_node.graph.erase_node(old_node)
+
+
+def sequential_split(gm: GraphModule, node_call_back: Callable[[Node], Any]) -> GraphModule:
+    """The module as several, called in order: the function says True of the first node of each but the
+    first.
+    """
+    number, parts = 0, {}
+    for node in gm.graph.nodes:
+        number += bool(node_call_back(node))
+        parts[node] = number
+    made: GraphModule = split_module(
+        gm, gm, parts.__getitem__, keep_original_order=True, keep_original_node_name=True
+    )
+    made.graph._codegen = gm.graph._codegen
+    made.recompile()
+    return made
+
+
+def node_inline_(call_mod_node: Node) -> GraphModule | None:
+    """The nodes of a submodule's graph in the place of the node that calls it; the module. AssertionError for
+    another node.
+    """
+    graph = call_mod_node.graph
+    gm: Any = graph.owning_module
+    if call_mod_node.op != "call_module" or gm is None:
+        raise AssertionError(f"expected call_module op, got {call_mod_node.op}")
+    inner = gm.get_submodule(str(call_mod_node.target))
+    values: dict[Node, Any] = {}
+    given = iter(call_mod_node.args)
+    with graph.inserting_before(call_mod_node):
+        for node in inner.graph.nodes:
+            if node.op == "placeholder":
+                values[node] = next(given)
+            elif node.op == "output":
+                _results_(call_mod_node, map_arg(node.args[0], values.__getitem__))
+            else:
+                values[node] = graph.node_copy(node, values.__getitem__)
+                if node.op == "get_attr":
+                    values[node].target = _held_as(gm, str(node.target), inner)
+    gm.delete_all_unused_submodules()
+    gm.recompile()
+    found: GraphModule = gm
+    return found
+
+
+def _held_as(gm: Any, name: str, inner: Any) -> str:
+    """The name under which a module has what an inner one holds."""
+    numbers = count(1)
+    own = name
+    while hasattr(gm, own):
+        own = f"submod_{next(numbers)}"
+    setattr(gm, own, getattr(inner, name))
+    return own
+
+
+def _results_(call: Node, results: Any) -> None:
+    """What reads a call's results reads these; the call is erased."""
+    if isinstance(results, Node):
+        node_replace_(call, results)
+        return
+    if not isinstance(results, (list, tuple)):
+        raise NotImplementedError(
+            f"Unsupported output type {type(results)}. Expect it to be a Node or a list/tuple of Nodes."
+        )
+    for user in list(call.users):
+        if user.target is operator.getitem:
+            node_replace_(user, results[user.args[1]])  # type: ignore[index]
+    call.graph.erase_node(call)
 
 
 class _Method(torch.nn.Module):

@@ -20,6 +20,7 @@ from rushlight.fx.conventions import CodeGen, _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
 from rushlight.fx.interpreter import Interpreter
+from rushlight.fx.passes.infra.pass_manager import PassManager
 from rushlight.fx.traceback import preserve_node_meta
 
 STATE = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
@@ -327,6 +328,23 @@ class ExportedProgram:
         from rushlight.export.tracing import decomposed  # it imports this file
 
         return decomposed(self, decomp_table)
+
+    def _transform_do_not_use(self, *passes: Any) -> ExportedProgram:
+        """The program after passes over its graph module (see torch.fx.passes.infra); itself where none
+        changes anything.
+        """
+        found = PassManager(list(passes))(self.graph_module)
+        if found.graph_module is self.graph_module and not found.modified:
+            return self
+        signature = copy.deepcopy(self.graph_signature)
+        graph: Graph = found.graph_module.graph  # type: ignore[assignment]
+        holders = [n for n in graph.nodes if n.op == "placeholder"]
+        for node, spec in zip(holders, signature.input_specs, strict=False):
+            spec.arg.name = node.name
+        for value, out in zip(graph.output_node().args[0], signature.output_specs, strict=False):
+            if not isinstance(out.arg, ConstantArgument):
+                out.arg.name = value.name
+        return self._update(found.graph_module, signature)
 
     def __str__(self) -> str:
         shown = self.graph_module.print_readable(print_output=False).replace("\n", "\n    ")

@@ -149,6 +149,25 @@ class ExportGraphSignature:
         """The names of the results; the values of those that are constant."""
         return tuple(_value(s.arg) for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT)
 
+    def replace_all_uses(self, old: str, new: str) -> None:
+        """Another node's name in the place of one that is an output."""
+        for spec in self.output_specs:
+            if isinstance(spec.arg, (TensorArgument, SymIntArgument)) and spec.arg.name == old:
+                spec.arg.name = new
+
+    def get_replace_hook(self, replace_inputs: bool = False) -> Any:
+        """What a GraphModule is to call (`_set_replace_hook`), so that the signature follows its changes."""
+
+        def replaced(old: Any, new: str, user: Any) -> None:
+            if user.op == "output":
+                self.replace_all_uses(old.name, new)
+            if replace_inputs and old.op == "placeholder":
+                for spec in self.input_specs:
+                    if spec.arg.name == old.name:
+                        spec.arg.name = new
+
+        return replaced
+
     def __str__(self) -> str:
         inputs, outputs = "\n".join(map(str, self.input_specs)), "\n".join(map(str, self.output_specs))
         return f"\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n"

@@ -80,6 +80,8 @@ class Graph:
             self._nodes.insert(self._nodes.index(beside) + offset, node)
             if offset:
                 self._insert_at = (node, 1)
+        for hook in getattr(self.owning_module, "_create_node_hooks", ()):
+            hook(node)
         return node
 
     def placeholder(self, name: str, type_expr: Any = None, default_value: Any = ...) -> Node:
@@ -196,6 +198,8 @@ class Graph:
             )
         if to_erase._erased:
             return
+        for hook in getattr(self.owning_module, "_erase_node_hooks", ()):
+            hook(to_erase)
         to_erase._update((), {})
         to_erase._erased = True
         self._nodes.remove(to_erase)

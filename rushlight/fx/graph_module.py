@@ -7,6 +7,8 @@ import linecache
 import re
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -109,6 +111,43 @@ class GraphModule(torch.nn.Module):
         self._graph = g
         self._graph.owning_module = self
         self.recompile()
+
+    # --- who hears of changes ----------------------------------------------------------------------
+
+    def _register_create_node_hook(self, f: Any) -> None:
+        """Call f(node) for each node that is made in the graph."""
+        self._hooks("_create_node_hooks").append(f)
+
+    def _unregister_create_node_hook(self, f: Any) -> None:
+        self._hooks("_create_node_hooks").remove(f)
+
+    def _register_erase_node_hook(self, f: Any) -> None:
+        """Call f(node) for each node that is taken out of the graph."""
+        self._hooks("_erase_node_hooks").append(f)
+
+    def _unregister_erase_node_hook(self, f: Any) -> None:
+        self._hooks("_erase_node_hooks").remove(f)
+
+    def _register_replace_node_hook(self, f: Any) -> None:
+        """Call f(old=node, new=name, user=node) where a node reads another one instead, or under a new name."""
+        self._hooks("_replace_hooks").append(f)
+
+    def _unregister_replace_node_hook(self, f: Any) -> None:
+        self._hooks("_replace_hooks").remove(f)
+
+    @contextmanager
+    def _set_replace_hook(self, f: Any) -> Iterator[None]:
+        """The same within a `with`."""
+        self._register_replace_node_hook(f)
+        try:
+            yield
+        finally:
+            self._unregister_replace_node_hook(f)
+
+    def _hooks(self, name: str) -> list[Any]:
+        """The functions of a kind; a list of this module's, once there is one."""
+        found: list[Any] = self.__dict__.setdefault(name, [])
+        return found
 
     @property
     def code(self) -> str:

@@ -80,7 +80,7 @@ class Node:
                 f"Node [graph = {graph}, name = '{name}'] target {target} has type "
                 f"{type(target)} but a {wanted} is expected"
             )
-        self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
+        self.graph, self._name, self.op, self.target, self.type = graph, name, op, target, return_type
         self._args: tuple[Any, ...] = ()
         self._kwargs: dict[str, Any] = {}
         self._inputs: dict[Node, None] = {}
@@ -88,6 +88,19 @@ class Node:
         self.meta: dict[str, Any] = {}
         self._erased = False
         self._update(args, kwargs)
+
+    @property
+    def name(self) -> str:
+        """What the node is called in the graph's text; who hears of replaced nodes hears of a new name."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        hooks = getattr(self.graph.owning_module, "_replace_hooks", ())
+        for hook in hooks:
+            for user in list(self.users):
+                hook(old=self, new=value, user=user)
+        self._name = value
 
     # --- arguments -------------------------------------------------------------------------------
 
@@ -152,6 +165,8 @@ class Node:
             replace_with.meta.update(self.meta)
         users = [user for user in self.users if delete_user_cb(user)]
         for user in users:
+            for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
+                hook(old=self, new=replace_with.name, user=user)
             user.replace_input_with(self, replace_with)
         return users
 

@@ -1,0 +1,1 @@
+"""torch.fx.passes.dialect.common: passes that look at nothing but what nodes read."""
