@@ -11,6 +11,7 @@ from rushlight._dynamo.api import (
     disable as disable,
     is_compiling as is_compiling,
     list_backends as list_backends,
+    reset as _reset_guarded_backend_cache,
     reset as reset,
 )
 from rushlight._dynamo.callback import (

@@ -150,8 +150,7 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
         return PassResult(made, True)
 
     def _fx(self, kind: str, target: Any, args: Any, kwargs: Any, meta: NodeMetadata) -> ProxyValue:
-        data = [tree_map(lambda v: v.data if isinstance(v, ProxyValue) else v, a) for a in (args, kwargs)]
-        found = _run(target, data[0], data[1], meta)
+        found = _run(target, _plain(args), _plain(kwargs), meta)
         positional, named = (tree_map(self._argument, a) for a in (args, kwargs))
         name = target._schema.name if isinstance(target, OpOverload) else None
         node = self.graph.create_node(kind, target, tuple(positional), named, name)
@@ -227,6 +226,16 @@ class _Runner(Interpreter):
         raise ExportPassBaseError("call_method is not supported.")
 
 
+def _plain(value: Any) -> Any:
+    """Arguments as what is known of them, in Python's own containers."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        found = [_plain(item) for item in value]
+        return found if isinstance(value, list) else tuple(found)
+    return value.data if isinstance(value, ProxyValue) else value
+
+
 def _data(told: Any) -> Any:
     """A tensor without numbers of what is known, or a number as it was."""
     if isinstance(told, (tuple, list)):
@@ -247,9 +256,8 @@ def _tells(told: Any, value: Any) -> bool:
 
 def _run(target: Any, args: Any, kwargs: Any, meta: NodeMetadata) -> Any:
     """What a call gives: what is known of it, where tensors without numbers do not tell."""
-    if isinstance(target, HigherOrderOperator) or getattr(target, "_schema", None) in (None, "item"):
-        if "val" in meta:
-            return _data(meta["val"])
+    if "val" in meta and not isinstance(target, OpOverload):
+        return _data(meta["val"])
     try:
         return target(*args, **kwargs)
     except (RuntimeError, NotImplementedError, TypeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import rushlight as torch
 from rushlight._engine.ops.table import ROWS
 from rushlight.export.overloads import Overload, aten_name, composites, overloads, own
 
@@ -21,9 +22,9 @@ class CustomDecompTable(dict[Any, Callable[..., Any]]):
         super().__init__(_composites() if table is None else table)
 
     def pop(self, key: Any, *default: Any) -> Any:
-        """Take an op out, which is then kept whole; of an op of your own, which is whole anyway, the op."""
-        if key not in self and not default and not isinstance(key, Overload):
-            return key
+        """Take an op out, which is then kept whole. KeyError where it is not there."""
+        if key not in self and not default:
+            raise KeyError(str(key))
         return super().pop(key, *default)
 
     def copy(self) -> CustomDecompTable:
@@ -44,4 +45,7 @@ def _composites() -> dict[Overload, Callable[..., Any]]:
             found.update((o, o.decompose) for o in several.values() if not o._schema.writes)
     for name in composites():
         found.update((o, o.decompose) for o in overloads(name).values() if o.is_composite)
+    for op in torch.library.defined():
+        if op._composite:
+            found[op._opoverload] = op._opoverload.decompose
     return found

@@ -242,8 +242,13 @@ class Listener(Subgraphs, Lowering):
         expr = self.numbers.fresh("u", int(first.shape[dim]), holder, dim)
         (own,) = expr.free()
         source = next(a for a in args if isinstance(a, torch.Tensor))
+        told = self.exprs.get(id(source), {})
+        sure = told or "leaf" in self.node(source).meta or not self.numbers.backed
         still = not any(isinstance(n, Sym) for n in getattr(self.node(source).meta["val"], "shape", ()))
-        most = source.numel() if still and not self.numbers.backed else math.inf
+        most: Any = 1 if sure and (told or still) else math.inf
+        for d, n in enumerate(source._geometry.shape):
+            most *= told[d].bounds(self.numbers.known.ranges)[1] if d in told else n
+        most = most if math.isinf(most) else int(most)
         self.numbers.known.ranges.setdefault(own, (0, most))
         self.numbers.backed.discard(own)
         for t in result if several else (result,):

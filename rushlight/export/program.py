@@ -315,6 +315,10 @@ class ExportedProgram:
         root.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         found = ExportedModule(root, made, "GraphModule")
         found.meta.update(self.graph_module.meta)
+        for spec in specs:
+            if spec.kind in STATE and spec.persistent is False:
+                owner, _, last = spec.target.rpartition(".")
+                found.get_submodule(owner)._non_persistent_buffers_set.add(last)
         found.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         return found
 
@@ -443,7 +447,9 @@ class Guards(torch.nn.Module):
         sources: dict[str, str] = {}
         later: list[tuple[str, int, Expr]] = []
         for (name, kind, expected), given in zip(self.inputs, args, strict=True):
-            if kind is None:
+            if kind is None and isinstance(expected, torch.nn.Module):
+                _hold(type(given) is type(expected), f"type({name}) == {type(expected).__name__}")
+            elif kind is None:
                 _hold(given is expected or given == expected, f"{name} == {expected!r}")
             elif kind is int:
                 later += self.one(name, given, expected, sizes, sources)
@@ -488,6 +494,10 @@ class Guards(torch.nn.Module):
             return []
         if wanted.isidentifier() and wanted not in sizes:
             sizes[wanted], sources[wanted] = size, name
+            for own, low, high in self.ranges:
+                if own == wanted:
+                    _hold(size >= low, f"{name} >= {low}")
+                    _hold(size <= high, f"{name} <= {high}")
             return []
         return [(name, size, parsed(wanted))]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from rushlight.export.numbers.symbolic import SIZES
+from rushlight.export.numbers.symbolic import SIZES, SymBool, SymFloat
 from rushlight.fx.node import Node
 
 
@@ -22,6 +22,36 @@ class SymIntArgument:
     """A size, by the name of its node."""
 
     name: str
+
+
+@dataclass
+class SymFloatArgument:
+    """A float that depends on inputs, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymBoolArgument:
+    """A condition that depends on inputs, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class TokenArgument:
+    """What orders side effects, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class CustomObjArgument:
+    """An object that is no tensor, by the name of its node, and the name of its class."""
+
+    name: str
+    class_fqn: str
+    fake_val: Any = None
 
 
 @dataclass
@@ -78,8 +108,20 @@ def user_output(value: Any) -> OutputSpec:
     """A result for the caller: a node, or what is the same in every call."""
     if not isinstance(value, Node):
         return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", value), None)
-    of = SymIntArgument if isinstance(value.meta.get("val"), SIZES) else TensorArgument
-    return OutputSpec(OutputKind.USER_OUTPUT, of(value.name), None)
+    return OutputSpec(OutputKind.USER_OUTPUT, argument_of(value), None)
+
+
+def argument_of(node: Node) -> Any:
+    """A node as an argument, of the kind that its value is."""
+    value = node.meta.get("val")
+    if isinstance(value, SymBool):
+        return SymBoolArgument(node.name)
+    if isinstance(value, SymFloat):
+        return SymFloatArgument(node.name)
+    if isinstance(value, SIZES):
+        kinds: dict[str, Any] = {"float": SymFloatArgument, "bool": SymBoolArgument}
+        return kinds.get(getattr(value, "kind", "int"), SymIntArgument)(node.name)
+    return TensorArgument(node.name)
 
 
 def _states(kind: InputKind) -> Any:
@@ -152,7 +194,7 @@ class ExportGraphSignature:
     def replace_all_uses(self, old: str, new: str) -> None:
         """Another node's name in the place of one that is an output."""
         for spec in self.output_specs:
-            if isinstance(spec.arg, (TensorArgument, SymIntArgument)) and spec.arg.name == old:
+            if not isinstance(spec.arg, ConstantArgument) and spec.arg.name == old:
                 spec.arg.name = new
 
     def get_replace_hook(self, replace_inputs: bool = False) -> Any:

@@ -280,12 +280,13 @@ def joined(known: Sequence[Symbol]) -> Iterator[list[Symbol]]:
             place = min(symbol.places, key=lambda p: (p.leaf, p.dim or 0))
             key: Any = symbol.name
             if not isinstance(symbol.given, Dim):
-                key = (symbol.size, symbol.given, place.dim if by_dim else None)
+                key = (symbol.size, place.dim if by_dim else None)
             if key not in found:
                 found[key] = copy.copy(symbol)
-                found[key].places = dict(symbol.places)
-            found[key].places |= symbol.places
-            found[key].name = symbol.name
+                found[key].places = {}
+            own = found[key]
+            own.places |= symbol.places
+            own.name, own.low, own.high = symbol.name, max(own.low, symbol.low), min(own.high, symbol.high)
         if len(found) < last:
             last = len(found)
             yield list(found.values())
@@ -352,8 +353,11 @@ def related_as(known: Sequence[Symbol], name: str, other: str, of: Callable[[int
     by_name = {s.name: s for s in found}
     if name == other or not {name, other} <= by_name.keys():
         return found
-    for place, own in by_name[name].places.items():
-        by_name[other].places[place] = _after(own, of)
+    gone, kept = by_name[name], by_name[other]
+    for place, own in gone.places.items():
+        kept.places[place] = _after(own, of)
+    if of(1) - of(0) == 1:  # what bounds one bounds the other
+        kept.low, kept.high = max(kept.low, gone.low - of(0)), min(kept.high, gone.high - of(0))
     return [s for s in found if s.name != name]
 
 

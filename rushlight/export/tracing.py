@@ -119,6 +119,11 @@ def _exported(
 ) -> ExportedProgram:
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if isinstance(mod, torch.jit.ScriptModule):
+        raise ValueError(
+            "Exporting a ScriptModule is not supported. Maybe try converting your ScriptModule to an "
+            "ExportedProgram using `TS2EPConverter(mod, args, kwargs).convert()` instead."
+        )
     if not isinstance(args, tuple):
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
     given = shapes
@@ -373,9 +378,15 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
         raise UserError(f"Expected dynamic_shapes to be a dict, tuple or list, got {type(shapes)}")
     if isinstance(shapes, dict):
         if shapes.keys() != order.keys():
+            only = list(order.values())
+            enclosed = len(only) == 1 and isinstance(only[0], dict) and only[0].keys() == shapes.keys()
+            hint = (
+                " Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to enclose "
+                "`dynamic_shapes` in a list/tuple?"
+            )
             raise UserError(
                 "When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
-                f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}."
+                f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}.{hint * enclosed}"
             )
         shapes = [shapes[name] for name in order]
     if len(shapes) != len(order):

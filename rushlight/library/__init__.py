@@ -300,6 +300,11 @@ class _Namespace:
 _OPS: dict[str, dict[str, CustomOpDef]] = {}  # overloads by NAMESPACE::NAME; functions may come first
 
 
+def defined() -> list[CustomOpDef]:
+    """All ops that programs have defined, each overload."""
+    return [op for several in _OPS.values() for op in several.values() if op._signature]
+
+
 def _entry(name: str) -> CustomOpDef:
     """The op of a qualified name, "mylib::square" or "mylib::square.out"; a new one has no signature yet."""
     space, separator, own = name.partition("::")

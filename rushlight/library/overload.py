@@ -38,6 +38,10 @@ class CustomOverload(OpOverload):
         """Whether it is nothing but other ops."""
         return bool(self.of._composite)
 
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """The op by those that it is made of; NotImplemented where it is one of its own."""
+        return self(*args, **kwargs) if self.is_composite else NotImplemented
+
     def __hash__(self) -> int:
         return hash(str(self))
 

@@ -131,8 +131,10 @@ def arrays_of(values: Sequence[Any]) -> list[Any]:
     return [
         v._array
         if isinstance(v, Tensor)
-        else v.__class__([arrays_of([i])[0] for i in v])
-        if v.__class__ in (list, tuple)
+        else [arrays_of([i])[0] for i in v]
+        if isinstance(v, list)
+        else tuple([arrays_of([i])[0] for i in v])
+        if v.__class__ is tuple
         else v
         for v in values
     ]
