@@ -11,7 +11,6 @@ from rushlight._dynamo.api import (
     disable as disable,
     is_compiling as is_compiling,
     list_backends as list_backends,
-    reset as _reset_guarded_backend_cache,
     reset as reset,
 )
 from rushlight._dynamo.callback import (
@@ -81,6 +80,11 @@ def set_recursion_limit(limit: int) -> None:
 
 def reset_code_caches() -> None:
     """Forget what was compiled, as reset() does."""
+    reset()
+
+
+def _reset_guarded_backend_cache() -> None:
+    """The same: no back end keeps anything of its own."""
     reset()
 
 

@@ -109,7 +109,9 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
         """An item of a result."""
         return self._fx("call_function", operator.getitem, (value, key), {}, meta)
 
-    def call_cond(self, pred: Any, true_fn: Any, false_fn: Any, inputs: Any, meta: NodeMetadata) -> ProxyValue:
+    def call_cond(
+        self, pred: Any, true_fn: Any, false_fn: Any, inputs: Any, meta: NodeMetadata
+    ) -> ProxyValue:
         """A branch."""
         branches = [self.call_submodule(f, tuple(inputs)).graph_module for f in (true_fn, false_fn)]
         return self._fx("call_function", torch.ops.higher_order.cond, (pred, *branches, inputs), {}, meta)
@@ -193,7 +195,9 @@ class _Runner(Interpreter):
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         """An input."""
-        return self.of.placeholder(target, super().placeholder(target, args, kwargs), NodeMetadata(self.node.meta))
+        return self.of.placeholder(
+            target, super().placeholder(target, args, kwargs), NodeMetadata(self.node.meta)
+        )
 
     def output(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The results."""
@@ -213,7 +217,10 @@ class _Runner(Interpreter):
             }
             call = own.get(target)
             return call(*args, meta) if call else self.of._fx("call_function", target, args, kwargs, meta)
-        if getattr(target, "__module__", None) in ("_operator", "builtins", "math") or "sym_" in target.__name__:
+        if (
+            getattr(target, "__module__", None) in ("_operator", "builtins", "math")
+            or "sym_" in target.__name__
+        ):
             return self.of.call_sym(target, args, meta)
         raise ExportPassBaseError(f"Unsupported target type: {target}")
 

@@ -69,15 +69,17 @@ def get_lifted_tensor_constant(program: Any, node: Node) -> Any:
 
 
 def register_dataclass_as_pytree_node(
-    cls: type[Any], flatten_fn: Any = None, unflatten_fn: Any = None, *, serialized_type_name: str | None = None
+    cls: type[Any],
+    flatten_fn: Any = None,
+    unflatten_fn: Any = None,
+    *,
+    serialized_type_name: str | None = None,
 ) -> None:
     """Instances of a dataclass are containers from now on: of those fields that are not None."""
     if flatten_fn is None and unflatten_fn is None:
         _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
     else:
-        _pytree.register_pytree_node(
-            cls, flatten_fn, unflatten_fn, serialized_type_name=serialized_type_name
-        )
+        _pytree.register_pytree_node(cls, flatten_fn, unflatten_fn, serialized_type_name=serialized_type_name)
 
 
 def nodes_map(nodes: Iterable[Node], node_call_back: Callable[[Node], Any]) -> Iterable[Node]:

@@ -26,7 +26,9 @@ class Lowering:
     def custom(self: Any, op: Any, run: Callable[..., Any], how: Any, args: Any, kwargs: Any) -> Any:
         """An op that a program defined: a node, unless it is made of other ops by PyTorch's own say."""
         own = op._opoverload
-        if self.depth or (op._composite and self.decomposes and not (self.core and not self.opened(None, (own,)))):
+        if self.depth or (
+            op._composite and self.decomposes and not (self.core and not self.opened(None, (own,)))
+        ):
             return run(*how)
         if own in self.instead:
             return interpreters.within(self, self.instead[own], args, kwargs)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export._draft_export import DraftExportReport
+from rushlight.export._tree_utils import reorder_kwargs
 from rushlight.export.decomp_utils import CustomDecompTable
 from rushlight.export.functional import copied_back
 from rushlight.export.numbers.expressions import Atom, Expr, Relation, parsed, symbol
@@ -211,6 +212,7 @@ class ExportedProgram:
                     "Example inputs should be a tuple containing example arguments (as a tuple), and example "
                     "kwargs (as a dictionary)."
                 )
+            value = value[0], reorder_kwargs(value[1], self._in_spec)
             if flatten(value)[1] != self._in_spec:
                 raise ValueError(
                     "Example inputs should have the same structure as the inputs of the program: "

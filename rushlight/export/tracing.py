@@ -381,8 +381,8 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
             only = list(order.values())
             enclosed = len(only) == 1 and isinstance(only[0], dict) and only[0].keys() == shapes.keys()
             hint = (
-                " Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to enclose "
-                "`dynamic_shapes` in a list/tuple?"
+                " Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to "
+                "enclose `dynamic_shapes` in a list/tuple?"
             )
             raise UserError(
                 "When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
@@ -569,6 +569,8 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
         call.names,
         (call.args, call.kwargs),
     )
+    if isinstance(mod, GraphModule):
+        made.graph_module.meta.update(mod.meta)
     made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or _has_operations(r)]
     return made
 

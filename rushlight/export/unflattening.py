@@ -204,10 +204,12 @@ class _Outline:
                 continue
             uses = self._used(nodes, child)
             gives = [n for n in nodes if any(user not in set(nodes) for user in n.users)]
+            noted = _shared_notes(nodes)
             called = self._child(
                 module, child.removeprefix(f"{path}." if path else ""), child, depth, nodes, uses, gives
             )
             call = made.call_module(called, tuple(map(value, uses)))
+            call.meta.update({"custom": noted} if noted else {})
             for i, node in enumerate(gives):
                 values[node] = call if len(gives) == 1 else made.call_function(_item, (call, i))
                 values[node].meta = dict(node.meta)
@@ -231,6 +233,9 @@ class _Outline:
             if _alike(module.get_submodule(known), own):
                 return known
         module.calls[name] = count + 1
+        held = _there(module, _call_name(name, count))
+        if held is not None:  # modules within it were called on their own
+            _adopt(own, held)
         put(module, _call_name(name, count), own)
         return _call_name(name, count)
 
@@ -245,6 +250,40 @@ class _Outline:
         if (whole or name) in self.temporary:
             owner, _, last = name.rpartition(".")
             module.get_submodule(owner)._non_persistent_buffers_set.add(last)
+
+
+def _shared_notes(nodes: Sequence[Node]) -> dict[str, Any]:
+    """What the program noted at all nodes alike, which is noted at the call of their module instead."""
+    first, *others = [node.meta.get("custom") or {} for node in nodes]
+    shared = {k: v for k, v in first.items() if all(k in own and own[k] == v for own in others)}
+    for node in nodes if shared else ():
+        rest = {k: v for k, v in node.meta["custom"].items() if k not in shared}
+        node.meta = {**node.meta, "custom": rest}
+    return shared
+
+
+def _there(module: Any, name: str) -> Any:
+    """A submodule; None where there is none."""
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module if isinstance(module, torch.nn.Module) else None
+
+
+def _adopt(own: Any, other: Any) -> None:
+    """Give a module the state and the submodules of another one, beside its own."""
+    for name, t in other.named_parameters(recurse=False):
+        own.register_parameter(name, t)
+    for name, t in other.named_buffers(recurse=False):
+        own.register_buffer(name, t, persistent=name not in other._non_persistent_buffers_set)
+    for name, child in other.named_children():
+        mine = getattr(own, name, None)
+        if mine is None:
+            setattr(own, name, child)
+        elif isinstance(child, InterpreterModule) and not isinstance(mine, InterpreterModule):
+            _adopt(child, mine)
+            setattr(own, name, child)
+        elif mine is not child:
+            _adopt(mine, child)
 
 
 def _item(values: Any, index: int) -> Any:

@@ -129,7 +129,7 @@ class GraphModule(torch.nn.Module):
         self._hooks("_erase_node_hooks").remove(f)
 
     def _register_replace_node_hook(self, f: Any) -> None:
-        """Call f(old=node, new=name, user=node) where a node reads another one instead, or under a new name."""
+        """Call f(old=node, new=name, user=node) where a node reads another one, or under a new name."""
         self._hooks("_replace_hooks").append(f)
 
     def _unregister_replace_node_hook(self, f: Any) -> None:

@@ -293,6 +293,9 @@ class _Namespace:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in vars(self) if name != "_name"])
+
     def __getattr__(self, own: str) -> Any:
         raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{own}'")
 

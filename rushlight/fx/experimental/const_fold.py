@@ -76,7 +76,8 @@ def split_const_subgraphs(
 ) -> FoldedGraphModule:
     """The module, traced where it is none of fx's, with its constants apart.
 
-    skip_folding_node_fn: says of a node that it is none; device_for_folded_attrs: where numbers become tensors.
+    skip_folding_node_fn: says of a node that it is none; device_for_folded_attrs: where numbers become
+    tensors.
     """
     traced = module if isinstance(module, GraphModule) else symbolic_trace(module)
     fixed = _constants(traced, skip_folding_node_fn)

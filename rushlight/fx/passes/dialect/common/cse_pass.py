@@ -60,9 +60,7 @@ class CSEPass(PassBase):
 def _key(node: Node, values: dict[Node, Node]) -> Any:
     """What two nodes share that compute the same; None where that cannot be told."""
     leaves, spec = flatten((node.args, dict(node.kwargs)))
-    told = tuple(
-        values[leaf] if isinstance(leaf, Node) else (type(leaf), leaf) for leaf in leaves
-    )
+    told = tuple(values[leaf] if isinstance(leaf, Node) else (type(leaf), leaf) for leaf in leaves)
     try:
         hash(told)
     except TypeError:
