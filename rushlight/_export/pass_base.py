@@ -23,6 +23,9 @@ from rushlight.fx.tracer import GraphAppendingTracer
 __all__ = ["ExportPassBaseError", "NodeMetadata", "ProxyValue", "_ExportPassBaseDeprecatedDoNotUse"]
 
 
+_OPS: Any = torch.ops.higher_order
+
+
 class ExportPassBaseError(RuntimeError):
     """A graph that such a pass cannot run."""
 
@@ -114,14 +117,13 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
     ) -> ProxyValue:
         """A branch."""
         branches = [self.call_submodule(f, tuple(inputs)).graph_module for f in (true_fn, false_fn)]
-        return self._fx("call_function", torch.ops.higher_order.cond, (pred, *branches, inputs), {}, meta)
+        return self._fx("call_function", _OPS.cond, (pred, *branches, inputs), {}, meta)
 
     def call_map(self, f: Any, mapped_args: Any, operands: Any, meta: NodeMetadata) -> ProxyValue:
         """A function of slices."""
         first = [ProxyValue(a.data[0], a.proxy) for a in mapped_args]
         made = self.call_submodule(f, (*first, *operands)).graph_module
-        op = torch.ops.higher_order.map_impl
-        return self._fx("call_function", op, (made, mapped_args, operands), {}, meta)
+        return self._fx("call_function", _OPS.map_impl, (made, mapped_args, operands), {}, meta)
 
     def output(self, results: Any, meta: NodeMetadata) -> Any:
         """The results."""
@@ -207,13 +209,14 @@ class _Runner(Interpreter):
         """A call, by its kind."""
         meta = NodeMetadata(self.node.meta)
         if target is operator.getitem:
-            return self.of.call_getitem(*args, meta)
+            value, key = args
+            return self.of.call_getitem(value, key, meta)
         if isinstance(target, (OpOverload, OpOverloadPacket)):
             return self.of.call_operator(target, args, kwargs, meta)
         if isinstance(target, HigherOrderOperator):
             own: dict[Any, Callable[..., Any]] = {
-                torch.ops.higher_order.cond: self.of.call_cond,
-                torch.ops.higher_order.map_impl: self.of.call_map,
+                _OPS.cond: self.of.call_cond,
+                _OPS.map_impl: self.of.call_map,
             }
             call = own.get(target)
             return call(*args, meta) if call else self.of._fx("call_function", target, args, kwargs, meta)

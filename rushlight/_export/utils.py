@@ -174,7 +174,7 @@ def _results_(call: Node, results: Any) -> None:
         )
     for user in list(call.users):
         if user.target is operator.getitem:
-            node_replace_(user, results[user.args[1]])  # type: ignore[index]
+            node_replace_(user, results[user.args[1]])
     call.graph.erase_node(call)
 
 

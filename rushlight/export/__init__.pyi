@@ -2,7 +2,7 @@
 """torch.export: a module's call as a graph of aten ops with its state, which runs without the module's code.
 
 `listener.py` records, `tracing.py` tells several records as one graph, `program.py` is the result,
-`saving.py` its file.
+`files/` its file.
 """
 
 from rushlight.export.symbols import AdditionalInputs as AdditionalInputs
@@ -16,11 +16,14 @@ from rushlight.export.program import ModuleCallEntry as ModuleCallEntry
 from rushlight.export.program import ModuleCallSignature as ModuleCallSignature
 from rushlight.export.symbols import ShapesCollection as ShapesCollection
 from rushlight.export.unflattening import UnflattenedModule as UnflattenedModule
+from rushlight.export import _tree_utils as _tree_utils
+from rushlight.export import _unlift as _unlift
 from rushlight.export.program import default_decompositions as default_decompositions
 from rushlight.export.symbols import dims as dims
 from rushlight.export.tracing import draft_export as draft_export
 from rushlight.export.tracing import export as export
 from rushlight.export.files.saving import load as load
+from rushlight.export import passes as passes
 from rushlight.export import program as program
 from rushlight.export.tracing import register_dataclass as register_dataclass
 from rushlight.export.files.saving import save as save

@@ -343,7 +343,7 @@ class ExportedProgram:
         if found.graph_module is self.graph_module and not found.modified:
             return self
         signature = copy.deepcopy(self.graph_signature)
-        graph: Graph = found.graph_module.graph  # type: ignore[assignment]
+        graph: Graph = found.graph_module.graph
         holders = [n for n in graph.nodes if n.op == "placeholder"]
         for node, spec in zip(holders, signature.input_specs, strict=False):
             spec.arg.name = node.name

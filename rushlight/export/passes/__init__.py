@@ -38,7 +38,7 @@ def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
                 node.kwargs = {**node.kwargs, "device": there(node.kwargs["device"])}
             if str(node.target) == "aten.to.device":
                 node.args = (node.args[0], there(node.args[1]), *node.args[2:])
-            value = node.meta.get("val")
+            value: Any = node.meta.get("val")
             if hasattr(value, "device"):
                 value.device = torch.device(there(value.device))
     ep.validate()

@@ -6,6 +6,7 @@ Begin with tools_common.py (names and order of nodes) and split_module.py (a gra
 """
 
 from rushlight.fx.passes import canonicalize as canonicalize
+from rushlight.fx.passes import dialect as dialect
 from rushlight.fx.passes import fake_tensor_prop as fake_tensor_prop
 from rushlight.fx.passes import graph_manipulation as graph_manipulation
 from rushlight.fx.passes import infra as infra
