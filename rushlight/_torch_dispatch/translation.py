@@ -408,14 +408,6 @@ def _run_adaptive_max_pool(self: Any, output_size: Any) -> Any:
     return getattr(torch.nn.functional, f"adaptive_max_pool{len(output_size)}d")(self, output_size, True)
 
 
-def _run_to(self: Any, other: Any = None, copy: bool = False, **given: Any) -> Any:
-    """The tensor itself where it is of that dtype and device already."""
-    if other is not None:
-        given.update(dtype=other.dtype, device=other.device)
-    names = ("dtype", "device", "memory_format")
-    return self.to(copy=copy, **{name: given[name] for name in names if given.get(name) is not None})
-
-
 def _run_dropout(input: Any, p: float, train: Any) -> Any:
     if train is False or p == 0:
         return input.clone(), torch.ones_like(input, dtype=torch.bool)
@@ -461,7 +453,6 @@ RUN: dict[str, Callable[..., Any]] = {
     "convolution": _run_convolution,
     "nll_loss_forward": _run_nll_loss,
     "_to_copy": _run_to_copy,
-    "to": _run_to,
     "_scaled_dot_product_flash_attention_for_cpu": _run_sdpa,
     "_unsafe_view": lambda self, size: self.view(size),
     "_local_scalar_dense": lambda self: self.item(),
