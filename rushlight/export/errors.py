@@ -47,10 +47,11 @@ def misfit(
 ) -> str:
     """Why arguments are not those of a signature, in PyTorch's words."""
     declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
-    if count > len(schema.arguments):
+    if count > len(schema.arguments) or not (missing or unknown):
+        most = min(len(schema.arguments), count - 1)
         return (
-            f"{name}() expected at most {len(schema.arguments)} argument(s) but received {count} "
-            f"argument(s). Declaration: {declared}"
+            f"{name}() expected at most {most} argument(s) but received {count} argument(s). Declaration: "
+            f"{declared}"
         )
     if positional > (most := sum(not p.kwarg_only for p in schema.arguments)):
         return (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections import UserString
 from collections.abc import Callable
 from typing import Any
 
@@ -16,22 +14,10 @@ from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import ClassType, Type
 
 
-class CodeText(UserString):
-    """A program's TorchScript code, written when it is first read."""
-
-    def __init__(self, function: Function) -> None:
-        self._function = function
-
-    @functools.cached_property
-    def data(self) -> str:  # type: ignore[override]
-        """The text."""
-        return function_text(self._function)
-
-
 def method(function: Function) -> Callable[..., Any]:
     """A compiled method as Python calls it, which also tells its graph, code and schema."""
     found = execute.entry(function, declaration(function))
-    vars(found).update(graph=graph_of(function), code=CodeText(function), schema=declaration(function))
+    vars(found).update(graph=graph_of(function), code=function_text(function), schema=declaration(function))
     return found
 
 

@@ -85,9 +85,15 @@ def _wrong_input(made: Function, whole: Type) -> str:
 def _wrong_result(found: Type, whole: Type) -> str:
     """What is wrong with what a hook before forward gives; empty where nothing is."""
     found = found.args[0] if found.kind == "Optional" else found
-    if found in (NONE, whole) or (len(whole.args) == 1 and found == whole.args[0]):
+    alone = len(whole.args) == 1 and whole.args[0].kind != "Tuple"
+    if found in (NONE, whole) or (alone and found == whole.args[0]):
         return ""
     said = f"returned the wrong type of: '{found}'."
+    if len(whole.args) == 1 and whole.args[0].kind == "Tuple":
+        return (
+            f"{said} When forward has a single tuple input argument, the return needs to be 'None' or a "
+            f"nested tuple containing forward's input tuple argument as in: '{whole}'.\n"
+        )
     if found.kind != "Tuple":
         return said
     wrong = "inner" if len(found.args) == len(whole.args) else "number of contained"

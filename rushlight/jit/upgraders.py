@@ -14,7 +14,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.jit.compiler.names import NOTHING, Names, build
 from rushlight.jit.frontend import Source
-from rushlight.jit.program.ir import Function, Value
+from rushlight.jit.program.ir import Function, Value, written_into
 from rushlight.jit.program.types import COMPLEX, FLOAT, INT, NONE, TENSOR
 
 _WHOLE = """
@@ -70,7 +70,7 @@ class _Division(_Older):
         if len(args) != 2 or args[0].type != TENSOR or args[1].type not in kinds or named.keys() - {"out"}:
             return compiler.call_builtin(self.kind, args, named, node)
         name = "out" if named else self.kind.removeprefix("aten::")
-        return compiler.call(_division(kinds[args[1].type], name), [*args, *named.values()], {}, node)
+        return written_into(compiler.block, _division(kinds[args[1].type], name), [*args, *named.values()])
 
 
 class _Full(_Older):

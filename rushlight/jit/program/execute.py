@@ -318,12 +318,18 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             f"{function.name}() takes {count + (function.owner is not None)} positional argument(s) but "
             f"{count + len(extra) + (function.owner is not None)} was/were given.  Declaration: {declared}"
         )
-    if extra:
-        count = len(formal) + (function.owner is not None)
+    count = sum(value is not runtime.MISSING for value in given) + len(extra) + len(more)
+    own = function.owner is not None
+    if count > len(formal):
         raise RuntimeError(
-            f"{function.name}() expected at most {count} argument(s) but received "
-            f"{count + len(extra)} argument(s). Declaration: {declared}"
+            f"{function.name}() expected at most {len(formal) + own} argument(s) but received {count + own} "
+            f"argument(s). Declaration: {declared}"
         )
+    for (name, _, default), value in zip(formal, given, strict=True):
+        if value is runtime.MISSING and default is REQUIRED:
+            raise RuntimeError(
+                f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}"
+            )
     if more:
         raise RuntimeError(
             f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. Schema: "
@@ -332,10 +338,6 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
     taken = []
     for place, ((name, t, default), value) in enumerate(zip(formal, given, strict=True)):
         if value is runtime.MISSING:
-            if default is REQUIRED:
-                raise RuntimeError(
-                    f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}"
-                )
             value = list(default) if isinstance(default, list) else default
         if name in function.repeated and isinstance(value, (int, float)):
             value = [value] * function.repeated[name]

@@ -162,6 +162,13 @@ def inlined(function: Function, calls: bool = True) -> Function:
     return made
 
 
+def written_into(block: Block, function: Function, values: Sequence[Value]) -> Value:
+    """What a function does with these values, written at the end of a block; its result."""
+    known = dict(zip(function.block.params, values, strict=True))
+    _copy_nodes(block, function.block, known, True)
+    return known[function.block.ending.inputs[0]]
+
+
 def _copy_into(into: Block, block: Block, known: dict[Value, Value], calls: bool) -> None:
     """Copies of a block's parameters, nodes and results; `known` says which value stands for which."""
     for value in block.params:
