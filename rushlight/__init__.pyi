@@ -90,6 +90,7 @@ from rushlight.sparse.unchecked import _sparse_broadcast_to as _sparse_broadcast
 from rushlight.sparse.unchecked import _sparse_bsc_tensor_unsafe as _sparse_bsc_tensor_unsafe
 from rushlight.sparse.unchecked import _sparse_bsr_tensor_unsafe as _sparse_bsr_tensor_unsafe
 from rushlight.sparse.unchecked import _sparse_compressed_tensor_unsafe as _sparse_compressed_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_compressed_tensor_with_dims as _sparse_compressed_tensor_with_dims
 from rushlight.sparse.unchecked import _sparse_coo_tensor_unsafe as _sparse_coo_tensor_unsafe
 from rushlight.sparse.unchecked import _sparse_csc_tensor_unsafe as _sparse_csc_tensor_unsafe
 from rushlight.sparse.unchecked import _sparse_csr_tensor_unsafe as _sparse_csr_tensor_unsafe
@@ -102,6 +103,7 @@ from rushlight.toplevel.functions import _unique as _unique
 from rushlight.toplevel.functions import _unique2 as _unique2
 from rushlight import _utils as _utils
 from rushlight import _utils_internal as _utils_internal
+from rushlight.sparse.unchecked import _validate_compressed_sparse_indices as _validate_compressed_sparse_indices
 from rushlight.sparse.unchecked import _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_bsr_tensor_args as _validate_sparse_bsr_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args

@@ -186,7 +186,7 @@ def check_compressed(
     )
     high, wide = values.shape[batch + 1 : batch + 3] if block else (1, 1)
     rows, columns = size[batch] // max(high, 1), size[batch + 1] // max(wide, 1)
-    _check_numbers(first, minor, (rows, columns) if layout not in COLUMNS else (columns, rows), layout)
+    check_numbers(first, minor, (rows, columns) if layout not in COLUMNS else (columns, rows), layout)
 
 
 def _check_sizes(first: Tensor, minor: Tensor, values: Tensor, size: list[int], layout: Any) -> None:
@@ -237,7 +237,7 @@ def _check_sizes(first: Tensor, minor: Tensor, values: Tensor, size: list[int], 
     )
 
 
-def _check_numbers(first: Tensor, minor: Tensor, sizes: tuple[int, int], layout: Any) -> None:
+def check_numbers(first: Tensor, minor: Tensor, sizes: tuple[int, int], layout: Any) -> None:
     """Where lines begin, and that the indices of each grow."""
     one, other, _ = PARTS[layout]
     lines, across = ("ncols", "nrows") if layout in COLUMNS else ("nrows", "ncols")

@@ -52,7 +52,7 @@ def places(t: SparseTensor) -> tuple[list[Tensor], Tensor]:
         for d, n in enumerate(sizes[:batch])
     ]
     return [index.reshape(-1) for index in (*outer, row, col)], values.reshape(
-        [-1, *values.shape[len(sizes) :]]
+        [prod(sizes), *values.shape[len(sizes) :]]
     )
 
 

@@ -246,10 +246,12 @@ def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
         )
     first, minor, values = t.parts
     many, batch = t._nnz(), size[:-2]
-    held = first.reshape(-1)[: rows + 1]
+    held = first.reshape(-1)[: first.shape[-1]][: rows + 1].clone()
+    keep = min(many, rows * columns)  # values that come first, whatever rows they were in
     if len(held) < rows + 1:
         held = torch.cat([held, held.new_full((rows + 1 - len(held),), many)])
-    keep = int(held[-1])
+    elif rows < t.shape[-2]:
+        held[-1] = keep
     minor = minor.reshape(-1)[:keep]
     values = values.reshape(-1)[:keep]
     wide = [*batch, rows + 1]

@@ -24,6 +24,12 @@ def _scaled(values: Tensor, alpha: Any) -> Tensor:
 def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     """a + alpha * b; with a dense a, the sum is dense, and with a CSR or CSC a and a dense b."""
     plain = isinstance(b, Tensor) and not isinstance(b, SparseTensor)
+    both = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
+    if both and not a.is_sparse and a.shape != b.shape:
+        raise RuntimeError(
+            "torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape "
+            f"{list(a.shape)} and tensor `other` with shape {list(b.shape)}"
+        )
     if plain and isinstance(a, SparseTensor) and not a.is_sparse and a.layout not in BLOCKS:
         return torch.add(to_dense(a), b, alpha=alpha)
     return _add(a, b, alpha=alpha)
@@ -39,7 +45,7 @@ def _add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
         raise NotImplementedError("add(sparse, number) would be dense; use .to_dense() first")
     if a.shape != b.shape:
         raise RuntimeError(
-            f"add: Expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
+            f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
         )
     if (a.sparse_dim(), a.dense_dim()) != (b.sparse_dim(), b.dense_dim()):
         raise RuntimeError("cadd operands have incompatible desnse dims")

@@ -206,7 +206,7 @@ def _select_compressed(t: SparseTensor, dim: int, index: int, size: list[int]) -
     (row, col), held = places(t)
     mine, other = (row, col) if dim == batch else (col, row)
     hold = mine == index
-    return make((other[hold][None], held[hold]), size, t.layout not in BLOCKS)
+    return make((other[hold][None], held[hold]), size, True)
 
 
 @op()

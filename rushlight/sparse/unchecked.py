@@ -8,7 +8,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import sparse
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.sparse.invariants import check_compressed, check_coo
+from rushlight.sparse.invariants import check_compressed, check_coo, check_numbers
 from rushlight.sparse.products import sspaddmm as sspaddmm
 from rushlight.sparse.shapes import spread
 
@@ -46,6 +46,39 @@ def _sparse_compressed_tensor_unsafe(
     return sparse.sparse_compressed_tensor(
         compressed_indices, plain_indices, values, size, layout=layout, check_invariants=False, **options
     )
+
+
+def _sparse_compressed_tensor_with_dims(
+    nnz: int,
+    dense_dim: int,
+    size: Any,
+    blocksize: Any,
+    index_dtype: Any,
+    *,
+    dtype: Any = None,
+    layout: Any,
+    device: Any = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A compressed tensor of a size with room for `nnz` values or blocks in each matrix: what they are, and
+    where, is not set.
+    """
+    size, blocksize = list(size), list(blocksize)
+    rows = len(size) - dense_dim - 2
+    batch, dense = size[:rows], size[rows + 2 :]
+    by_columns = layout in (torch.sparse_csc, torch.sparse_bsc)
+    lines = size[rows + by_columns] // (blocksize[by_columns] if blocksize else 1)
+    first = torch.zeros([*batch, lines + 1], dtype=index_dtype, device=device)
+    minor = torch.zeros([*batch, nnz], dtype=index_dtype, device=device)
+    values = torch.zeros([*batch, nnz, *blocksize, *dense], dtype=dtype, device=device)
+    return _sparse_compressed_tensor_unsafe(first, minor, values, size, layout=layout)
+
+
+def _validate_compressed_sparse_indices(
+    is_crow: bool, compressed_idx: Tensor, plain_idx: Tensor, cdim: int, dim: int, nnz: int
+) -> None:
+    """RuntimeError unless these are indices of a compressed layout, by rows or by columns."""
+    check_numbers(compressed_idx, plain_idx, (cdim, dim), torch.sparse_csr if is_crow else torch.sparse_csc)
 
 
 def _check_layout(

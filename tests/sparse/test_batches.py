@@ -127,3 +127,29 @@ def test_what_is_loaded_is_checked_where_makers_check(archive):
         pytest.raises(RuntimeError, match="0 <= col_indices < ncols"),
     ):
         torch.load(file)
+
+
+def test_makers_and_checks_with_an_underscore() -> None:
+    made = torch.ops.aten._sparse_compressed_tensor_with_dims(
+        3, 1, (2, 4, 6, 5), (2, 2), torch.int64, dtype=torch.float32, layout=torch.sparse_bsc
+    )
+    assert made.ccol_indices().shape == (2, 4) and made.values().shape == (2, 3, 2, 2, 5)
+    torch._validate_compressed_sparse_indices(True, torch.tensor([0, 1]), torch.tensor([0]), 1, 1, 1)
+    with pytest.raises(RuntimeError, match="== nnz` is not satisfied"):
+        torch._validate_compressed_sparse_indices(True, torch.tensor([0, 2]), torch.tensor([0]), 1, 2, 1)
+
+
+def test_fewer_rows_keep_the_values_that_come_first() -> None:
+    a = torch.tensor([[1.0, 2, 3], [4, 5, 6]]).to_sparse_csr()
+    a.resize_(4, 5)
+    assert a.crow_indices().tolist() == [0, 3, 6, 6, 6]
+    a.resize_(1, 5)
+    assert a.crow_indices().tolist() == [0, 5] and a.values().tolist() == [1, 2, 3, 4, 5]
+
+
+def test_rows_of_blocks_and_sums_of_two_shapes() -> None:
+    row = torch.select_copy(torch.eye(4).to_sparse_bsr((2, 2)), 0, 1)
+    assert row.is_coalesced() and row.values().tolist() == [0, 1]
+    assert torch.zeros(2, 3, 0).to_sparse_csr().to_dense().shape == (2, 3, 0)
+    with pytest.raises(RuntimeError, match="Expected input tensors to have the same shape"):
+        torch.ones(2, 2).to_sparse_csr() + torch.ones(2, 1).to_sparse_csr()
