@@ -319,11 +319,11 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             f"{count + len(extra) + (function.owner is not None)} was/were given.  Declaration: {declared}"
         )
     count = sum(value is not runtime.MISSING for value in given) + len(extra) + len(more)
-    own = function.owner is not None
     if count > len(formal):
+        more_by = int(function.owner is not None)  # PyTorch counts self
         raise RuntimeError(
-            f"{function.name}() expected at most {len(formal) + own} argument(s) but received {count + own} "
-            f"argument(s). Declaration: {declared}"
+            f"{function.name}() expected at most {len(formal) + more_by} argument(s) but received "
+            f"{count + more_by} argument(s). Declaration: {declared}"
         )
     for (name, _, default), value in zip(formal, given, strict=True):
         if value is runtime.MISSING and default is REQUIRED:
