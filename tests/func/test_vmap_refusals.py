@@ -59,3 +59,16 @@ def test_what_goes_in_comes_out():
     for d in (0, 1, -1):
         assert vmap(lambda t: t, in_dims=d, out_dims=d)(x) is x
     assert vmap(lambda t: t, in_dims=0, out_dims=1)(x) is not x
+
+
+def test_repeats_places_and_turned_matrices():
+    x, numbers = torch.randn(3, 2), torch.randn(3)
+    assert torch.equal(vmap(lambda x: x.repeat(2, 3))(x)[1], x[1].repeat(2, 3))
+    assert vmap(lambda x: x.tile(()))(numbers).shape == (3,)
+    copied = vmap(lambda x, s: torch.index_copy(x, 0, torch.tensor([0]), s))(numbers, torch.ones(3, 1))
+    assert copied.tolist() == [1, 1, 1]
+    a, s, i = torch.randn(2, 4, 3), torch.randn(2, 2, 3), torch.tensor([[0, 2], [3, 1]])
+    found = vmap(lambda x, i, s: torch.index_copy(x, 0, i, s))(a, i, s)
+    assert torch.equal(found[1], torch.index_copy(a[1], 0, i[1], s[1]))
+    with pytest.raises(RuntimeError, match="expects a tensor with <= 2 dimensions, but self is 3D"):
+        vmap(torch.t)(torch.randn(2, 3, 4, 5))

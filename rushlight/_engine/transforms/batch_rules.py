@@ -289,10 +289,44 @@ def along_index(level: Any, row: Row, bound: Bound) -> Any:
         return level.inside(
             ROWS["index"], x, [None] * (shifted(bound["dim"], x._geometry.ndim) - 1) + [places]
         )
+    if not x._geometry.ndim and row.name != "index_select":
+        return level.inside(_of_a_number, row, bound)
+    if level.holds(places) and row.name == "index_copy":
+        return level.inside(_copied_by_places, **bound)
     if level.holds(places) or level.holds(bound.get("value")) or not x._geometry.ndim:
         return NotImplemented
     whole = {n: level.whole(v) if n in ("input", "source") else v for n, v in bound.items()}
     return level.wrap(row(**{**whole, "dim": shifted(bound["dim"], x._geometry.ndim)}))
+
+
+def _of_a_number(row: Row, bound: Bound) -> Any:
+    """index_copy and the like of tensors without dims, as of tensors of one element."""
+    given = {**bound, "input": bound["input"].unsqueeze(0), "dim": 0}
+    if "source" in given:
+        given["source"] = given["source"].reshape(1)
+    return row(**given).squeeze(0)
+
+
+def _copied_by_places(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """index_copy whose index is a tensor under vmap."""
+    dim = wrap_dim(dim, input.ndim)
+    places = index.reshape([-1 if i == dim else 1 for i in range(input.ndim)])
+    return input.scatter(dim, places.expand(source.shape), source)
+
+
+def repeat(level: Any, row: Row, bound: Bound) -> Any:
+    """repeat: the batch once, then the dims of examples."""
+    x, times = bound["input"], sizes(bound["repeats"])
+    if len(times) < x._geometry.ndim:
+        return NotImplemented  # it raises
+    return level.wrap(row(level.aligned(x, len(times)), (1, *times)))
+
+
+def _turned(x: Any) -> Any:
+    """x.t()."""
+    if x.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
+    return x.transpose(0, 1) if x.ndim > 1 else x.view_as(x)
 
 
 def embedding(level: Any, row: Row, bound: Bound) -> Any:
@@ -349,7 +383,7 @@ def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
 REWRITES: dict[str, Any] = {
     "mv": lambda a, v: ROWS["matmul"](a, v.unsqueeze(-1)).squeeze(-1),
     "dot": lambda a, b: ROWS["mm"](a.unsqueeze(0), b.unsqueeze(1)).reshape(()),
-    "t": lambda x: x.transpose(0, 1) if x.ndim > 1 else x.view_as(x),
+    "t": _turned,
     "squeeze": lambda x, dim: x.view(
         [
             n
@@ -378,6 +412,7 @@ RULES: dict[Any, Any] = {
     "embedding": embedding,
     "fill": fill,
     "masked_select": masked_select,
+    "repeat": repeat,
     **dict.fromkeys(("permute", "_basic"), permute),
     **dict.fromkeys(("_convolution", "_convolution_input"), convolution),
     **dict.fromkeys(("_nll", "im2col", "col2im"), folded),
