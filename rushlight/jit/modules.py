@@ -19,6 +19,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
+from rushlight.jit.compiler.ignoring import LEFT
 from rushlight.jit.compiler.interfaces import incompatible, is_interface
 from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
@@ -409,7 +410,7 @@ def compile_all(owner: ClassType) -> None:
     if owner.python is None or owner.is_interface:
         return
     forward = inspect.getattr_static(owner.python, "forward", None)
-    if getattr(forward, "_torchscript_modifier", "") not in ("ignore", "unused"):
+    if getattr(forward, "_torchscript_modifier", "") not in LEFT:
         owner.method("forward")
         if owner.pre_hooks or owner.hooks:
             owner.method(CALL)

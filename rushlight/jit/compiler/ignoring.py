@@ -21,6 +21,10 @@ _KNOWN = {"Tensor": torch.Tensor, **{name: getattr(typing, name) for name in typ
 _MESSAGE = "This Python function is annotated to be ignored and cannot be run"
 
 
+LEFT = ("ignore", "unused", "drop")
+"""The marks of functions that are not compiled."""
+
+
 def dropped(function: Any) -> bool:
     """Whether compiled classes do not have a method at all."""
     return getattr(function, "_torchscript_modifier", "") == "drop"

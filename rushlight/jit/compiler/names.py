@@ -24,7 +24,7 @@ import rushlight as torch
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
-from rushlight.jit.compiler.ignoring import Stays, dropped, ignored
+from rushlight.jit.compiler.ignoring import LEFT, Stays, dropped, ignored
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
 from rushlight.jit.compiler.signatures import MUTABLE, comment, is_any, is_mutable, no_type, numbers
 from rushlight.jit.compiler.statements import Compiler
@@ -195,7 +195,7 @@ class Names:
             return found
         found = getattr(found, "__script_if_tracing_wrapper", found) if callable(found) else found
         if isinstance(found, types.FunctionType):
-            if getattr(found, "_torchscript_modifier", "") in ("ignore", "unused"):
+            if getattr(found, "_torchscript_modifier", "") in LEFT:
                 return ignored(found, None, _class_type)
             return script_function(getattr(found, "__original_fn", found))
         if isinstance(found, torch.nn.Module):
@@ -527,11 +527,10 @@ def declared(
             saved = owner.method("__getstate__")  # what it gives is what comes back
             t = t if saved is None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
-        said = note if note is not None and not is_any(note, source) else None
-        refused = said is not None and default is not schemas.REQUIRED and a.arg not in function.repeated
         if is_mutable(default) and a.arg in defaults and "rushlight" not in source.file:
             raise compiler.error(tree, MUTABLE.format(type(default), a.arg))
-        if refused and not castable(default, t):
+        typed = note is not None and not is_any(note, source) and a.arg not in function.repeated
+        if typed and default is not schemas.REQUIRED and not castable(default, t):
             raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{a.arg}".')
         if default is schemas.REQUIRED and a.arg in spelled:
             default = names.default(spelled[a.arg])
@@ -564,7 +563,7 @@ def method_of(
     function: Any, owner: ClassType, around: Callable[[str], Any] | None = None, name: str = ""
 ) -> Function:
     """The program of a method; around(name): what names stand for that are nothing where it is defined."""
-    if getattr(function, "_torchscript_modifier", "") in ("ignore", "unused"):
+    if getattr(function, "_torchscript_modifier", "") in LEFT:
         return ignored(function, owner, _class_type)
     tree, source = parsed(function)
     return build(
