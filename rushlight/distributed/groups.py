@@ -293,6 +293,9 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         chosen.close()
         del world.groups[chosen.group_name]
         return
+    for member in world.groups.values():
+        if member.nccl is not None:
+            member.nccl.settle()  # before others hear that this rank has left
     _leave()
     for member in world.groups.values():
         member.close()

@@ -49,10 +49,36 @@ def _add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
         )
     if (a.sparse_dim(), a.dense_dim()) != (b.sparse_dim(), b.dense_dim()):
         raise RuntimeError("cadd operands have incompatible desnse dims")
-    found = make(
-        (torch.cat([a.parts[0], b.parts[0]], 1), torch.cat([a.parts[1], _scaled(b.parts[1], alpha)])), a.shape
-    )
+    terms = _scaled(b.parts[1], alpha)
+    merged = _merged(a, b, terms)
+    if merged is not None:
+        return make(merged, a.shape, a.coalesced and b.coalesced)
+    found = make((torch.cat([a.parts[0], b.parts[0]], 1), torch.cat([a.parts[1], terms])), a.shape)
     return coalesce(found) if a.coalesced and b.coalesced else found
+
+
+def _merged(a: SparseTensor, b: SparseTensor, terms: Tensor) -> tuple[Tensor, Tensor] | None:
+    """(places, values) of a sum, in the order of the places, where both have theirs in order; the first values
+    of a place are added up, then the second ones. None for others, for values with gaps, and on a device:
+    there they stand one behind the other.
+    """
+    plain = a.parts[1].is_contiguous() and b.parts[1].is_contiguous()
+    if a.device.type != "cpu" or not plain or not len(a.parts[0]) or terms.dtype == torch.bool:
+        return None
+    keys = [flat(t.parts[0], t.shape[: t.sparse_dim()]) for t in (a, b)]
+    if not all(len(k) and bool((k[1:] >= k[:-1]).all()) for k in keys):
+        return None
+    turns = [torch.arange(len(k)) - torch.searchsorted(k, k) for k in keys]
+    most = 1 + int(max(t.max() for t in turns))
+    each = [k * most + t for k, t in zip(keys, turns, strict=True)]
+    order = torch.cat(each).unique()
+    here, there = (torch.searchsorted(order, e) for e in each)
+    of = torch.result_type(a.parts[1], terms)
+    places = a.parts[0].new_empty(len(a.parts[0]), len(order))
+    places[:, here], places[:, there] = a.parts[0], b.parts[0]
+    values = torch.zeros(len(order), *terms.shape[1:], dtype=of)
+    values = values.index_add(0, here, a.parts[1].to(of)).index_add(0, there, terms.to(of))
+    return places, values
 
 
 def _into_dense(a: Tensor, b: SparseTensor, alpha: Any) -> Tensor:

@@ -73,6 +73,7 @@ def test_transfers_batches_and_objects() -> None:
     for rank, one in enumerate(found):
         other = [2 - rank, 3 - rank]
         assert one["sent"] == other and one["sender"] == 1 - rank and one["batch"] == [1, other]
+        assert one["collectives"] == 0
         assert one["coalesced"] == [3, 5] and one["gathered"] == [[1], [3, 4], [5, 6]]
         assert one["objects"] == [{"rank": r, "text": "x" * (1 + 3 * r)} for r in range(2)]
         assert one["broadcast objects"] == [{"a": 1}, "b"]

@@ -439,3 +439,19 @@ def test_the_one_element():
 def test_layouts_that_spdiags_has_not(layout):
     with pytest.raises(RuntimeError, match="Only output layouts"):
         torch.sparse.spdiags(torch.ones(1, 3), torch.tensor([0]), (3, 3), layout=layout)
+
+
+def test_a_sum_is_in_the_order_of_places_where_both_are() -> None:
+    def of(places, values):
+        return torch.sparse_coo_tensor([places], values, (5,))
+
+    for a, b, places, values in (
+        (of([0, 2], [1.0, 2.0]), of([1, 2], [3.0, 4.0]), [0, 1, 2], [1.0, 3.0, 6.0]),
+        (of([0, 0, 2], [1.0, 2.0, 3.0]), of([0, 2], [5.0, 6.0]), [0, 0, 2], [6.0, 2.0, 9.0]),
+    ):
+        found = a + b
+        assert found._indices().tolist() == [places] and found._values().tolist() == values
+        assert not found.is_coalesced()
+    wide = torch.ones(2, 1).expand(2, 2)  # values with gaps stand one behind the other
+    a = torch.sparse_coo_tensor([[0, 2]], wide, (5, 2))
+    assert (a + a)._indices().tolist() == [[0, 2, 0, 2]]

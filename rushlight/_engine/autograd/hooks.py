@@ -16,7 +16,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Hooks as Hooks, Node
 from rushlight._engine.ops.creation.copying import assign, duplicate
-from rushlight._engine.tensors.geometry import strided
+from rushlight._engine.tensors.geometry import sparse_coo, strided
 from rushlight._engine.tensors.lazy_views import mark, memory
 from rushlight._engine.tensors.tensor import BELOW, wrap
 
@@ -208,6 +208,8 @@ def own(grad: Any, leaf: Any) -> Any:
         )
     ):
         return grad if a.base is None or getattr(grad, "_view_of", None) is None else wrap(a, grad._kind)
+    if grad.layout is sparse_coo and not grad._values().is_contiguous():
+        return grad.clone()
     if grad.__class__ in BELOW or (grad.layout is not strided and sys.getrefcount(grad) <= _ALONE):
         return grad.detach()
     if grad.layout is not strided:

@@ -43,7 +43,9 @@ def _coalescing_manager(
     found, group.coalesced = _CoalescingManager(), []
     with ExitStack() as stack:
         if device is not None and group.nccl is not None:
-            found.works = stack.enter_context(group.nccl.batch(group.nccl.device(device.index), async_ops))
+            found.works = stack.enter_context(
+                group.nccl.batch(group.nccl.device(device.index), async_ops, False)
+            )
         try:
             yield found
             calls = group.coalesced
@@ -78,6 +80,6 @@ def _send(
     with ExitStack() as stack:
         if group.nccl is not None and not begun and tensors[0].is_cuda:
             device = group.nccl.device(tensors[0].device.index)
-            found.works = stack.enter_context(group.nccl.batch(device, async_ops))
+            found.works = stack.enter_context(group.nccl.batch(device, async_ops, True))
         for _, given, _ in calls:
             found.append(function(*given, group=group, async_op=async_ops, **more))

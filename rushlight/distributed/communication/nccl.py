@@ -188,11 +188,17 @@ class Nccl:
             made.device.error = made.device.error or str(error)
             made.abort()
 
+    def settle(self) -> None:
+        """Wait for all that the devices have to do."""
+        if self.error is None:
+            for device in {made.device for made in self._communicators.values()}:
+                device.synchronize()
+
     def close(self) -> None:
         """End the communicators, when their operations are done."""
-        for key, made in self._communicators.items():
+        self.settle()
+        for made in self._communicators.values():
             if self.error is None:
-                self._queues[key].run()
                 made.close()
         self._communicators.clear()
 
@@ -217,7 +223,7 @@ class Nccl:
         communicator = self.communicator(device, pair)
         queue = self._queues[device.index, pair] if async_op else device.stream
         self._ready(device, queue)
-        self._count(name)
+        number = self._count(name, not pair)
         try:
             with used(device, queue):
                 after = issue(communicator, queue)
@@ -225,13 +231,16 @@ class Nccl:
                     after()
         except nccl.NcclError as error:
             raise _raised(error) from None
-        return self._work(name, tensors, results, queue, async_op, timeout)
+        return self._work(name, number, tensors, results, queue, async_op, timeout)
 
-    def _count(self, name: str) -> None:
-        """Number an operation as the group's other ones."""
-        operations = self.group.queue
+    def _count(self, name: str, everybody: bool) -> int:
+        """Number an operation: one of everybody as the group's other ones, by which it is known in which ones
+        a rank took part that has left; one of some ranks has 0.
+        """
+        operations = self.group.queue if everybody else self.group.transfers
         operations.number += 1
         operations.last = f"{name} #{operations.number}"
+        return int(operations.number) if everybody else 0
 
     def _ready(self, device: Any, queue: Any) -> None:
         device.alive()
@@ -245,6 +254,7 @@ class Nccl:
     def _work(
         self,
         name: str,
+        number: int,
         tensors: Sequence[Tensor],
         results: list[Any],
         queue: Any,
@@ -252,7 +262,8 @@ class Nccl:
         timeout: timedelta | None,
     ) -> NcclWork | None:
         device = queue.device
-        work = NcclWork(self, name, queue, results, (timeout or self.group.timeout).total_seconds())
+        limit = (timeout or self.group.timeout).total_seconds()
+        work = NcclWork(self, name, number, queue, results, limit)
         if self.group.size() > 1 and device.capture is None:
             self.under_way.append(work)
         if not async_op:
@@ -261,16 +272,16 @@ class Nccl:
         return work
 
     @contextmanager
-    def batch(self, device: Any, async_op: bool = True) -> Iterator[list[Work]]:
+    def batch(self, device: Any, async_op: bool, everybody: bool) -> Iterator[list[Work]]:
         """A `with` block whose operations on a device are queued together, as one; the list has its Work
-        afterwards.
+        afterwards. everybody: whether all ranks of the group have such a block.
         """
         self.alive()
         works: list[Work] = []
         communicator = self.communicator(device)
         queue = self._queues[device.index, ""] if async_op else device.stream
         self._ready(device, queue)
-        self._count("coalesced")
+        number = self._count("coalesced", everybody)
         batch = self._batch = _Batch(communicator, queue)
         try:
             with used(device, queue):
@@ -282,7 +293,7 @@ class Nccl:
             raise _raised(error) from None
         finally:
             self._batch = None
-        work = self._work("coalesced", batch.tensors, list(batch.tensors), queue, async_op, None)
+        work = self._work("coalesced", number, batch.tensors, list(batch.tensors), queue, async_op, None)
         works += [] if work is None else [work]
 
     # --- reductions -----------------------------------------------------------------------------------

@@ -52,9 +52,11 @@ def hold(device: Any, tensors: Any, queue: Any) -> None:
 class NcclWork(Work):
     """An operation of NCCL under way. After `wait()` the current stream may use its results."""
 
-    def __init__(self, owner: Any, name: str, queue: Any, result: list[Any], limit: float) -> None:
-        self.owner, self.name, self.queue, self._result = owner, name, queue, result
-        self.number: int = owner.group.queue.number
+    def __init__(
+        self, owner: Any, name: str, number: int, queue: Any, result: list[Any], limit: float
+    ) -> None:
+        self.owner, self.name, self.number = owner, name, number
+        self.queue, self._result = queue, result
         self.limit, self.begun = limit, time.monotonic()
         self.mark = queue.mark()
 

@@ -136,7 +136,7 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
         raise ValueError("All ops need to use the same group.")
     group = p2p_op_list[0].group
     if (by := group.by_nccl(*[op.tensor for op in p2p_op_list])) is not None:
-        with by.batch(by.device(p2p_op_list[0].tensor.device.index)) as works:
+        with by.batch(by.device(p2p_op_list[0].tensor.device.index), True, False) as works:
             for op in p2p_op_list:
                 op.op(op.tensor, None, group, op.tag, op.group_peer)
         return works

@@ -65,8 +65,10 @@ def table_gradient(grad: Any, indices: Any, shape: Any, padding: int, by_freq: b
         if by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         places, values = indices.reshape(-1), grad.reshape(indices.numel(), grad.shape[-1])
-        kept = places != padding
-        return service("sparse tensor")((places[kept].long().unsqueeze(0), values[kept]), shape)
+        if padding >= 0:
+            kept = places != padding
+            places, values = places[kept], values[kept]
+        return service("sparse tensor")((places.long().unsqueeze(0), values), shape)
     return _dense_backward(grad, indices, shape[0], padding, by_freq)
 
 
