@@ -685,7 +685,7 @@ class Tensor(metaclass=_TensorMeta):
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element a by callable(a, b), b from `other`: of the same dtype, expanded to this shape."""
     def new(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype."""
+        """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype and on its device."""
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: str | _int | _device | None = None, requires_grad: _bool = False, layout: StorageLayout | None = None, pin_memory: _bool = False) -> Tensor:
         """A new leaf with a copy of data, in this tensor's dtype and on its device."""
     def pin_memory(self, device: str | _int | _device | None = None) -> Tensor:

@@ -58,9 +58,9 @@ def _add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
 
 
 def _merged(a: SparseTensor, b: SparseTensor, terms: Tensor) -> tuple[Tensor, Tensor] | None:
-    """(places, values) of a sum, in the order of the places, where both have theirs in order; the first values
-    of a place are added up, then the second ones. None for others, for values with gaps, and on a device:
-    there they stand one behind the other.
+    """(places, values) of a sum, in the order of the places, where both have theirs in order; the first
+    values of a place are added up, then the second ones. None for others, for values with gaps, and on a
+    device: there they stand one behind the other.
     """
     plain = a.parts[1].is_contiguous() and b.parts[1].is_contiguous()
     if a.device.type != "cpu" or not plain or not len(a.parts[0]) or terms.dtype == torch.bool:

@@ -68,7 +68,9 @@ def test_the_fake_backend_has_the_sizes_of_many_ranks() -> None:
     dist.init_process_group("fake", rank=1, world_size=2, store=dist.HashStore())
     try:
         x, parts, part = torch.arange(4.0), [torch.zeros(4), torch.zeros(4)], torch.zeros(2)
-        dist.all_reduce(x)
+        dist.all_reduce(x, dist.ReduceOp.AVG)
+        dist.all_reduce(half := torch.ones(2).half())
+        assert half.tolist() == [1, 1]
         dist.all_gather(parts, x)
         dist.reduce_scatter_tensor(part, x)
         assert x.tolist() == parts[0].tolist() == parts[1].tolist() == [0, 1, 2, 3] and part.tolist() == [

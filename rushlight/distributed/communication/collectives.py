@@ -182,7 +182,7 @@ def reduce(
         else:
             yield wire.reduce(*as_numbers(buffer.array, op), root)
             if wire.rank == root:
-                divide(buffer.array, op, wire.size)
+                divide(buffer.array, op, wire.terms)
         if wire.rank == root:
             buffer.store()
 

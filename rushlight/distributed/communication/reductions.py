@@ -193,14 +193,14 @@ def divide(data: Array, op: RedOpType, ranks: int) -> None:
 
 def all_reduced(wire: SoloWire, data: Array, op: RedOpType) -> Steps:
     """Reduce `data` in place, on all ranks."""
-    if wire.size == 1:
+    if wire.terms == 1:
         return
     if is_half(data):
         yield from _all_reduced_halves(wire, data, op)
         return
     numbers, name = as_numbers(data, op)
     yield wire.allreduce(numbers, name)
-    divide(data, op, wire.size)
+    divide(data, op, wire.terms)
 
 
 def scattered(wire: SoloWire, source: Array, into: Array, counts: Sequence[int], op: RedOpType) -> Steps:
@@ -208,11 +208,11 @@ def scattered(wire: SoloWire, source: Array, into: Array, counts: Sequence[int],
 
     Floats of two bytes travel as they are and are added up as float32, in the order of the ranks.
     """
-    if not is_half(source):
+    if not is_half(source) or wire.terms == 1:
         numbers, name = as_numbers(source, op)
         scale = numbers.size // max(1, source.size)
         yield wire.reduce_scatter(numbers, as_numbers(into, op)[0], [n * scale for n in counts], name)
-        divide(into, op, wire.size)
+        divide(into, op, wire.terms)
         return
     parts = np.empty((wire.size, into.size), source.dtype)
     yield wire.alltoall(source, parts, counts, [into.size] * wire.size)

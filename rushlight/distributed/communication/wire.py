@@ -102,6 +102,12 @@ class SoloWire:
     """
 
     size, rank = 1, 0
+
+    @property
+    def terms(self) -> int:
+        """How many ranks a reduction is of."""
+        return self.size
+
     adopted = False  # whether mpiexec has started it, which takes an end without finalize() for a failure
 
     def _nothing(self, *arguments: Any) -> Request:
@@ -144,6 +150,7 @@ class FakeWire(SoloWire):
         into.reshape(-1)[:] = source.reshape(-1)[begin : begin + counts[self.rank]]
         return Done()
 
+    terms = 1
     gather = scatter = SoloWire._nothing  # type: ignore[assignment]
 
     def part(self, ranks: Sequence[int], tag: int) -> FakeWire:
