@@ -522,6 +522,9 @@ class Tensor(metaclass=_TensorMeta):
         with assign the other. A subclass may answer otherwise, with a new tensor.
         """
     @property
+    def name(self) -> None:
+        """None: PyTorch's tensors have had no names since variables became tensors."""
+    @property
     def nbytes(self) -> _int:
         """Bytes of all elements."""
     @property

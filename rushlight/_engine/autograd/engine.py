@@ -40,6 +40,7 @@ from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.profiling_ranges import SPANS
 from rushlight._engine.core.recording import TAPE, constant, escape
 from rushlight._engine.core.services import service
+from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.geometry import lookup_function, preserve_format, strided
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
@@ -527,6 +528,16 @@ def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
     return inputs
 
 
+_OPTIONS = "retain_graph create_graph only_inputs allow_unused is_grads_batched materialize_grads".split()
+
+
+def _of_own_class(tensors: tuple[Any, ...]) -> list[Any]:
+    """Those that are of a program's own classes."""
+    classes = {t.__class__ for t in tensors} - {Tensor}
+    own = {cls for cls in classes if not is_ours(cls)} if classes else None
+    return [t for t in tensors if t.__class__ in own] if own else []
+
+
 def grad(
     outputs: Any,
     inputs: Any,
@@ -540,6 +551,11 @@ def grad(
 ) -> tuple[Any, ...]:
     """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched."""
     outs, ins = listed(outputs), listed(inputs)
+    if (asked := _of_own_class((*outs, *ins))) and service("whether classes take a call over")(asked):
+        options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        named = {"grad_outputs": grad_outputs, **dict(zip(_OPTIONS, options, strict=True))}
+        answer = service("call of a class with a __torch_function__")
+        return cast("tuple[Any, ...]", answer(grad, asked, outputs, inputs, **named))
     if any(isinstance(t, Gradient) and t.layout is not strided for t in (*outs, *ins)):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
         seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))

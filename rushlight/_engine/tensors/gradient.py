@@ -130,6 +130,11 @@ class Gradient(_Tensor):
             root = upper[0]
         return root
 
+    @property
+    def name(self) -> None:
+        """None: PyTorch's tensors have had no names since variables became tensors."""
+        return None
+
     def _is_view(self) -> bool:
         inference = self._storage is not None and self._storage.inference
         return getattr(self, "_view_of", None) is not None and not inference

@@ -286,10 +286,10 @@ def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
     return f"Parameter({text})" if marked else text
 
 
-def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
+def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:
     """The text of a tensor of any kind, with other words for its numbers; PyTorch's name for it."""
     if inp._prints_itself:
-        return inp.__repr__(tensor_contents=tensor_contents)
+        return str(inp.__repr__(tensor_contents=tensor_contents))
     return tensor_repr(inp, contents=tensor_contents)
 
 

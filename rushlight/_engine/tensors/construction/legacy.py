@@ -17,8 +17,8 @@ from rushlight._engine.tensors.tensor import Tensor, alias, wrap
 
 def legacy_new(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.Tensor(...): sizes give uninitialised memory, data a copy in the default dtype."""
-    made = _make(dt.get_default_dtype(), args, kwargs, any_dtype=True)
-    return made if cls is Tensor else alias(made, cls=cls)
+    made = _make(dt.get_default_dtype(), args, kwargs, any_dtype=True, cls=cls)
+    return made if cls in (Tensor, type(made)) else alias(made, cls=cls)
 
 
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -31,9 +31,17 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _make(
-    of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype: bool = False, where: device = CPU
+    of: dt.dtype,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    any_dtype: bool = False,
+    where: device = CPU,
+    cls: type = Tensor,
 ) -> Tensor:
-    """A tensor of sizes or data, on the CPU; where: the device that a program may name."""
+    """A tensor of sizes or data, on the CPU; where: the device that a program may name.
+
+    Of a tensor, a view of it that is in its graph, of the class `cls`.
+    """
     args = _positional(args, kwargs, where)
     first = args[0] if args else Size((0,))
     if len(args) == 1 and isinstance(first, Tensor):
@@ -45,7 +53,9 @@ def _make(
             )
         if first._kind.dtype is not of and not any_dtype:
             raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with .to()")
-        return alias(first)
+        strange = getattr(first, "_prints_itself", False)  # sparse, nested, quantized, in a transform
+        made: Tensor = alias(first) if strange else first.as_subclass(cls)
+        return made
     if len(args) == 1 and hasattr(first, "untyped"):
         return wrap(np.empty(0, of.np)).set_(first)
     if isinstance(first, Size) or all(
