@@ -528,6 +528,17 @@ def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
     return inputs
 
 
+def _of_sparse(outs: list[Any], ins: list[Any], grad_outputs: Any, *options: Any) -> tuple[Any, ...]:
+    """grad() of tensors some of which are sparse: that of their values."""
+    sparse = import_module("rushlight._engine.autograd.sparsegrads")
+    seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))
+    found = grad(sparse.inner(outs), sparse.inner(ins), seeds, *options)
+    return tuple(
+        t._gradient(g) if t.layout is not strided and g is not None else g
+        for t, g in zip(ins, found, strict=True)
+    )
+
+
 _OPTIONS = "retain_graph create_graph only_inputs allow_unused is_grads_batched materialize_grads".split()
 
 
@@ -557,23 +568,8 @@ def grad(
         answer = service("call of a class with a __torch_function__")
         return cast("tuple[Any, ...]", answer(grad, asked, outputs, inputs, **named))
     if any(isinstance(t, Gradient) and t.layout is not strided for t in (*outs, *ins)):
-        sparse = import_module("rushlight._engine.autograd.sparsegrads")
-        seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))
-        found = grad(
-            sparse.inner(outs),
-            sparse.inner(ins),
-            seeds,
-            retain_graph,
-            create_graph,
-            only_inputs,
-            allow_unused,
-            is_grads_batched,
-            materialize_grads,
-        )
-        return tuple(
-            t._gradient(g) if t.layout is not strided and g is not None else g
-            for t, g in zip(ins, found, strict=True)
-        )
+        options = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return _of_sparse(outs, ins, grad_outputs, *options)
     if is_grads_batched:
         return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused)
     if materialize_grads and allow_unused is False:
