@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any
 
 import rushlight as torch
+from rushlight import foreach
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import replayed
 from rushlight.optim.optimizer import Optimizer
@@ -328,9 +329,9 @@ def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[An
     found = {}
     with torch.no_grad():
         for where, held in by_device.items():
-            largest = torch.stack([norm.float() for norm in torch._foreach_norm(held, torch.inf)])
+            largest = torch.stack([norm.float() for norm in foreach.norm(held, torch.inf)])
             found[where] = largest.isfinite().all().logical_not().float()
-            torch._foreach_mul_(held, inverse.to(where))
+            foreach.mul_(held, inverse.to(where))
     return found
 
 
