@@ -1,6 +1,7 @@
 """The law of compile(): programs of random ops and of what Python does between them equal eager ones bit by bit.
 
-PYTHONPATH=. python -m tests.engine.trace.test_random_effects 0 2000      (seeds)
+PYTHONPATH=. python -m tests.engine.trace.test_random_effects 0 2000             (seeds; by matching)
+PYTHONPATH=. python -m tests.engine.trace.test_random_effects 0 2000 compile     (as torch.compile chooses)
 """
 
 import copy
@@ -23,14 +24,34 @@ from tests.engine.trace.test_random_programs import BINARY, SHAPE, UNARY
 KINDS = (
     "store counted item branch caught view list numpy number raised out_of_range thread beside deep_view aliased "
     "data state leaf hook switched size forgotten copied out graph no_grad inference version named cast drawn "
-    "saved checkpointed printed warned module chunks swapped expanded same_memory generator again"
+    "saved checkpointed printed warned module chunks swapped expanded same_memory generator again "
+    "stepped custom tracked_view hooked_module inner accumulated averaged twice reloaded foreach leaf_hook "
+    "reentrant detached several threaded_backward scaled frozen_stats resized"
 ).split()
 
 
-class MoreEffects(Effects):
-    """Also threads, exceptions that are caught, writes through views of views, hooks, state, switches."""
+class Clipped(torch.autograd.Function):
+    """A function of a program's own, which writes to what it is given back."""
 
-    def __init__(self, seed):
+    @staticmethod
+    def forward(ctx, x, number):
+        ctx.save_for_backward(x)
+        ctx.number = number
+        return x.clamp(-number, number) * 1.5
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad.clone().mul_(1.5) * (x.abs() <= ctx.number), None
+
+
+class MoreEffects(Effects):
+    """Also threads, exceptions that are caught, writes through views of views, hooks, state, switches, training.
+
+    inside: what compiles a module inside of the program, whose backward pass comes later.
+    """
+
+    def __init__(self, seed, inside=lambda module: module):
         super().__init__(seed)
         choose = self.choose = random.Random(seed)
         self.steps = []
@@ -48,6 +69,18 @@ class MoreEffects(Effects):
         self.buffer = torch.zeros(SHAPE)
         self.weight = torch.ones(SHAPE[1]).requires_grad_()
         self.layer = torch.nn.Sequential(torch.nn.Linear(SHAPE[1], SHAPE[1]), torch.nn.Dropout(0.2))
+        self.small = torch.nn.Sequential(
+            torch.nn.Linear(SHAPE[1], SHAPE[1]),
+            torch.nn.BatchNorm1d(SHAPE[1]),
+            torch.nn.ReLU(inplace=True),
+            torch.nn.Linear(SHAPE[1], SHAPE[1]),
+        )
+        sort = choose.choice([torch.optim.SGD, torch.optim.AdamW, torch.optim.RMSprop])
+        options = {"momentum": 0.9} if sort is torch.optim.SGD else {}
+        self.optimizer = sort(self.small.parameters(), lr=0.05, **options)
+        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 2, 0.5)
+        self.average = copy.deepcopy(self.small)
+        self.inner_call = inside(self.small)
 
     def note(self, t):
         """Its bits, once they are asked for."""
@@ -273,22 +306,165 @@ class MoreEffects(Effects):
         values[-1] = sum(terms())
 
 
-def differs(seed, backward):
-    """What is not as eager; empty if all is."""
+    def given(self, values):
+        """Something to train on."""
+        return values[-1].detach().float().nan_to_num(0, 1, -1).clamp(-3, 3).reshape(SHAPE)
+
+    def stepped(self, values, number):
+        self.optimizer.zero_grad(set_to_none=number < 0.7)
+        loss = self.small(self.given(values)).square().mean()
+        loss.backward()
+        if number < 0.5:
+            self.said.append(
+                torch.nn.utils.clip_grad_norm_(self.small.parameters(), 0.1).item() if number < 0.1 else 0
+            )
+        self.optimizer.step()
+        if number < 0.6:
+            self.schedule.step()
+        self.said.append(self.optimizer.param_groups[0]["lr"])
+        values[-1] = values[-1] + loss.detach()
+
+    def custom(self, values, number):
+        values[-1] = Clipped.apply(values[-1], number)
+
+    def tracked_view(self, values, number):
+        own = values[-1] * 1.0
+        own[1:4].mul_(number)
+        own.t()[2].add_(own.select(1, 0))
+        own.view(-1)[::5] = 0.25
+        values[-1] = own * own
+
+    def hooked_module(self, values, number):
+        handle = self.layer[0].register_forward_hook(lambda m, args, out: out * number)
+        before = self.layer[0].register_forward_pre_hook(lambda m, args: (args[0] + 1,))
+        values[-1] = values[-1] + self.layer[0](values[-1].float())
+        if number < 0.6:
+            handle.remove()
+        before.remove()
+
+    def inner(self, values, number):
+        out = self.inner_call(self.given(values) * number)
+        values[-1] = values[-1] + out
+
+    def accumulated(self, values, number):
+        for part in self.given(values).chunk(3):
+            self.layer[0](part).square().sum().backward()
+        if number < 0.4:
+            with torch.no_grad():
+                for p in self.layer.parameters():
+                    p.sub_(p.grad.sign(), alpha=1e-3)
+            self.layer.zero_grad()
+
+    def averaged(self, values, number):
+        with torch.no_grad():
+            for own, p in zip(self.average.parameters(), self.small.parameters(), strict=True):
+                own.lerp_(p, number) if number < 0.5 else own.mul_(number).add_(p, alpha=1 - number)
+        values[-1] = values[-1] + self.average(self.given(values))
+
+    def twice(self, values, number):
+        x = self.given(values).requires_grad_()
+        loss = (x.tanh() * self.weight).sum()
+        loss.backward(retain_graph=True)
+        loss.backward(inputs=[x])
+        values[-1] = values[-1] + x.grad * number
+
+    def reloaded(self, values, number):
+        state = {name: t.clone() for name, t in self.small.state_dict().items()}
+        values[-1] = values[-1] + self.small(self.given(values)).detach() * number
+        self.small.load_state_dict(state)
+        if number < 0.3:
+            self.optimizer.load_state_dict(self.optimizer.state_dict())
+
+    def foreach(self, values, number):
+        own = [values[-1].detach() * 1.0, values[-1].detach() + 1]
+        torch._foreach_mul_(own, number)
+        torch._foreach_add_(own, own[::-1], alpha=0.5)
+        values[-1] = values[-1] + own[0] - own[1]
+
+    def leaf_hook(self, values, number):
+        x = self.given(values).requires_grad_()
+        x.register_hook(lambda g: g * number)
+        x.register_post_accumulate_grad_hook(lambda t: self.said.append(t.grad.sum().item()))
+        (x * x * self.weight.detach()).sum().backward()
+        values[-1] = values[-1] + x.grad
+
+    def reentrant(self, values, number):
+        x = values[-1]
+        if number < 0.5 and x.requires_grad:
+            values[-1] = checkpoint(lambda t: (t * number).sin() * t, x, use_reentrant=True)
+        else:
+            values[-1] = checkpoint(lambda t: torch.dropout(t, 0.3, True) * t, x, use_reentrant=False)
+
+    def detached(self, values, number):
+        own = values[-1] * number
+        kept = own * own
+        own.detach_()
+        own.add_(1).requires_grad_()
+        kept_grad = torch.autograd.grad((own.float().sin() * number).sum(), own)[0]
+        values[-1] = kept + kept_grad
+
+    def several(self, values, number):
+        top, where = values[-1].float().topk(3, -1)
+        low, high = torch.aminmax(values[-1].float())
+        values[-1] = values[-1] + top.sum(-1, keepdim=True) * number + (low + high)
+        self.said.append(where.sum().item())
+
+    def threaded_backward(self, values, number):
+        x = self.given(values).requires_grad_()
+        y = (x * number).exp().sum()
+        other = threading.Thread(target=y.backward)
+        other.start()
+        other.join()
+        values[-1] = values[-1] + x.grad
+
+    def scaled(self, values, number):
+        scaler = torch.amp.GradScaler("cpu", init_scale=8.0, enabled=number < 0.8)
+        self.optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = self.small(self.given(values)).float().abs().mean()
+        scaler.scale(loss).backward()
+        scaler.step(self.optimizer)
+        scaler.update()
+        self.said.append(scaler.get_scale())
+
+    def frozen_stats(self, values, number):
+        self.small.eval()
+        for p in self.small[0].parameters():
+            p.requires_grad_(number < 0.5)
+        values[-1] = values[-1] + self.small(self.given(values))
+        self.small.train()
+        for p in self.small[0].parameters():
+            p.requires_grad_(True)
+
+    def resized(self, values, number):
+        rows = 1 + self.count_of_calls() % 5
+        x = self.given(values)[:rows].contiguous()
+        out = self.layer[0](x) if number < 0.5 else (x @ x.t()).softmax(-1) @ x
+        values[-1] = values[-1] + out.sum(0) * number
+
+
+def differs(seed, backward, wrap=matched):
+    """What is not as eager; empty if all is. Of three seeds, one compiles the program, one a module in it, and
+    one both.
+    """
     g = torch.Generator().manual_seed(seed)
     inputs = [tuple(torch.randn(SHAPE, generator=g) for _ in range(2)) for _ in range(7)]
 
-    def make():
-        torch.manual_seed(seed)
-        return MoreEffects(seed)
+    def plain(function):
+        return function
 
-    def told(wrap):
+    def told(outside, inside):
+        def make():
+            torch.manual_seed(seed)
+            return MoreEffects(seed, inside)
+
         try:
-            return run_all(make, wrap, inputs, backward), ""
+            return run_all(make, outside, inputs, backward), ""
         except Exception as error:
             return None, f"{type(error).__name__}: {error}"
 
-    (eager, first), (found, second) = told(lambda f: f), told(matched)
+    outside, inside = [(wrap, plain), (plain, wrap), (wrap, wrap)][seed % 3]
+    (eager, first), (found, second) = told(plain, plain), told(outside, inside)
     if first or second:
         return (
             ""
@@ -304,7 +480,8 @@ def differs(seed, backward):
             f"said {i}: {s} {t}" for i, (s, t) in enumerate(zip(a.said, b.said)) if repr(s) != repr(t)
         )
     pairs = [*zip(a.kept, b.kept, strict=True), (a.buffer, b.buffer), (a.weight, b.weight)]
-    pairs += [*zip(a.layer.parameters(), b.layer.parameters(), strict=True)]
+    for name in ("layer", "small", "average"):
+        pairs += [*zip(*[getattr(c, name).state_dict(keep_vars=True).values() for c in (a, b)], strict=True)]
     if not all(same(s, t) for s, t in pairs):
         return "state"
     grads = [(s.grad, t.grad) for s, t in pairs if s.is_leaf]
@@ -319,11 +496,12 @@ def test_equal_to_eager(seed, backward):
 
 def main():
     low, high = map(int, sys.argv[1:3])
+    wrap = torch.compile if sys.argv[3:] == ["compile"] else matched
     np.seterr(all="ignore")
     for seed in range(low, high):
         for backward in (False, True):
             try:
-                why = differs(seed, backward)
+                why = differs(seed, backward, wrap)
             except Exception:
                 why = traceback.format_exc()
             if why:

@@ -145,7 +145,11 @@ def _rows_backward_kernel(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -
 
 @composite(name="_affine_gradients", where=("aten",))
 def _affine_gradients(grad, input, center, rstd, shape: Ints):
-    """The sums to a shape of grad * xhat and of grad: the gradients of weight and bias."""
+    """The sums to a shape of grad * xhat and of grad: the gradients of weight and bias.
+
+    They are added up row by row, wherever these lie, as the kernel does it.
+    """
+    grad, input = grad.contiguous(), input.contiguous()
     return (grad * ((input - center) * rstd)).sum_to_size(shape), grad.sum_to_size(shape)
 
 
@@ -427,6 +431,7 @@ _row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
 @composite(name="_column_sums", where=("aten",))
 def _column_sums(grad, input, center):
     """The sums of matrices grad and of grad * (input - center) along their columns."""
+    grad, input = grad.contiguous(), input.contiguous()
     return grad.sum(-2), (grad * (input - center.unsqueeze(-2))).sum(-2)
 
 
@@ -441,7 +446,7 @@ def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
 @composite(name="_squares_around", where=("aten",))
 def _squares_around(input, center):
     """The sums of squared distances from a center along the columns of matrices."""
-    apart = input - center.unsqueeze(-2)
+    apart = input.contiguous() - center.unsqueeze(-2)
     return (apart * apart).sum(-2)
 
 

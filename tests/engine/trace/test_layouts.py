@@ -1,0 +1,55 @@
+"""Operands that lie in another order than their dims, in arrays large enough for kernels of their own."""
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._engine.core.settings import settings
+from tests.engine.trace.test_matching import matched, same
+
+LAYERS = {
+    "layer_norm": (lambda: nn.LayerNorm(256), (4, 64, 256)),
+    "rms_norm": (lambda: nn.RMSNorm(256), (4, 64, 256)),
+    "group_norm": (lambda: nn.GroupNorm(8, 64), (4, 64, 256)),
+    "batch_norm": (lambda: nn.BatchNorm1d(256), (256, 256)),
+    "batch_norm of sequences": (lambda: nn.BatchNorm1d(64), (4, 64, 256)),
+    "linear": (lambda: nn.Linear(256, 32), (4, 64, 256)),
+    "softmax": (lambda: nn.Softmax(-1), (4, 64, 256)),
+    "conv1d": (lambda: nn.Conv1d(64, 16, 3), (4, 64, 256)),
+}
+
+
+def turned(t):
+    """The same, lying in the order of the dims from behind."""
+    dims = [*range(t.ndim)][::-1]
+    return t.permute(dims).contiguous().permute(dims)
+
+
+def part(t):
+    """The same, a half of wider rows."""
+    return torch.cat([t * 2, t], -1).chunk(2, -1)[1]
+
+
+@pytest.mark.parametrize("of_gradient", [turned, part, torch.clone])
+@pytest.mark.parametrize("of_input", [turned, part, torch.clone])
+@pytest.mark.parametrize("name", LAYERS)
+def test_same_bits_eagerly_and_matched(name, of_input, of_gradient):
+    build, shape = LAYERS[name]
+    torch.manual_seed(0)
+    layer, x = build(), torch.randn(shape)
+    grad = of_gradient(torch.randn_like(layer(x)))
+
+    def run(x, grad):
+        layer.zero_grad()
+        own = of_input(x).detach().requires_grad_()
+        out = layer(own)
+        out.backward(grad)
+        return [out.detach(), own.grad, *[p.grad for p in layer.parameters()]]
+
+    first = run(x, grad)
+    with settings.using(kernels="llvm"):
+        found = [run(x, grad)]
+    function = matched(run)
+    found += [function(x, grad) for _ in range(5)][::2]
+    for other in found:
+        assert [same(a, b) for a, b in zip(first, other, strict=True)] == [True] * len(other)
