@@ -27,6 +27,7 @@ from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
+from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
@@ -240,13 +241,20 @@ class Expected:
     """What the entries leave when they run one by one, but for optimizers' steps, and the way back.
 
     It is found before the program has memory of its own: what these runs free is given back first. Of results
-    only digests are kept, since together they may be larger than all else.
+    only digests are kept, since together they may be larger than all else. Of memory that begins as it was
+    found (torch.empty) only what is written to is compared.
     """
 
     def __init__(
         self, plain: SegmentInterpreter, arrays: dict[int, Array], entries: Sequence[TraceEntry]
     ) -> None:
         self.plain = plain
+        unset = {o.memory for t in entries for o in t.outs if _leaves_unset(t.function)}
+        self._set: dict[int, list[Spec]] = {memory: [] for memory in unset}
+        for t in entries:
+            for target in _written(t) if unset and t.kind == "write" else ():
+                if target.memory in unset:
+                    self._set[target.memory].append(target)
         self._written = [arrays[p] for p in plain.path.inputs if p in plain.path.written]
         self._before = [a.copy() for a in self._written]
         draws = any(Entry(t.kind, t.function, t.operands).draws for t in entries)
@@ -266,7 +274,11 @@ class Expected:
         return self._seen(results) == self._after
 
     def _seen(self, results: list[Array]) -> list[Any]:
-        return [*map(_digest, results + self._written), _state(self._drawn)]
+        found: list[Array] = []
+        for p, a in zip(self.plain.wanted, results, strict=True):
+            spec = self.plain.path.specs[p]
+            found += [seen(s, a, spec) for s in self._set[spec.memory]] if spec.memory in self._set else [a]
+        return [*map(_digest, found + self._written), _state(self._drawn)]
 
 
 class Compiled:
@@ -636,6 +648,18 @@ def _compute_constants(entries: Sequence[Entry], known: Container[int]) -> None:
         if e.kind == "run" and not e.draws and not any(key in known and key not in made for key in e.reads()):
             stage_planning.prepared(e)()
             made |= roots(e.outs)
+
+
+def _written(t: TraceEntry) -> list[Spec]:
+    """What an entry may write to, of its operands."""
+    ends = [v for v in (t.operands[0], t.operands[-1]) if isinstance(v, Spec)]
+    return ends[:1] or [*specs(t.operands)]
+
+
+def _leaves_unset(function: Any) -> bool:
+    """Whether an entry makes memory and writes nothing there."""
+    filled = getattr(function, "__self__", None)
+    return isinstance(filled, Fill) and filled.value is None
 
 
 def _digest(a: Array) -> bytes:

@@ -395,7 +395,7 @@ class Unit:
         seen = view_of(t)
         if spec.memory < 0:
             base = [k for k, given in enumerate(self.tensors) if seen is not None and seen.base is given]
-            if not base or seen is None or seen.step is None:
+            if not base or seen is None or (seen.step is None and seen.again is None):
                 return self.fail("a result is a view in an unknown way")
             view = (base[0], *seen[1:])
         elif (seen is not None and (LOCAL.enabled or t._grad_node is not None)) or (

@@ -17,10 +17,10 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.dispatch.dispatcher import function
-from rushlight._engine.ops.table import ROWS
+from rushlight._engine.ops.table import ROWS, Row
 from rushlight._engine.tensors.lazy_views import Pending, empty
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.trace.recorder import Array
+from rushlight._engine.trace.recorder import Array, Entry
 from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import Step, bump
 
@@ -51,6 +51,11 @@ def _nothing(a: Array) -> Array:
     return np.empty((1,) * a.ndim, a.dtype)
 
 
+def _functional(row: Row) -> bool:
+    """Whether a row that is computed by hand, in place, does what it does otherwise, and writes that."""
+    return row.kind == "opaque" and bool(row.inplace) and not Entry("run", function(row), ()).draws
+
+
 def _alone(a: Array, holders: Sequence[Tensor]) -> bool:
     """Whether nothing else sees what an array is a view of; these are the tensors that have it.
 
@@ -74,7 +79,7 @@ class Writes:
         if (
             target.__class__ is not Tensor
             or row is None
-            or row.kind != "pointwise"
+            or (row.kind != "pointwise" and not _functional(row))
             or not self.pending(target)
             or not free(self, target)
         ):

@@ -134,3 +134,19 @@ def test_strides_of_dims_of_one_stay():
     for _ in range(6):
         assert [t.stride() for t in now(x)] == eager
     assert compiled(now.trace)
+
+
+def test_memory_that_is_not_set_yet_differs_by_chance():
+    def run(x, y):
+        out = torch.empty(4, *x.shape)
+        out[0] = x
+        shown = x.sum() > 0  # a solver looks at values between
+        for i in range(1, 4):
+            out[i] = out[i - 1] * y if bool(shown) or i else y
+        return out
+
+    function = matched(run)
+    for _ in range(7):
+        x, y = torch.rand(64, 32), torch.rand(64, 32)
+        assert same(function(x, y), run(x, y))
+    assert not [why for why in function.trace.reasons if "not compiled" in why]
