@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.autograd import hooks
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.numerics import advanced_indexing
@@ -199,6 +200,7 @@ class Recorder:
             leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
+            hooks.accumulated(node, leaf)
 
     def backward_begins(self) -> None:
         """A graph's gradients are computed from here on."""

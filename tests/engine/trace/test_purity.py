@@ -458,3 +458,18 @@ def test_a_context_variable_that_stays_set_is_an_effect():
     x = torch.ones(2)
     found = [compiled(x)[0].item() for _ in range(6)]
     assert found == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+
+
+def test_a_hook_on_a_gradient_runs_in_recorded_calls():
+    said = []
+
+    def run(x):
+        own = x.detach().requires_grad_()
+        own.register_post_accumulate_grad_hook(lambda t: said.append(t.grad.sum().item()))
+        (own * 3).sum().backward()
+        return own.grad
+
+    function = torch.compile(run)
+    for _ in range(6):
+        function(torch.ones(4))
+    assert said == [12.0] * 6

@@ -305,7 +305,6 @@ class MoreEffects(Effects):
 
         values[-1] = sum(terms())
 
-
     def given(self, values):
         """Something to train on."""
         return values[-1].detach().float().nan_to_num(0, 1, -1).clamp(-3, 3).reshape(SHAPE)
