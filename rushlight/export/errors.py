@@ -47,11 +47,10 @@ def misfit(
 ) -> str:
     """Why arguments are not those of a signature, in PyTorch's words."""
     declared = f"aten::{schema.text}" if "::" not in schema.text else schema.text
-    if count > len(schema.arguments) or not (missing or unknown):
-        most = min(len(schema.arguments), count - 1)
+    if count > len(schema.arguments):
         return (
-            f"{name}() expected at most {most} argument(s) but received {count} argument(s). Declaration: "
-            f"{declared}"
+            f"{name}() expected at most {len(schema.arguments)} argument(s) but received {count} "
+            f"argument(s). Declaration: {declared}"
         )
     if positional > (most := sum(not p.kwarg_only for p in schema.arguments)):
         return (
