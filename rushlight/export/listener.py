@@ -458,7 +458,8 @@ class Listener(Subgraphs, Lowering):
         taken = {n.target for n in self.graph.nodes if n.op == "placeholder"}
         name = own or next(n for n in (f"lifted_tensor_{i}" for i in count()) if f"c_{n}" not in taken)
         with self.paused():
-            self.constants[name] = t.detach().clone() if own is None else t
+            copied = t.detach().clone() if own is None else t
+            self.constants[name] = copied.detach() if copied.requires_grad else copied
         held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
         with self.graph.inserting_before(held) if held is not None else nullcontext():
             node = self.placeholder(f"c_{identifier(name)}")

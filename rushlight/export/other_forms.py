@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch import out_arguments
 from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight.export import spellings
@@ -96,6 +97,14 @@ def _left_out(schema: Any, name: str, values: dict[str, Any]) -> bool:
     return bool(p.has_default_value() and values[name] == p.default_value)
 
 
+def _assert_tensor_metadata(a: Any, **facts: Any) -> None:
+    """Raise where a tensor is not as told; of a program that is recorded again, it is told again."""
+    torch._assert_tensor_metadata(a, **facts)
+    listener = getattr(TAPE[-1], "to", None) if TAPE else None
+    if listener is not None and listener.decomposes and not listener.depth:
+        listener._assert_metadata(a)
+
+
 def special(schema: Any) -> Callable[..., Any] | None:
     """What computes an op that is no row."""
     found: dict[str, Callable[..., Any]] = {
@@ -110,7 +119,7 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "alias": lambda self: self.alias(),
         "sym_size": lambda self, dim: self.shape[dim],
         "item": lambda self: self.item(),
-        "_assert_tensor_metadata": torch._assert_tensor_metadata,
+        "_assert_tensor_metadata": _assert_tensor_metadata,
         "contiguous": lambda self, memory_format: self.contiguous(
             memory_format=memory_format or torch.contiguous_format
         ),

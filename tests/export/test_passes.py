@@ -125,3 +125,12 @@ def test_moved_programs_are_as_they_were():
 def test_scripts_are_not_exported():
     with pytest.raises(ValueError, match="Exporting a ScriptModule is not supported"):
         export(torch.jit.script(nn.ReLU()), (torch.ones(1),))
+
+
+def test_what_a_conversion_relies_upon_stays_asserted():
+    class Converts(nn.Module):
+        def forward(self, x):
+            return x.to("cpu")
+
+    ep = export(Converts(), (torch.tensor(1),)).run_decompositions({})
+    assert [n.target for n in ep.graph.nodes][1] == aten._assert_tensor_metadata.default
