@@ -75,7 +75,7 @@ class ProcessGroup(GroupMethods):
         """NCCL, if it is what moves these tensors; None: the wire is. RuntimeError where nothing does."""
         if self.nccl is None:
             return None
-        if tensors and tensors[0].is_cuda:
+        if not tensors or tensors[0].is_cuda:
             return self.nccl
         if self.mixed:
             return None

@@ -88,6 +88,7 @@ def test_what_goes_on_beside_other_work() -> None:
             "x": [3, 5],
             "kind": True,
             "then": [3, 5],
+            "collected": [3, 3],
             "group": 7,
             "split": [7, 1, 1],
             "streams": True,

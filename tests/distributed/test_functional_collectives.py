@@ -1,4 +1,4 @@
-"""Collectives that give a new tensor, among ranks that are threads of no work: shapes, values, gradients."""
+"""Collectives that give a new tensor, by the backend that only pretends: shapes, values, gradients."""
 
 from __future__ import annotations
 

@@ -115,13 +115,13 @@ class NcclFuture(Future):
     def __init__(self, owner: Any, mark: Any, value: Any) -> None:
         super().__init__()
         self._owner, self._mark = owner, mark
+        self._help = self._join
         self.set_result(value)
 
-    def wait(self) -> Any:
-        """Let the current stream wait for it; the value."""
+    def _join(self) -> None:
+        """Let the current stream wait for it."""
         self._owner.alive()
         self._mark.stream.device.stream.wait_for(self._mark)
-        return self.result()
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """The future of `callback(self)`, whose work goes to a stream of its own, after this one's."""

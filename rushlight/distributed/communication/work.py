@@ -50,6 +50,7 @@ def collect_all(futures: list[Future]) -> Future:
     def done(one: Any) -> None:
         left.remove(one)
         if not left:
+            found._help()  # of values on a device, whose streams are to be waited for
             error = next((e for one in futures if (e := one.exception())), None)
             found.set_exception(error) if error else found.set_result(futures)
 

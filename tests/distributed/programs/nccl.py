@@ -162,6 +162,9 @@ def works() -> dict[str, Any]:
     }
     future = dist.all_reduce(x, async_op=True).get_future().then(lambda done: done.value()[0] / 2)
     found["then"] = future.wait().tolist()
+    both = [dist.all_reduce(there(1), async_op=True).get_future() for _ in range(2)]
+    every = torch.futures.collect_all(both).then(lambda done: [f.value()[0] for f in done.value()])
+    found["collected"] = [t.item() for t in every.wait()]
     group = dist.new_group([0, 1])
     y = there(3)
     dist.all_reduce(y, group=group)
