@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from threading import Thread
 from typing import Any
 
@@ -134,3 +136,10 @@ def test_threads_that_share_a_model(of: torch.dtype) -> None:
     for t in threads:
         t.join()
     assert found == [True] * 120
+
+
+def test_steps_that_are_written_down_keep_no_operands() -> None:
+    model, x = torch.nn.LSTM(10, 32), torch.randn(12, 7, 10)
+    outs = [weakref.ref(model(x)[0]._array) for _ in range(3)]
+    gc.collect()
+    assert [out() for out in outs] == [None] * 3

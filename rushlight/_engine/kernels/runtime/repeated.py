@@ -16,7 +16,7 @@ from rushlight._engine.kernels.runtime import parallel, stages, team
 Array = np.ndarray[Any, Any]
 Loop = Callable[..., None]
 # Loops that are known, and words of the longest one that is written down.
-_MOST, _WORDS = 32, 1 << 18
+_MOST, _WORDS = 16, 1 << 17
 _KNOWN: OrderedDict[Hashable, _Written | None] = OrderedDict()
 
 
@@ -63,14 +63,14 @@ def _written(loop: Loop, operands: Sequence[Array], threads: int) -> _Written:
 
 
 def _relative(stage: stages.Stage, operands: Sequence[Array]) -> team.CallStage:
-    """A stage whose jobs are relative to operands, where they are about those."""
+    """A stage whose jobs are relative to operands, where they are about those; it keeps none of them."""
     spans = [np.lib.array_utils.byte_bounds(a) for a in operands]
     jobs, of = stage.jobs.copy(), list[int]()
     for k, a in enumerate(stage.kept):
-        address = team.pointer(a)
+        address = team.pointer(a) if isinstance(a, np.ndarray) else -1
         number = next((i for i, (low, high) in enumerate(spans) if low <= address < high), None)
         if number is None:
             break
         jobs[:, k] -= team.pointer(operands[number])
         of.append(number)
-    return team.CallStage(stage.loop, jobs, of, stage.before, stage.steps, stage)
+    return team.CallStage(stage.loop, jobs, of, stage.before, stage.steps, stage.kept[len(of) :])

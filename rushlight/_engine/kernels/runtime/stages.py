@@ -189,7 +189,7 @@ class StageRecorder:
                         6,
                         product.steps,
                         self.threads,
-                        three,
+                        (*three, product),
                     )
                 ]
             )
