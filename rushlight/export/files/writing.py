@@ -186,10 +186,7 @@ def target_name(target: Any) -> str:
 def _given(node: Node) -> list[tuple[int, str, Any, str]]:
     """(kind, name, value, type) of each argument."""
     if isinstance(node.target, HigherOrderOperator):
-        types = {f"{i}": "" for i in range(len(node.args))}
-        return [(1, "", v, "") for _, v in zip(types, node.args, strict=True)] + [
-            (2, k, v, "") for k, v in node.kwargs.items()
-        ]
+        return [(1, "", v, "") for v in node.args] + [(2, k, v, "") for k, v in node.kwargs.items()]
     types = {chr(ord("a") + i): "" for i in range(len(node.args))}
     if hasattr(node.target, "_schema"):
         types = {p.name: p.type for p in node.target._schema.arguments}
