@@ -28,6 +28,21 @@ def test_products_of_whole_numbers_are_the_cpu_s(name):
     function(x.cuda().float())
 
 
+def test_bytes_are_resampled_by_the_cpu_alone():
+    image = torch.zeros(1, 3, 4, 4, dtype=torch.uint8)
+    assert F.interpolate(image, scale_factor=2, mode="bilinear").dtype is torch.uint8
+    with pytest.raises(NotImplementedError, match="not implemented for 'Byte'"):
+        F.interpolate(image.cuda(), scale_factor=2, mode="bilinear")
+    assert F.interpolate(image.cuda(), scale_factor=2).is_cuda
+
+
+def test_labels_of_sequences_may_lie_on_the_host():
+    logs = torch.randn(6, 2, 4).log_softmax(-1)
+    labels = torch.tensor([[1, 2], [1, 3]], dtype=torch.int32)
+    found = F.ctc_loss(logs.cuda(), labels, (6, 6), (2, 2))
+    torch.testing.assert_close(found.cpu(), F.ctc_loss(logs, labels, (6, 6), (2, 2)))
+
+
 TAKEN = {
     "histc": lambda: torch.histc(torch.tensor([1, 2, 2, 3], dtype=torch.int32, device="cuda"), 4, 0, 3),
     "abs": lambda: torch.tensor([True, False], device="cuda").abs(),

@@ -74,12 +74,11 @@ def leaves(found):
     return [found] if isinstance(found, torch.Tensor) else [t for one in found for t in leaves(one)]
 
 
-def check(here, there):
+def check(here, there, close=1e-4):
     for a, b in zip(leaves(here), leaves(there), strict=True):
         assert b.device.type == "cuda"
-        torch.testing.assert_close(
-            b.cpu().as_subclass(torch.Tensor), a.as_subclass(torch.Tensor), rtol=1e-4, atol=1e-4
-        )
+        found = b.cpu().as_subclass(torch.Tensor)
+        torch.testing.assert_close(found, a.as_subclass(torch.Tensor), rtol=1e-4, atol=close)
 
 
 @pytest.mark.parametrize("kind", inputs())
@@ -91,7 +90,9 @@ def test_transforms(name, kind):
             here = TRANSFORMS[name](functions, value)
         except (TypeError, ValueError, AttributeError, RuntimeError):
             continue  # not of such a kind
-        check(here, TRANSFORMS[name](functions, value.to("cuda")))
+        # The CPU resizes bytes in whole numbers of so many bits; torchvision has devices do it in float32.
+        whole = name == "resize" and kind in ("bytes", "video")
+        check(here, TRANSFORMS[name](functions, value.to("cuda")), 1 if whole else 1e-4)
 
 
 @pytest.mark.parametrize("name", OPS)

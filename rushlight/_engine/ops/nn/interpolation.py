@@ -172,6 +172,9 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
             return _repeated(x, dim, times)
         return x.index_select(dim, tensor_of(places))
     how = (scale, align, mode, smooth)
+    if x.dtype.name == "uint8" and x.is_cuda:
+        kernel = "upsample_bicubic2d_out_frame" if mode == "bicubic" else "upsample_bilinear2d_out_frame"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Byte'")
     if x.dtype.name == "uint8" and mode in FILTERS:
         whole, bits = fixed(size, out, *how)
         sums = x.movedim(dim, -1).double().matmul(tensor_of(whole)) / (1 << bits)

@@ -228,6 +228,8 @@ def ctc_loss(
     times = _lengths("input_lengths", input_lengths, wrong)
     labels = _lengths("target_lengths", target_lengths, wrong)
     _check_alignments(logs, targets, times, labels, blank)
+    if targets.device != logs.device:  # labels may lie on the host, as cuDNN wants them
+        targets = targets.to(logs.device)
     losses = _ctc_loss(logs, targets.long(), times, labels, blank, zero_infinity)[0]
     if zero_infinity:
         losses = where(losses == inf, 0.0, losses)

@@ -210,8 +210,10 @@ def resize_image(
     if image.numel() == 0:
         return image.reshape(*image.shape[:-2], *new)
     batch = image.reshape(-1, *image.shape[-3:])
-    floating = image.dtype in (torch.float32, torch.float64)
-    cast = not floating and image.dtype is not torch.uint8
+    taken = image.dtype in (torch.float32, torch.float64)
+    if image.dtype is torch.uint8:  # bytes as they are: the CPU's kernels, and those that only pick
+        taken = image.device.type == "cpu" or not smooth
+    cast = not taken
     found = nnF.interpolate(
         batch.float() if cast else batch,
         new,
@@ -220,6 +222,8 @@ def resize_image(
         antialias=bool(antialias) and smooth,
     )
     if cast:
+        if image.dtype is torch.uint8:
+            found = found.clamp_(0, 255)
         found = (found if image.is_floating_point() else found.round_()).to(image.dtype)
     return found.reshape(*image.shape[:-3], *found.shape[-3:])
 
