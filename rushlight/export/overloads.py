@@ -584,7 +584,7 @@ class Packet:
             except RuntimeError as why:
                 told.append(str(why))
             else:
-                return RuntimeError(str(error))
+                told.append(str(error))
         if not told:
             return error
         head = "Overloaded torch operator invoked from Python failed to match any schema:\n" * (len(told) > 1)

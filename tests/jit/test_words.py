@@ -434,3 +434,21 @@ def test_uses_in_order_and_text_of_functions_in_files() -> None:
     torch.jit.save(twice, buffer)
     buffer.seek(0)
     assert "torch.mul" in torch.jit.load(buffer).code
+
+
+def test_modules_of_a_container_one_by_one() -> None:
+    class Unpacks(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList([nn.ReLU(), nn.Sigmoid(), nn.Tanh()])
+
+        def forward(self, x):
+            first, *others = self.layers
+            _, _, last = self.layers
+            y = first(x)
+            for layer in others:
+                y = layer(y)
+            return y + last(x)
+
+    module, x = Unpacks(), torch.randn(2)
+    assert torch.equal(torch.jit.script(module)(x), module(x))

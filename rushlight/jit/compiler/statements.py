@@ -206,6 +206,8 @@ class Compiler(Contexts):
         starred = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
         if len(starred) > 1:
             raise self.error(target, "Only one starred expression is allowed on the lhs")
+        if isinstance(found, Value) and _is_module(found.type):
+            found = Items(self.names.children(found, node, self))  # of a container
         if not isinstance(found, (Value, Items)):
             kind = "function" if callable(getattr(found, "object", None)) else type(found).__name__.lower()
             raise self.error(node.value, f"{kind} cannot be used as a tuple")
