@@ -64,13 +64,6 @@ def nothing(*given: Any) -> None:
     """What a check of PyTorch's own graphs, or the end of its registry of classes, has to do here."""
 
 
-def clear_class_registry() -> None:
-    """Forget which names classes and functions have: those compiled from now on may have the same ones."""
-    from rushlight.jit.compiler.names import forget_names  # what it needs, jit, imports this file
-
-    forget_names()
-
-
 def has_cpp_tests() -> bool:
     """Whether tests in C++ were built in: False."""
     return False
@@ -81,7 +74,7 @@ FUNCTIONS |= {reader: _getter(setter) for setter, reader, _ in _SWITCHES if read
 FUNCTIONS |= {
     "_jit_set_emit_hooks": set_emit_hooks,
     "_jit_get_emit_hooks": get_emit_hooks,
-    "_jit_clear_class_registry": clear_class_registry,
+    "_jit_clear_class_registry": nothing,
     "_jit_pass_lint": nothing,
     "_jit_has_cpp_tests": has_cpp_tests,
 }

@@ -419,11 +419,6 @@ def unique(name: str) -> str:
     return f"{space}.___torch_mangle_{number}.{last}"
 
 
-def forget_names() -> None:
-    """Let names of functions and classes be given again."""
-    _taken.clear()
-
-
 def script_function(function: Any) -> Function:
     """The program of a Python function."""
     found = _compiled.get(function)
