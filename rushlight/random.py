@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, SupportsInt
 
 from rushlight._engine.core import accelerator
+from rushlight._engine.core.device import device as torch_device
 from rushlight._engine.tensors.generator import Generator, around, default_generator as default_generator
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -95,7 +96,9 @@ def _states(devices: Iterable[Any] | None = None) -> tuple[Tensor, dict[int, Ten
     platform = accelerator.platform()
     used = [] if platform is None else platform.devices()
     if devices is not None:
-        wanted = {getattr(d, "index", d) for d in devices}
+        current = 0 if platform is None else platform.current
+        named = [d if isinstance(d, int) else torch_device(d).index for d in devices]
+        wanted = {current if index is None else index for index in named}
         used = [home for home in used if home.index in wanted]
     return get_rng_state(), {home.index: around(home.philox).get_state() for home in used}
 

@@ -149,3 +149,22 @@ def test_samplers_follow_the_devices_seed(real: bool) -> None:
         if real:
             install(None)
             use("")
+
+
+@pytest.mark.parametrize("devices", [None, [0], ["cuda"], ["cuda:0"], [torch.device("cuda", 0)]])
+def test_a_fork_of_the_generators_names_devices_in_any_way(devices):
+    torch.manual_seed(0)
+    torch.rand(1, device="cuda")
+    with torch.random.fork_rng(devices):
+        first = torch.randperm(50, device="cuda")
+    assert torch.randperm(50, device="cuda").equal(first)
+
+
+def test_bounds_of_whole_numbers_are_checked_there():
+    x = torch.empty(2, dtype=torch.int32, device="cuda")
+    with pytest.raises(RuntimeError, match="to - 1 is out of bounds for int"):
+        x.random_(0, 2**33)
+    with pytest.raises(RuntimeError, match="from is out of bounds for int"):
+        x.random_(-(2**31) - 1, 5)
+    with pytest.raises(RuntimeError, match="'from' to be less than 'to'"):
+        x.random_(5, 5)

@@ -21,6 +21,7 @@ from rushlight._engine.devices.cuda.device import Device, NotServed
 from rushlight._engine.devices.cuda.philox import Philox
 from rushlight._engine.numerics import distributions
 from rushlight._engine.numerics.distributions import in_memory_order
+from rushlight._engine.numerics.random_integers import ranged
 from rushlight._engine.numerics.rng import Engine
 from rushlight._engine.ops.creation.filled import Fill, like as fill_like, np_dtype, sizes_of
 from rushlight._engine.ops.table import ROWS as TABLE
@@ -280,8 +281,7 @@ def _random(backend: Device, a: Any, low: Any = None, high: Any = ..., generator
         low, high = 0, low
     low = 0 if low is None else low
     high = np.iinfo(of.np).max + 1 if high is None else high
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    ranged(of, low, high)
     return _made(backend, a, integers(engine_of(backend, generator), a, low, high - low), "random_")
 
 
