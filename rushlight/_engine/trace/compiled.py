@@ -47,8 +47,8 @@ from rushlight._engine.trace.trace import Trace
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
 MOST_PROGRAMS = 8
 # How many bytes of results a record may keep, unless replay was asked for: between kernels that make so much,
-# matching costs nothing, and it keeps no results.
-ROOM = 1 << 26
+# matching costs little, and it keeps no results.
+ROOM = 80 << 20
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
 _recompiles = logging.getLogger("rushlight.trace.recompiles")
