@@ -79,7 +79,7 @@ def fork_rng(
 ) -> Iterator[None]:
     """Within it random numbers are drawn as usual; after it the state is what it was before.
 
-    devices: the CUDA devices whose states are kept too, all that are in use if None. device_type: "cuda".
+    devices: the CUDA devices whose states are kept too, all if None. device_type: "cuda".
     """
     if not enabled:
         yield
@@ -92,14 +92,13 @@ def fork_rng(
 
 
 def _states(devices: Iterable[Any] | None = None) -> tuple[Tensor, dict[int, Tensor]]:
-    """The states of the default generators: the CPU's, and by their numbers those of CUDA devices in use."""
+    """The states of the default generators: the CPU's, and by their numbers those of devices, of all if None."""
     platform = accelerator.platform()
-    used = [] if platform is None else platform.devices()
-    if devices is not None:
-        current = 0 if platform is None else platform.current
-        named = [d if isinstance(d, int) else torch_device(d).index for d in devices]
-        wanted = {current if index is None else index for index in named}
-        used = [home for home in used if home.index in wanted]
+    if platform is None:
+        return get_rng_state(), {}
+    named = range(platform.count) if devices is None else devices
+    indices = [d if isinstance(d, int) else torch_device(d).index for d in named]
+    used = [platform.device(platform.current if index is None else index) for index in indices]
     return get_rng_state(), {home.index: around(home.philox).get_state() for home in used}
 
 

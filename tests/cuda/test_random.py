@@ -151,11 +151,10 @@ def test_samplers_follow_the_devices_seed(real: bool) -> None:
             use("")
 
 
-@pytest.mark.parametrize("devices", [None, [0], ["cuda"], ["cuda:0"], [torch.device("cuda", 0)]])
-def test_a_fork_of_the_generators_names_devices_in_any_way(devices):
+@pytest.mark.parametrize("named", [None, [0], ["cuda"], ["cuda:0"], [torch.device("cuda", 0)]])
+def test_a_fork_of_the_generators_names_devices_in_any_way(named):
     torch.manual_seed(0)
-    torch.rand(1, device="cuda")
-    with torch.random.fork_rng(devices):
+    with torch.random.fork_rng(named):
         first = torch.randperm(50, device="cuda")
     assert torch.randperm(50, device="cuda").equal(first)
 
