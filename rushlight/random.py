@@ -92,7 +92,7 @@ def fork_rng(
 
 
 def _states(devices: Iterable[Any] | None = None) -> tuple[Tensor, dict[int, Tensor]]:
-    """The states of the default generators: the CPU's, and by their numbers those of devices, of all if None."""
+    """The states of the default generators: the CPU's, and by their numbers devices', of all if None."""
     platform = accelerator.platform()
     if platform is None:
         return get_rng_state(), {}
