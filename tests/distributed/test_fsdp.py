@@ -4,6 +4,7 @@ of whole trainings; checkpoints between worlds of different sizes.
 
 import json
 import os
+import sys
 
 import pytest
 
@@ -13,6 +14,7 @@ import rushlight as torch
 import rushlight.distributed.checkpoint as dcp
 from rushlight.distributed.fsdp.layouts import Flat, Rows
 from rushlight.distributed.fsdp.unit import Pages
+from tests.distributed import jobs
 from tests.distributed.cases import close, recorded, told
 
 TWO, FOUR = recorded("fsdp"), recorded("fsdp4")
@@ -41,6 +43,19 @@ def test_four_ranks_in_halves_and_with_empty_shards():
 def test_two_forwards_before_one_backward():
     for found in told("fsdp_cases.py", "sharded_forward_twice"):
         assert close(*found["sharded_forward_twice"])
+
+
+def test_devices_train_as_the_cpu_does():
+    found = {}
+    for kind, setting in (("cpu", ""), ("cuda", "simulated:2x1GB")):
+        command = [sys.executable, str(jobs.PROGRAMS / "fsdp_devices.py"), kind]
+        ended = jobs.ranks(command, 2, 60.0, {rank: {"RUSHLIGHT_CUDA": setting} for rank in range(2)})
+        assert [rank.code for rank in ended] == [0, 0], ended[0].err + ended[1].err
+        found[kind] = [json.loads(rank.out) for rank in ended]
+    for here, there in zip(found["cpu"], found["cuda"], strict=True):
+        for way, told_here in here.items():
+            assert there[way]["losses"] == pytest.approx(told_here["losses"], rel=1e-5)
+            assert there[way]["state"] == pytest.approx(told_here["state"], rel=1e-5)
 
 
 # --- whole trainings --------------------------------------------------------------------------------

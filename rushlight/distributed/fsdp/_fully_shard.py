@@ -138,7 +138,10 @@ def fully_shard(
                 "Each distinct composable distributed API can only be applied to a module once. The "
                 f"following API has already been applied: fully_shard to {type(m).__name__}"
             )
-    mesh = mesh or init_device_mesh("cpu", (_world(),))
+    mesh = mesh or init_device_mesh(_device_type(modules), (_world(),))
+    if mesh.device_type == "cuda":
+        for m in modules:
+            _moved(m, torch.device("cuda", torch.cuda.current_device()))
     policy = mp_policy or MixedPrecisionPolicy()
     unit = _unit(modules, mesh, policy, {id(p) for p in ignored_params or ()})
     state = Managed(
@@ -156,6 +159,28 @@ def fully_shard(
     modules[0].register_forward_pre_hook(functools.partial(_enter, state), prepend=True, with_kwargs=True)
     modules[-1].register_forward_hook(functools.partial(_leave, state))
     return module
+
+
+def _device_type(modules: list[Any]) -> str:
+    """What a mesh is of that nobody has named: CUDA devices where there are, unless gloo joins the ranks."""
+    if any(p.is_cuda for m in modules for p in m.parameters()):
+        return "cuda"
+    joined = dist.is_initialized() and dist.get_backend() == "gloo"
+    return "cuda" if torch.cuda.is_available() and not joined else "cpu"
+
+
+def _moved(module: Any, where: Any) -> None:
+    """Parameters and buffers of a module on a device, but those that inner modules manage."""
+    if managed(module) is not None:
+        return
+    for p in module._parameters.values():  # which modules may share
+        if p is not None and not p.is_meta:
+            p.data = p.data.to(where)
+    for name, b in module._buffers.items():
+        if b is not None and not b.is_meta:
+            module._buffers[name] = b.to(where)
+    for child in module.children():
+        _moved(child, where)
 
 
 def _world() -> int:

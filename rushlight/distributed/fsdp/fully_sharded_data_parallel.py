@@ -44,9 +44,10 @@ class FullyShardedDataParallel(OlderStates, Module, _State):
 
     process_group: the ranks (default: all), or (shards, replicas) for hybrid strategies. auto_wrap_policy:
     which submodules are wrapped too, and gathered by themselves. use_orig_params: parameters keep their
-    names, and are pieces of the shard; else there is one flat one. On the CPU device_id must be
-    torch.device("cpu"). sync_module_states: begin with rank 0's values. ValueError, RuntimeError for what
-    does not fit.
+    names, and are pieces of the shard; else there is one flat one. device_id: a CUDA device, or its number,
+    that the module is moved to; where there is none it must be torch.device("cpu"). sync_module_states: begin
+    with rank 0's values. Devices keep whole parameters' memory between calls. ValueError, RuntimeError for
+    what does not fit.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class FullyShardedDataParallel(OlderStates, Module, _State):
         own = ("self", "module", "auto_wrap_policy", "ignored_modules", "__class__")
         options = {name: value for name, value in locals().items() if name not in own and name != "own"}
         super().__init__()
-        _check_device(device_id)
+        where = _device(device_id)
+        if where is not None:
+            module.to(where)
         if param_init_fn is not None:
             raise NotImplementedError(
                 "FullyShardedDataParallel: param_init_fn is not supported in "
@@ -305,17 +308,26 @@ class FullyShardedDataParallel(OlderStates, Module, _State):
         return found
 
 
-def _check_device(device_id: Any) -> None:
+def _device(device_id: Any) -> Any:
+    """Where parameters are to lie; None: where they do."""
+    there = torch.cuda.is_available()
     if device_id is None:
+        if there:
+            return None
         raise RuntimeError(
             "FSDP needs a non-CPU accelerator device, but no accelerator device is detected. "
             "To shard on the CPU pass device_id=torch.device('cpu')"
         )
-    if not (isinstance(device_id, (str, torch.device)) and torch.device(device_id).type == "cpu"):
+    on_cpu = isinstance(device_id, (str, torch.device)) and torch.device(device_id).type == "cpu"
+    if not (there or on_cpu):
         raise RuntimeError(
             "Cannot access accelerator device when none is available. Got device_id="
             f"{device_id!r}; pass device_id=torch.device('cpu')"
         )
+    where = torch.device("cuda", device_id) if isinstance(device_id, int) else torch.device(device_id)
+    if where.type == "cuda" and where.index is None:
+        where = torch.device("cuda", torch.cuda.current_device())
+    return where
 
 
 def _ignored(modules: Any, states: Any) -> tuple[set[Any], list[Any]]:

@@ -17,6 +17,11 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.tensor.placement_types import extent
 
 
+def _place(tensors: list[Tensor | None]) -> Any:
+    """The device of tensors; None counts as zeros there."""
+    return next((t.device for t in tensors if t is not None), None)
+
+
 class Layout(ABC):
     """shapes: the parameters'; of `world` ranks this is number `rank`; `size`: elements of a shard.
 
@@ -62,7 +67,7 @@ class Flat(Layout):
 
     def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
         """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
-        buffer = torch.zeros(self.world * self.size, dtype=dtype)
+        buffer = torch.zeros(self.world * self.size, dtype=dtype, device=_place(tensors))
         for t, begin, count in zip(tensors, self.begins, self.numels):
             if t is not None:
                 buffer[begin : begin + count].view(t.shape).copy_(t)
@@ -94,7 +99,7 @@ class Rows(Layout):
 
     def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
         """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
-        buffer = torch.zeros((self.world, self.size), dtype=dtype)
+        buffer = torch.zeros((self.world, self.size), dtype=dtype, device=_place(tensors))
         for t, place, chunk, count in zip(tensors, self.places, self.chunks, self.numels):
             if t is not None:
                 padded = t.reshape(-1)

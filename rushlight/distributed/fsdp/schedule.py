@@ -115,6 +115,8 @@ class Managed:
             schedule.order.append(self)
             if self.forward_prefetch:
                 schedule.prefetch(self, 1, schedule.before)
+        if self.is_root and self.unit is not None and self.unit.device.type != "cpu":
+            args, kwargs = placed((args, kwargs), self.unit.device)
         if self.param_dtype is not None and self.cast_inputs:
             args, kwargs = cast((args, kwargs), self.param_dtype)
         return args, kwargs
@@ -164,6 +166,11 @@ class Managed:
         self._gather(self.behind)
         if self.backward_prefetch:
             schedule.prefetch(self, -1, schedule.order)
+
+
+def placed(value: Any, where: Any) -> Any:
+    """Tensors in a structure, on a device."""
+    return tree_map(lambda v: v.to(where) if isinstance(v, torch.Tensor) else v, value)
 
 
 def cast(value: Any, dtype: Any) -> Any:

@@ -136,7 +136,7 @@ def _full_precision(unit: Unit, state: dict[str, Any], prefix: str, kind: Any) -
 
 def _rows(unit: Unit, local: Any, shape: Any) -> DTensor:
     group = unit.shards if unit.shards is not None else unit.replicas
-    mesh = DeviceMesh.from_group(group, "cpu")
+    mesh = DeviceMesh.from_group(group, unit.device.type)
     return make(local.detach(), mesh, [Shard(0)], shape)
 
 
@@ -189,7 +189,7 @@ def _whole_states(unit: Unit, held: dict[int, dict[str, Any]]) -> list[dict[str,
         for place, state in enumerate(found):
             state.update(theirs[place if unit.named else 0])
     for key, dtype in {k: dtype for _, cut in known for k, dtype in cut.items()}.items():
-        flat = torch.zeros(unit.layout.size, dtype=dtype)
+        flat = torch.zeros(unit.layout.size, dtype=dtype, device=unit.device)
         for piece, own in zip(unit.layout.pieces(flat) if unit.named else [flat], mine, strict=True):
             if key in own:
                 piece.copy_(own[key])
@@ -248,7 +248,10 @@ def optim_state_dict_to_load(model: Any, optim: Any, given: dict[str, Any]) -> d
             pieces: list[Any] = values if unit.named else [next(v for v in values if v is not None)]
             if any(map(_is_cut, values)):
                 shard = unit.layout.shard(
-                    [torch.zeros(s) if v is None else v for v, s in zip(values, unit.layout.shapes)],
+                    [
+                        torch.zeros(s, device=unit.device) if v is None else v.to(unit.device)
+                        for v, s in zip(values, unit.layout.shapes)
+                    ],
                     unit.dtype,
                 )
                 pieces = unit.layout.pieces(shard) if unit.named else [shard]

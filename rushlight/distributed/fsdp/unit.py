@@ -21,17 +21,23 @@ from rushlight.nn.parameter import Parameter
 
 
 class Pages:
-    """A flat tensor in memory of its own that can be given back to the system; it is zeros then."""
+    """A flat tensor in memory of its own that can be given back to the system; it is zeros then.
+
+    A device's allocator gives no addresses back for later: memory there stays.
+    """
 
     def __init__(self, count: int, like: Tensor) -> None:
+        self._map: mmap.mmap | None = None
+        if like.device.type != "cpu":
+            self.tensor = torch.empty(count, dtype=like.dtype, device=like.device)
+            return
         size = max(count, 1) * like.element_size()
         self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.array = np.frombuffer(self._map, like._geometry.dtype)[:count]
-        self.tensor = wrap(self.array)
+        self.tensor = wrap(np.frombuffer(self._map, like._geometry.dtype)[:count])
 
     def release(self) -> None:
         """Give the memory back; the addresses stay."""
-        if hasattr(mmap, "MADV_DONTNEED"):
+        if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
 
 
@@ -66,7 +72,7 @@ class Unit:
         world = 1 if shards is None else shards.size()
         rank = 0 if shards is None else dist.get_rank(shards)
         self.layout: Layout = layout([tuple(p.shape) for p in params], world, rank, align)
-        self.dtype = params[0].dtype
+        self.dtype, self.device = params[0].dtype, params[0].device
         self.compute = param_dtype or self.dtype
         self.reduce_dtype = reduce_dtype or self.compute
         self.before, self.after = divisors(world * (1 if replicas is None else replicas.size()))
@@ -84,13 +90,13 @@ class Unit:
         """The leaves that autograd sees."""
         own, layout = self.layout.world > 1 or self.compute is not self.dtype, self.layout
         count = layout.begins[-1] if layout.rows else layout.world * layout.size
-        self.pages = Pages(count, torch.empty(0, dtype=self.compute)) if own else None
-        memory = self.pages.array if self.pages else self.shard._array
+        self.pages = Pages(count, torch.empty(0, dtype=self.compute, device=self.device)) if own else None
+        memory = self.pages.tensor if self.pages else self.shard
         made: list[Tensor] = []
         for number, p in enumerate(params):
             begin = layout.begins[number]
-            view = memory[begin : begin + layout.numels[number]].reshape(layout.shapes[number])
-            leaf = Parameter(wrap(view), requires_grad=p.requires_grad)
+            view = memory[begin : begin + layout.numels[number]].view(layout.shapes[number])
+            leaf = Parameter(wrap(view._memory), requires_grad=p.requires_grad)
             leaf.__dict__.update(p.__dict__)
             if p.requires_grad:
                 hooks.on_node(leaf._grad_node, self._arrived, "post")
@@ -129,7 +135,7 @@ class Unit:
         with torch.no_grad():
             mine = self.shard.to(self.compute)
             if self.layout.rows or self.layout.world == 1:
-                out = torch.empty(self.layout.world * self.layout.size, dtype=self.compute)
+                out = self.shard.new_empty(self.layout.world * self.layout.size, dtype=self.compute)
             else:
                 out = self._memory()
             work = None
@@ -178,7 +184,7 @@ class Unit:
         """Whole tensors of anything that is cut as the parameters are; collective."""
         if self.layout.world == 1:
             return self.layout.spread(shard.clone())
-        out = torch.empty(self.layout.world * self.layout.size, dtype=shard.dtype)
+        out = shard.new_empty(self.layout.world * self.layout.size)
         dist.all_gather_into_tensor(out, shard.contiguous(), group=self.shards)
         return self.layout.spread(out)
 
@@ -221,7 +227,7 @@ class Unit:
             buffer = self.layout.collect(grads, self.reduce_dtype).div_(self.before)
             work, out = None, buffer
             if self.layout.world > 1:
-                out = torch.empty(self.layout.size, dtype=buffer.dtype)
+                out = buffer.new_empty(self.layout.size)
                 work = dist.reduce_scatter_tensor(out, buffer, group=self.shards, async_op=True)
             elif self.replicas is not None:
                 work = dist.all_reduce(out, group=self.replicas, async_op=True)
