@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ Array = np.ndarray[Any, Any]
 Loop = Callable[..., None]
 # Loops that are known, and words of the longest one that is written down.
 _MOST, _WORDS = 16, 1 << 17
-_KNOWN: OrderedDict[Hashable, _Written | None] = OrderedDict()
+_KNOWN: OrderedDict[Hashable, Any] = OrderedDict()  # a _Written; None for one that was called once
+_NEW = object()
 
 
 class _Written(NamedTuple):
@@ -35,18 +37,27 @@ def repeated(key: Hashable, loop: Loop, operands: Sequence[Array]) -> bool:
     """
     threads = parallel.get_num_threads()
     whole = key, threads, tuple([(a.shape, a.strides, a.dtype.char) for a in operands])
-    if whole not in _KNOWN:
+    written = _KNOWN.get(whole, _NEW)
+    if written is _NEW:
         _KNOWN[whole] = None
-        if len(_KNOWN) > _MOST:
-            _KNOWN.popitem(last=False)
+        with suppress(KeyError):  # another thread's has come meanwhile
+            if len(_KNOWN) > _MOST:
+                _KNOWN.popitem(last=False)
         return False
-    written = _KNOWN[whole]
     if written is None:
+        if _overlap(operands):  # which addresses are whose is not to be told
+            return False
         written = _KNOWN[whole] = _written(loop, operands, threads)
     if not written.call.kept:
         return False
     written.call(threads, *operands, *[np.empty(*of) for of in written.scratch])
     return True
+
+
+def _overlap(operands: Sequence[Array]) -> bool:
+    """Whether operands share memory."""
+    spans = sorted(np.lib.array_utils.byte_bounds(a) for a in operands if a.size)
+    return any(end > begin for (_, end), (begin, _) in zip(spans, spans[1:], strict=False))
 
 
 def _written(loop: Loop, operands: Sequence[Array], threads: int) -> _Written:

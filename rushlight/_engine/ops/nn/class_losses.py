@@ -18,7 +18,7 @@ from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import at, iota, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import Array, composite, opaque, pointwise
+from rushlight._engine.ops.table import Array, composite, opaque
 
 _F = ("nn.functional",)
 
@@ -258,8 +258,10 @@ def _rows_loss_gradient(s: Any, grad: Any, grad_lse: Any = None) -> Any:
 @composite(name="_cross_entropy_backward", where=("aten",))
 def _rows_loss_backward(input, target, lse, grad, ignore_index: int, reduction: str):
     """(softmax(x) - one_hot(target)) * g, per row."""
-    counted = (target != ignore_index).to(grad.dtype)
-    grad = grad * (counted / counted.sum() if reduction == "mean" else counted)
+    counted = target != ignore_index
+    if reduction == "mean":
+        grad = grad / counted.sum()
+    grad = where(counted, grad, 0.0)  # also where nothing counts, and the mean is nan
     p = (input - input.logsumexp(1, True)).exp()
     hot = p.new_zeros(p.shape).scatter(1, target.clamp(0, p.shape[1] - 1).unsqueeze(1), 1.0)
     return (p - hot) * grad.unsqueeze(1)
@@ -270,62 +272,60 @@ def _rows_loss_backward_kernel(
     x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str
 ) -> Any:
     counted = t != ignore_index
-    share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
+    share = g / x.dtype.type(np.count_nonzero(counted) or 1) if reduction == "mean" else g
     return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
-
-
-@pointwise(where=(), inplace=False)
-def _weighted_loss(lse: Expr, picked: Expr, share: Expr, target: Expr, ignore: Number) -> Expr:
-    """What _nll makes of the log-probabilities, by what it makes of the logits."""
-    return m.where(m.ne(target, ignore), lse * share + picked, 0.0)
 
 
 @composite(name="_cross_entropy_planes", where=("aten",), node="nll_loss", unread=(0,), planned=True)
 def _planes_loss(input, target, weight: Tensor | None, ignore_index: int, reduction: str):
-    """The same of (N, C, *), with weights of classes; the logsumexp, and the weights of the targets."""
-    lse = input.logsumexp(1)
-    picked, share = _nll(input, target, weight, ignore_index)
-    loss = _weighted_loss(lse, picked, share, target, ignore_index)
-    return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction), lse, share
+    """The same of (N, C, *), weighted by class; the log-probabilities, and the weights of the targets."""
+    logs = _log_softmax(input, 1)
+    loss, share = _nll(logs, target, weight, ignore_index)
+    return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction), logs, share
 
 
 @_planes_loss.gradient
-def _planes_loss_gradient(s: Any, grad: Any, grad_lse: Any = None, grad_share: Any = None) -> Any:
-    if grad is None:
-        return None
-    _, lse, share = s.result
-    kept = lse.detach(), share.detach()
-    return _planes_loss_backward(s.input, s.target, *kept, grad, s.reduction), None, None
+def _planes_loss_gradient(s: Any, grad: Any, grad_logs: Any = None, grad_share: Any = None) -> Any:
+    _, logs, share = s.result
+    found = None
+    if grad is not None:
+        found = _planes_loss_backward(logs, s.target, share.detach(), grad, s.reduction)
+    if grad_logs is not None:  # of a second derivative
+        more = grad_logs - logs.exp() * grad_logs.sum(1, True)
+        found = more if found is None else found + more
+    return found, None, None
 
 
 @composite(name="_cross_entropy_planes_backward", where=("aten",), planned=True)
-def _planes_loss_backward(input, target, lse, share, grad, reduction: str):
-    """(softmax(x) - one_hot(target)) * the targets' shares of a gradient."""
-    grad = grad * share / share.sum() if reduction == "mean" else grad * share
-    p = (input - input.logsumexp(1, True)).exp()
+def _planes_loss_backward(logs, target, share, grad, reduction: str):
+    """(softmax(x) - one_hot(target)) * the targets' shares of a gradient, by the log-probabilities.
+
+    What does not count has a gradient of 0, also where nothing counts and the mean is nan.
+    """
+    grad = where(share != 0, grad * share / share.sum(), 0.0) if reduction == "mean" else grad * share
+    p = logs.exp()
     hot = p.new_zeros(p.shape).scatter(1, target.clamp(0, p.shape[1] - 1).unsqueeze(1), 1.0)
     return (p - hot) * grad.unsqueeze(1)
 
 
 @_planes_loss_backward.kernel
-def _planes_loss_backward_kernel(
-    x: Array, t: Array, lse: Array, share: Array, g: Array, reduction: str
-) -> Any:
+def _planes_loss_backward_kernel(logs: Array, t: Array, share: Array, g: Array, reduction: str) -> Any:
     if fusing() or t.dtype != np.int64:
         return NotImplemented
-    g = g * share / np.add.reduce(share, None) if reduction == "mean" else g * share
-    kernel = _class_slopes(x.dtype.name)
+    g = np.where(share != 0, g * share / np.add.reduce(share, None), 0) if reduction == "mean" else g * share
+    kernel = _class_slopes(logs.dtype.name)
     kernel.compile_now()
-    classes = np.arange(x.shape[1]).reshape(-1, *[1] * (x.ndim - 2))
-    run = kernel.large if x.size >= BIG else kernel
-    return run(x, lse[:, None], t[:, None], classes, g[:, None], out=np.empty(x.shape, x.dtype))
+    classes = np.arange(logs.shape[1]).reshape(-1, *[1] * (logs.ndim - 2))
+    run = kernel.large if logs.size >= BIG else kernel
+    g = g.astype(logs.dtype, copy=False)
+    return run(logs, t[:, None], classes, g[:, None], out=np.empty(logs.shape, logs.dtype))
 
 
 @cache
 def _class_slopes(of: str) -> Any:
-    """The kernel of (softmax(x) - one_hot(target)) * g, where an element knows its class."""
-    p, own = m.exp(_X - _LSE), symbol("class")
-    inputs = [("x", of), ("lse", of), ("t", "int64"), ("class", "int64"), ("g", of)]
+    """The kernel of (exp(logs) - one_hot(target)) * g, where an element knows its class."""
+    p, own = m.exp(_X), symbol("class")
+    inputs = [("x", of), ("t", "int64"), ("class", "int64"), ("g", of)]
     return service("pointwise kernel")((m.where(m.eq(own, _T), p - 1, p) * _G,), tuple(inputs), (of,))
 
 
@@ -398,5 +398,5 @@ def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str, sm
         target = target * (1 - smoothing) + smoothing / classes
     terms = _by_class(_log_softmax(input, dim) * target, weight, dim)
     if reduction == "mean":
-        return -terms.sum() / max(input.numel() // max(classes, 1), 1) if input.ndim > 1 else -terms.sum()
+        return -terms.sum() / (input.numel() // max(classes, 1)) if input.ndim > 1 else -terms.sum()
     return -terms.sum() if reduction == "sum" else reduced(-terms.sum(dim), reduction)
