@@ -84,6 +84,9 @@ def fork_rng(
     if not enabled:
         yield
         return
+    platform = accelerator.platform()
+    if devices is None and platform is not None:
+        devices = range(platform.count)
     states = _states(devices)
     try:
         yield
@@ -92,13 +95,15 @@ def fork_rng(
 
 
 def _states(devices: Iterable[Any] | None = None) -> tuple[Tensor, dict[int, Tensor]]:
-    """The states of the default generators: the CPU's, and by their numbers devices', of all if None."""
+    """The states of the default generators: the CPU's, and by numbers devices'; None: of those in use."""
     platform = accelerator.platform()
     if platform is None:
         return get_rng_state(), {}
-    named = range(platform.count) if devices is None else devices
-    indices = [d if isinstance(d, int) else torch_device(d).index for d in named]
-    used = [platform.device(platform.current if index is None else index) for index in indices]
+    if devices is None:
+        used = platform.devices()
+    else:
+        indices = [d if isinstance(d, int) else torch_device(d).index for d in devices]
+        used = [platform.device(platform.current if index is None else index) for index in indices]
     return get_rng_state(), {home.index: around(home.philox).get_state() for home in used}
 
 

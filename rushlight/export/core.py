@@ -101,13 +101,17 @@ def _t(self: Any) -> Any:
 
 
 def _transpose(self: Any, dim0: int, dim1: int) -> Any:
+    if not self.dim():
+        aten: Any = torch.ops.aten
+        return aten.alias.default(self)
     order = list(range(self.dim()))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     return self.permute(order)
 
 
 def _silu(self: Any) -> Any:
-    return self * torch.sigmoid(self)
+    wide = self.float() if self.dtype in (torch.float16, torch.bfloat16) else self
+    return (wide * torch.sigmoid(wide)).to(self.dtype)
 
 
 def _std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
@@ -126,14 +130,15 @@ def _split(self: Any, split_size: int, dim: int = 0) -> Any:
 def _stack(tensors: Any, dim: int = 0) -> Any:
     rank = tensors[0].dim()
     at = dim % (rank + 1)
-    if at == 0 and len(tensors) > 0:
+    if at == 0 and rank:
         return torch.cat(list(tensors)).view(len(tensors), *tensors[0].shape)
     return torch.cat([t.unsqueeze(at) for t in tensors], at)
 
 
 def _filled(value: int) -> Callable[..., Any]:
     def make(size: Any, *, dtype: Any = None, **options: Any) -> Any:
-        return torch.full(list(size), value, dtype=dtype or torch.get_default_dtype())
+        of = dtype or torch.get_default_dtype()
+        return torch.full(list(size), value, dtype=of, device=options.get("device"))
 
     return make
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.ops.table import ROWS
+from rushlight.export.core import core
 from rushlight.export.overloads import Overload, aten_name, composites, overloads, own
 
 
@@ -48,4 +49,4 @@ def _composites() -> dict[Overload, Callable[..., Any]]:
     for op in torch.library.defined():
         if op._composite:
             found[op._opoverload] = op._opoverload.decompose
-    return found
+    return found | core()

@@ -206,6 +206,9 @@ def without_writes(program: Any) -> Any:
     values: dict[Node, Node] = {}
     results = graph.graph_copy(program.graph, values)
     graph.output(results)
+    for old, new in values.items():
+        if old.op == "placeholder":  # a copy's name is not a builtin's; the signature tells of this one
+            new._name = old.name
     try:
         written = Functional(graph).written
     except Unsupported:

@@ -116,7 +116,7 @@ def special(schema: Any) -> Callable[..., Any] | None:
         "log_sigmoid": lambda self: torch.nn.functional.logsigmoid(self),
         "detach_": lambda self: self,
         "detach": lambda self: self.detach(),
-        "alias": lambda self: self.alias(),
+        "alias": lambda self: self.view_as(self),
         "sym_size": lambda self, dim: self.shape[dim],
         "item": lambda self: self.item(),
         "_assert_tensor_metadata": _assert_tensor_metadata,

@@ -648,10 +648,12 @@ def packet(name: str) -> Packet:
 
 
 def _of_other_order(name: str, function: Callable[..., Any]) -> bool:
-    """Whether `inplace` of the public function stands where the op has something else, as in elu."""
+    """Whether the op takes arguments of the public function otherwise: reductions as numbers, or something
+    else where `inplace` stands, as elu does.
+    """
     public = list(inspect.signature(function).parameters)
-    if "inplace" not in public:
-        return False
+    if "reduction" in public or "inplace" not in public:
+        return "reduction" in public
     place = public.index("inplace")
     orders = [[p.name for p in found._schema.arguments] for found in recorded(name).values()]
     return any(place < len(order) and order[place] != "inplace" for order in orders)
@@ -685,7 +687,10 @@ def named(target: str) -> Any:
         return {name: getattr(operator, name) for name in _OF_SIZES}[target.rpartition(".")[2]]
     _, _, space, name, overload = target.split(".")
     if space not in ("aten", "rushlight"):
-        return getattr(getattr(getattr(torch.ops, space), name), overload)
+        found = getattr(getattr(getattr(torch.ops, space), name), overload)
+        if not isinstance(found, torch._ops.OpOverload):  # a file may say anything
+            raise KeyError(target)
+        return found
     if space == "rushlight":
         return own(ROWS[name])
     return overloads(name).get(overload) or anyone(f"{name}.{overload}")

@@ -382,9 +382,13 @@ def _symbols_of(ranges: dict[Any, Any], graph: Graph, signature: ExportGraphSign
     """The symbols of sizes whose bounds are told by name."""
     known = []
     for name, bounds in ranges.items():
-        low, high = int(bounds.lower), bounds.upper
+        high, open_below = bounds.upper, bounds.lower == -UNBOUNDED
+        low = 0 if open_below else int(bounds.lower)
         given = Dim(str(name), min=low, max=None if high == UNBOUNDED else max(int(high), low + 1))
-        known.append(Symbol(str(name), 2, given))
+        made = Symbol(str(name), 2, given)
+        if open_below:
+            made.low = -UNBOUNDED
+        known.append(made)
     holders = [n for n in graph.nodes if n.op == "placeholder"]
     specs = zip(holders, signature.input_specs, strict=False)
     return placed(known, [n for n, s in specs if s.kind not in STATE])

@@ -627,7 +627,7 @@ def _examples(program: ExportedProgram) -> Any:
             given.append(value.hint)
         else:
             sizes = [n.hint if isinstance(n, SIZES) else n for n in value.shape]
-            given.append(torch.ones(sizes, dtype=value.dtype))
+            given.append(torch.zeros(sizes, dtype=value.dtype, device=value.device))
     return program._in_spec.unflatten(given)
 
 

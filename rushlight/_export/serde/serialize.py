@@ -125,15 +125,22 @@ def _to_json_bytes(obj: Any) -> bytes:
     return json.dumps(_dataclass_to_dict(obj), allow_nan=False).encode()
 
 
+_FLOATS = ("as_float", "as_floats")
+
+
+def _floats(data: Any) -> Any:
+    """Numbers, of which JSON has some as words: "Infinity"."""
+    if isinstance(data, list):
+        return [_floats(item) for item in data]
+    return float(data) if isinstance(data, str) else data
+
+
 def _from_json(data: Any) -> Any:
     """Plain data with the floats that JSON lacks, as `argument_of` takes them."""
     if isinstance(data, list):
         return [_from_json(item) for item in data]
     if isinstance(data, dict):
-        return {
-            key: float(item) if key == "as_float" and isinstance(item, str) else _from_json(item)
-            for key, item in data.items()
-        }
+        return {key: _floats(item) if key in _FLOATS else _from_json(item) for key, item in data.items()}
     return data
 
 

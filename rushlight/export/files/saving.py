@@ -48,8 +48,9 @@ def save(
         )
     path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
     name = "archive" if path is None else os.path.splitext(os.path.basename(path))[0]
+    parts = _parts(ep, extra_files or {}, opset_version)
     with nullcontext(f) if path is None else replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
-        for part, text in _parts(ep, extra_files or {}, opset_version).items():
+        for part, text in parts.items():
             archive.writestr(f"{name}/{part}", text)
 
 

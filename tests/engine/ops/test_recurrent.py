@@ -143,3 +143,20 @@ def test_steps_that_are_written_down_keep_no_operands() -> None:
     outs = [weakref.ref(model(x)[0]._array) for _ in range(3)]
     gc.collect()
     assert [out() for out in outs] == [None] * 3
+
+
+def test_a_gradient_that_is_the_result_s_own_memory():
+    torch.manual_seed(0)
+    layer, x = torch.nn.RNN(4, 8), torch.randn(5, 2, 4)
+    slope = torch.randn(5, 2, 8)
+
+    def gradient(aliased):
+        layer.zero_grad()
+        out = layer(x)[0]
+        out.backward(out.detach() if aliased else slope)
+        return layer.weight_hh_l0.grad.clone()
+
+    wanted = gradient(False)
+    for _ in range(3):
+        gradient(True)
+    assert gradient(False).equal(wanted)

@@ -1,0 +1,50 @@
+"""Core decompositions at their edges, and programs that are taken apart twice."""
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.export import default_decompositions
+
+
+class Edges(nn.Module):
+    def forward(self, x):
+        total = x.sum()
+        return torch.stack([total, total * 2]), total.transpose(0, -1), nn.functional.silu(x)
+
+
+def test_tensors_without_dims_and_half_precision():
+    program = torch.export.export(Edges(), (torch.randn(3),))
+    stacked, turned, _ = program.run_decompositions().module()(torch.ones(3))
+    assert stacked.tolist() == [3, 6] and turned.item() == 3
+    halves = torch.linspace(-9, 9, 4000).to(torch.bfloat16)
+    opened = torch.export.export(nn.SiLU(), (halves,)).run_decompositions().module()
+    assert opened(halves).equal(nn.functional.silu(halves))
+
+
+def test_the_default_table_has_all_that_is_opened_without_one():
+    program, table = torch.export.export(Edges(), (torch.randn(3),)), default_decompositions()
+    assert torch.ops.aten.silu.default in table
+    assert "silu" not in program.run_decompositions(table).graph_module.code
+    table.pop(torch.ops.aten.silu.default)
+    assert "silu" in program.run_decompositions(table).graph_module.code
+
+
+def test_inputs_that_are_called_like_builtins_keep_their_names():
+    class Norm(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm1d(3)
+
+        def forward(self, input, max):
+            return self.norm(input) + max
+
+    program = torch.export.export(Norm().train(), (torch.randn(4, 3), torch.randn(3))).run_decompositions()
+    program.validate()
+    assert [spec.arg.name for spec in program.graph_signature.input_specs][-2:] == ["input", "max"]
+
+
+def test_losses_of_aten_take_reductions_as_numbers():
+    x, y = torch.tensor([1.0, 2, 3]), torch.tensor([2.0, 2, 5])
+    for name, term in (("mse_loss", (x - y) ** 2), ("l1_loss", (x - y).abs())):
+        each, mean, total = (getattr(torch.ops.aten, name)(x, y, number) for number in range(3))
+        assert each.equal(term) and mean.item() == term.mean().item() and total.item() == term.sum().item()
+    assert torch.ops.aten.huber_loss(x, y, 0).shape == (3,)
