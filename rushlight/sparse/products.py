@@ -104,7 +104,7 @@ def add_(a: Tensor, b: SparseTensor, *, alpha: Any = 1) -> Tensor:
     return a.index_put_(tuple(b.parts[0]), terms, accumulate=True)
 
 
-@op()
+@op("sub", "subtract")
 def sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     """a - alpha * b."""
     return add(a, b, alpha=-alpha)
@@ -122,7 +122,7 @@ def rsub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     return add(b, a, alpha=-alpha)
 
 
-@op()
+@op("mul", "multiply")
 @keeping_layout
 def mul(a: Any, b: Any) -> Any:
     """The product: at the places that both have."""
@@ -177,7 +177,7 @@ def mul_(a: Any, b: Any) -> Any:
     return a.copy_(to_dense(found))
 
 
-@op()
+@op("div", "divide", "true_divide")
 def div(a: SparseTensor, b: Any, *, rounding_mode: Any = None) -> SparseTensor:
     """The values divided by a number."""
     divisor = list(b.shape) if isinstance(b, Tensor) and (b.ndim or isinstance(b, SparseTensor)) else None

@@ -455,3 +455,10 @@ def test_a_sum_is_in_the_order_of_places_where_both_are() -> None:
     wide = torch.ones(2, 1).expand(2, 2)  # values with gaps stand one behind the other
     a = torch.sparse_coo_tensor([[0, 2]], wide, (5, 2))
     assert (a + a)._indices().tolist() == [[0, 2, 0, 2]]
+
+
+def test_arithmetic_by_its_longer_names():
+    held = torch.eye(2).to_sparse()
+    for name, other in (("true_divide", 2), ("divide", 2), ("multiply", 2), ("subtract", held)):
+        dense = getattr(torch, name)(torch.eye(2), other.to_dense() if other is held else other)
+        assert getattr(torch, name)(held, other).to_dense().equal(dense)
