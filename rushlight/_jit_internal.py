@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+from rushlight._engine.core import callers
 from rushlight.jit import (
     Final as Final,
     _overload as _overload,
@@ -66,11 +66,10 @@ def is_optional(ann: Any) -> bool:
 def check_empty_containers(obj: Any) -> None:
     """Warn of an empty list, dict or tuple, of which nobody can tell what it would hold."""
     if isinstance(obj, (list, dict, tuple)) and not obj:
-        warnings.warn(
+        callers.warn(
             "The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For "
             "example, List[int] would become list and therefore falsely return True for List[float] or "
-            "List[str].",
-            stacklevel=2,
+            "List[str]."
         )
 
 

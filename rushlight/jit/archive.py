@@ -7,6 +7,7 @@ import os
 import pickle
 import struct
 import sys
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
@@ -250,6 +251,10 @@ class _Data:
             self.put({None: b"N", True: b"\x88", False: b"\x89"}[value])
         elif isinstance(value, torch.Tensor):
             self.tensor(value)
+        elif isinstance(value, Enum) and kind not in ("int", "float", "str"):  # a number, too, of an IntEnum
+            self.name(str(of_value(value)))
+            self.value(value.value, of_value(value.value))  # bare, not in a tuple of arguments
+            self.put(b"R")
         elif isinstance(value, (int, float, str)):
             self.plain(value)
         elif isinstance(value, complex):

@@ -8,6 +8,7 @@ import inspect
 import textwrap
 from typing import Any
 
+from rushlight._engine.core import callers
 from rushlight.jit.compiler import callstack
 
 _STATEMENTS = {
@@ -67,6 +68,7 @@ class Source:
     def __init__(self, text: str, file: str = "<string>", first: int = 1, indent: str = "") -> None:
         self.lines, self.file, self.first = text.splitlines(), file, first
         self.indent = indent  # what was taken from the beginning of each line
+        self.ours = file.startswith(callers.OURS)  # whether it is of this package
 
     def place(self, node: Any) -> str:
         """file:line:column."""

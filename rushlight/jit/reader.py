@@ -121,7 +121,7 @@ class _New:
     def __init__(self, owner: ClassType) -> None:
         self.cls = owner
 
-    def __compile_call__(self, compiler: Any, node: Any) -> Any:
+    def __compile_call__(self, compiler: Any, node: Any, args: list[Any], named: dict[str, Any]) -> Any:
         return compiler.emit(node, "prim::CreateObject", (), Type("Class", cls=self.cls)).output
 
 
@@ -156,6 +156,17 @@ class _Unpickler(WeightsUnpickler):
             return _sparse
         return super().find_class(module, name)
 
+    def load_reduce(self) -> None:
+        if not isinstance(self.stack[-2], EnumType):
+            return super().load_reduce()
+        value = self.stack.pop()
+        members: Any = list(self.stack.pop())
+        found = [m for m in members if type(m.value) is type(value) and m.value == value]
+        if not found:
+            raise pickle.UnpicklingError(f"{value!r} is the value of none of {members}")
+        self.append(found[0])
+        return None
+
     def load_newobj(self) -> None:
         if not isinstance(self.stack[-2], ClassType):
             return super().load_newobj()
@@ -179,6 +190,7 @@ class _Unpickler(WeightsUnpickler):
 
 _Unpickler.dispatch = {
     **WeightsUnpickler.dispatch,
+    pickle.REDUCE[0]: _Unpickler.load_reduce,
     pickle.NEWOBJ[0]: _Unpickler.load_newobj,
     pickle.BUILD[0]: _Unpickler.load_build,
 }

@@ -54,10 +54,9 @@ class _Older(ABC):
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def __compile_call__(self, compiler: Any, node: Any) -> Any:
-        args = [compiler.value(compiler.sugar(a), a) for a in node.args]
-        named = {str(k.arg): compiler.value(compiler.sugar(k.value), k.value) for k in node.keywords}
-        return self.call(compiler, node, args, named)
+    def __compile_call__(self, compiler: Any, node: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        given = [compiler.value(a, node) for a in args]
+        return self.call(compiler, node, given, {k: compiler.value(a, node) for k, a in named.items()})
 
     @abstractmethod
     def call(self, compiler: Any, node: Any, args: list[Value], named: dict[str, Value]) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from enum import Enum, IntEnum
+from typing import Optional  # as programs spell it
 
 import pytest
 
@@ -110,3 +112,44 @@ def test_what_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="has no attribute 'PURPLE'"):
         torch.jit.script(of_none)
+
+
+class _Palette(nn.Module):
+    """Members as attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = Color.GREEN
+        self.level = Level.HIGH
+        self.more = [Color.RED, Color.GREEN]
+        self.other = torch.jit.Attribute(Other.RED, Optional[Other])
+        self.none = torch.jit.Attribute(None, Optional[Other])
+
+    def forward(self, x):
+        return self.first, self.level, self.more, self.other, self.none, self.first == Color.GREEN
+
+
+def test_members_that_modules_hold_are_saved() -> None:
+    """A file has a member's class and bare value; the program's own class of these members takes it back."""
+    made = torch.jit.script(_Palette())
+    file = io.BytesIO()
+    torch.jit.save(made, file)
+    wanted = (Color.GREEN, Level.HIGH, [Color.RED, Color.GREEN], Other.RED, None, True)
+    assert made(torch.ones(1)) == wanted
+    file.seek(0)
+    found = torch.jit.load(file)(torch.ones(1))
+    assert found == wanted
+    assert type(found[1]) is Level
+
+
+def test_a_value_of_no_member_is_refused() -> None:
+    made = torch.jit.script(_Palette())
+    file = io.BytesIO()
+    torch.jit.save(made, file)
+    damaged = file.getvalue().replace(b"  GREEN = 2\n", b"  GREEN = 3\n")
+    torch.serialization.set_crc32_options(False)
+    try:
+        with pytest.raises(RuntimeError, match="2 is the value of none of"):
+            torch.jit.load(io.BytesIO(damaged))
+    finally:
+        torch.serialization.set_crc32_options(True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List  # as programs spell them
+from typing import Dict, List, NamedTuple, Optional, Tuple  # as programs spell them
 
 import pytest
 
@@ -165,3 +165,62 @@ def test_numbers_are_put_where_tensors_choose(dtype: torch.dtype) -> None:
         return
     given = x.to(dtype)
     assert torch.equal(torch.jit.script(_chosen_by_mask)(given.clone(), 7), _chosen_by_mask(given.clone(), 7))
+
+
+class _Counter:
+    """A class of a program's own, with a number."""
+
+    def __init__(self) -> None:
+        self.count = 1
+
+
+def _augmented(
+    lists: List[List[int]], tensors: List[torch.Tensor], table: Dict[str, int], keys: List[str]
+) -> Tuple[int, int, int]:
+    lists.pop()[0] += 1
+    tensors.pop()[0] += 1
+    table[keys.pop()] += 1
+    counters = [_Counter(), _Counter(), _Counter()]
+    kept = counters[2]
+    counters.pop().count += 4
+    return len(lists), len(tensors), len(counters) * 10 + kept.count
+
+
+def test_targets_of_augmented_assignments_are_evaluated_once() -> None:
+    """What is in the target of `+=` happens once, to the same object that is read and written."""
+    made = torch.jit.script(_augmented)
+    table = torch.jit.script({"a": 1, "b": 2})
+    tensors = [torch.zeros(2) for _ in range(4)]
+    assert made([[1], [2], [3], [4]], tensors, table, ["a", "b"]) == (3, 3, 25)
+    assert (table["a"], table["b"]) == (1, 3)
+    assert [t.tolist() for t in tensors] == [[0, 0]] * 3 + [[1, 0]]
+
+
+class _Pair(NamedTuple):
+    """A tuple with names."""
+
+    numbers: List[int]
+    scale: float
+
+
+def test_lists_in_tuples_stay_the_callers() -> None:
+    """A scripted function gets a copy of a list, also where a tuple holds it."""
+
+    def plain(t: Tuple[List[int], int], u: Optional[Tuple[List[int], int]] = None) -> int:
+        t[0].append(5)
+        if u is not None:
+            u[0].append(6)
+        return len(t[0])
+
+    def named(t: _Pair) -> _Pair:
+        t.numbers.append(5)
+        return t
+
+    given = ([1], 2)
+    assert torch.jit.script(plain)(given, given) == 2
+    assert given == ([1], 2)
+    pair = _Pair([1], 2)
+    found = torch.jit.script(named)(pair)
+    assert (pair, found) == (_Pair([1], 2), _Pair([1, 5], 2.0))
+    assert type(found) is _Pair
+    assert type(found.scale) is float

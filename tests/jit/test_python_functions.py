@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
+from pathlib import Path
+from typing import List, NamedTuple  # as programs spell them
 
 import pytest
 
@@ -57,8 +60,6 @@ def test_stft_is_centered_where_nothing_is_said() -> None:
 
 
 def test_tolist_is_of_the_annotated_type() -> None:
-    from typing import List
-
     def listed(x) -> List[List[float]]:
         found: List[List[float]] = x.tolist()
         return found
@@ -142,3 +143,144 @@ def test_lists_of_callers_stay_as_they_are() -> None:
     shared = torch.jit.script([1, 2])
     scripted(shared, more)
     assert shared == [1, 2, 4]
+
+
+class _Scaled(torch.nn.Module):
+    """A module of Python that scripted functions call."""
+
+    ran = 0
+
+    def forward(self, x, scale: float = 1.0):
+        type(self).ran += 1
+        return x * scale
+
+
+_scaled = _Scaled()
+
+
+def test_modules_that_stay_python_take_no_names() -> None:
+    def named(x):
+        return _scaled(x, scale=3.0)
+
+    def number(x):
+        return _scaled(3)
+
+    def placed(xs: List[torch.Tensor]):
+        more = (xs.pop(), 2.0)
+        _unread = _scaled(xs.pop())
+        return _scaled(*more), len(xs)
+
+    with pytest.raises(
+        RuntimeError, match=r"\(Tensor self, ...\) -> Tensor 0:\nKeyword argument scale unknown"
+    ):
+        torch.jit.script(named)
+    with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor' for argument 'self'"):
+        torch.jit.script(number)
+    _Scaled.ran = 0
+    found, left = torch.jit.script(placed)([torch.ones(1)] * 4)
+    assert (found.item(), left, _Scaled.ran) == (2.0, 2, 2)
+
+
+def _broken(x):
+    return x.nowhere(1)
+
+
+class _Holder(torch.nn.Module):
+    """Attributes of several kinds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = 3
+        self.function = _broken
+        self.thing = object()
+
+    def bad(self, x):
+        return x.nowhere(1)
+
+    @property
+    def four(self) -> int:
+        return 4
+
+
+class _Asks(_Holder):
+    def forward(self, x):
+        return getattr(self, "number", 5), getattr(self, "nothing", 5), getattr(self, "thing", 6)
+
+
+class _AsksMore(_Holder):
+    def forward(self, x):
+        return getattr(self, "four", 5), getattr(self, "function", 6), hasattr(self, "function")
+
+
+class _AsksForBad(_Holder):
+    def forward(self, x):
+        _f = getattr(self, "bad", 5)
+        return x
+
+
+class _Named(NamedTuple):
+    """A tuple with a name."""
+
+    a: int
+
+
+def test_getattr_gives_its_default_only_for_what_is_not_there() -> None:
+    """A method that does not compile raises; properties and functions that do not compile are not there."""
+    assert torch.jit.script(_Asks())(torch.ones(1)) == (3, 5, 6)
+    assert torch.jit.script(_AsksMore())(torch.ones(1)) == (5, 6, False)
+    with pytest.raises(RuntimeError, match="no attribute or method 'nowhere'"):
+        torch.jit.script(_AsksForBad())
+
+    def of_tuple(x):
+        n = _Named(3)
+        return getattr(n, "a", 1), getattr(n, "b", 7), hasattr(n, "a"), hasattr(n, "b")
+
+    def of_tensor(x):
+        return getattr(x, "shape", 1)
+
+    assert torch.jit.script(of_tuple)(torch.ones(1)) == (3, 7, True, False)
+    with pytest.raises(RuntimeError, match=r"hasattr's first .* NamedTuple, got Tensor \(inferred\) instead"):
+        torch.jit.script(of_tensor)
+
+
+_PROGRAM = """
+from typing import List
+import torch
+
+def mutable(x: List[int] = []):
+    return x
+
+def tries(x):
+    return x
+    try:
+        pass
+    except ValueError:
+        pass
+
+class Picks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.all = torch.nn.ModuleList([torch.nn.ReLU()])
+
+    def forward(self, x):
+        i = 0
+        return self.all[i](x)
+"""
+
+
+def test_programs_in_a_folder_of_our_name_are_not_ours(tmp_path: Path) -> None:
+    """What is refused in a user's program is, wherever the program lies."""
+    path = tmp_path / "my-rushlight" / "program.py"
+    path.parent.mkdir()
+    path.write_text(_PROGRAM.replace("import torch", "import rushlight as torch"))
+    spec = importlib.util.spec_from_file_location("program_of_test", path)
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    with pytest.raises(RuntimeError, match="Mutable default parameters"):
+        torch.jit.script(program.mutable)
+    with pytest.raises(torch.jit.frontend.UnsupportedNodeError, match="try blocks aren't supported"):
+        torch.jit.script(program.tries)
+    with pytest.raises(RuntimeError, match="Expected integer literal for index"):
+        torch.jit.script(program.Picks())

@@ -417,7 +417,7 @@ class Calls(Indexing):
             return self.construct(known, args, kwargs, node)
         found = self.names.compiled(known, node, self)
         if hasattr(found, "__compile_call__"):
-            return found.__compile_call__(self, node)
+            return found.__compile_call__(self, node, args, kwargs)
         return self.call(found, args, kwargs, node)
 
     def cast(self, t: Type, kind: str, value: Value, node: Any) -> Any:
@@ -460,8 +460,10 @@ class Calls(Indexing):
         """annotate(T, x): x, which is taken for a T."""
         t = self.names.annotation(node.args[0], self)
         self.annotated, before = True, self.annotated
-        value = self.expr(node.args[1], t)
-        self.annotated = before
+        try:
+            value = self.expr(node.args[1], t)
+        finally:
+            self.annotated = before
         message = "expected an expression of type {wanted} but found {actual}"
         found = self.convert(value, t, node, message, implicit=True)
         return self.emit(node, "prim::unchecked_cast", [found], t).output if found.type != t else found
@@ -495,19 +497,6 @@ class Calls(Indexing):
             raise self.error(node.func, "print doesn't accept any keyword arguments")
         self.emit(node, "prim::Print", [self.value(x, node) for a in node.args for x in self.spread(a)])
         return self.constant(node, None)
-
-    def call_getattr(self, node: ast.Call, wanted: Any) -> Any:
-        """getattr(x, "name"), getattr(x, "name", default)."""
-        name = node.args[1]
-        if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-            raise self.error(name, "getattr's second argument must be a string literal")
-        base = self.sugar(node.args[0])
-        if len(node.args) == 2:
-            return self.attribute(base, name.value, node)
-        try:
-            return self.attribute(base, name.value, node)
-        except RuntimeError:
-            return self.sugar(node.args[2])
 
     def call_isinstance(self, node: ast.Call, wanted: Any) -> Any:
         """isinstance(x, T), or of a tuple of them."""

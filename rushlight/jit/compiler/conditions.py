@@ -10,7 +10,7 @@ from rushlight.jit.compiler.calls import Calls
 from rushlight.jit.compiler.expressions import OPEN
 from rushlight.jit.compiler.values import Items, Known, Missing
 from rushlight.jit.program.ir import Block, Node, Value
-from rushlight.jit.program.types import BOOL, NONE, STR, Type, subtype, unify, union
+from rushlight.jit.program.types import BOOL, NONE, STR, TENSOR, Type, subtype, unify, union
 
 
 class Conditions(Calls):
@@ -152,17 +152,39 @@ class Conditions(Calls):
             raise self.error(node, f"hasattr expected exactly 2 arguments but found {len(node.args)}")
         if not isinstance(node.args[1], ast.Constant) or not isinstance(node.args[1].value, str):
             raise self.error(node.args[1], "hasattr's second argument must be a string literal")
-        found, name = self.sugar(node.args[0]), node.args[1].value
-        if isinstance(found, Known):
-            return hasattr(found.object, name)
-        value = self.value(found, node)
-        owner = value.type.cls if value.type.kind == "Class" else None
-        return owner is not None and (
-            name in owner.fields
-            or name in owner.constants
-            or name in owner.extras
-            or owner.method(name) is not None
-        )
+        return self.holds(self.sugar(node.args[0]), node.args[1].value, node.args[0])
+
+    def call_getattr(self, node: ast.Call, wanted: Any) -> Any:
+        """getattr(x, "name"), getattr(x, "name", default)."""
+        name = node.args[1]
+        if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+            raise self.error(name, "getattr's second argument must be a string literal")
+        base = self.sugar(node.args[0])
+        if len(node.args) == 3 and not self.holds(base, name.value, node):
+            return self.sugar(node.args[2])
+        return self.attribute(base, name.value, node)
+
+    def holds(self, base: Any, name: str, node: Any) -> bool:
+        """Whether base.name is there: properties are not, nor functions that are no TorchScript.
+
+        A method that does not compile raises.
+        """
+        if isinstance(base, Known):
+            return hasattr(base.object, name)
+        value = self.value(base, node)
+        if value.type.kind == "Tuple" and value.type.cls is not None:
+            return name in value.type.cls._fields
+        if value.type.kind != "Class":
+            shown = "Tensor (inferred)" if value.type == TENSOR else str(value.type)
+            raise self.error(
+                node, f"hasattr's first argument must be an object or NamedTuple, got {shown} instead"
+            )
+        owner = value.type.cls
+        if name in owner.fields or name in owner.constants:
+            return True
+        if name in owner.extras:
+            return self.names.uncompilable(owner, name) is None
+        return owner.method(name) is not None
 
     def refine(self, types: dict[str, Type], node: Any) -> None:
         """Take variables for what a condition says that they are."""

@@ -36,9 +36,19 @@ class Stays:
     def __init__(self, module: Any) -> None:
         self.module = module
 
-    def __compile_call__(self, compiler: Any, node: Any) -> Any:
-        args = [compiler.expr(a) for a in node.args]
-        return compiler.emit(node, "prim::PythonOp", args, TENSOR, python=self.module).output
+    def __compile_call__(self, compiler: Any, node: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        given = [compiler.value(a, node) for a in args]
+        why = ""
+        if not given:
+            why = "Argument self not provided."
+        elif given[0].type != TENSOR:
+            why = "Expected a value of type 'Tensor' for argument 'self' but instead found type "
+            why += f"'{given[0].type}'."
+        elif named:
+            why = f"Keyword argument {next(iter(named))} unknown."
+        if why:
+            raise compiler.error(node.func, f"\n(Tensor self, ...) -> Tensor 0:\n{why}\n")
+        return compiler.emit(node, "prim::PythonOp", given, TENSOR, python=self.module).output
 
 
 def ignored(function: Any, owner: ClassType | None, of_class: Callable[[type], Type]) -> Function:

@@ -87,7 +87,7 @@ class Indexing(Expressions):
 
     def place(self, index: Any, node: Any) -> int:
         """The index of a module in a container: a number that stands there."""
-        if isinstance(index, ast.Name) and "rushlight" not in self.source.file:
+        if isinstance(index, ast.Name) and not self.source.ours:
             raise self.error(
                 node,
                 "Expected integer literal for index but got a variable or non-integer. ModuleList/Sequential "

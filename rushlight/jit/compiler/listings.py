@@ -20,7 +20,7 @@ class Listing:
     def __init__(self, name: str, value: Value) -> None:
         self.name, self.value = name, value
 
-    def __compile_call__(self, compiler: Any, node: Any) -> Items:
+    def __compile_call__(self, compiler: Any, node: Any, args: list[Any], kwargs: dict[str, Any]) -> Items:
         if self.name in LISTINGS:
             pairs = list(self._all(compiler, node))
             named = self.name.startswith("named_")

@@ -279,20 +279,27 @@ class Names:
 
     def check_compiles(self, owner: ClassType, name: str, node: Any, compiler: Any) -> None:
         """Raise where a function that a module holds is no TorchScript."""
-        function = owner.extras[name]
-        if not isinstance(function, types.FunctionType) or hasattr(function, "_torchscript_modifier"):
-            return
-        if is_ours(function) or hasattr(function, "__script_if_tracing_wrapper"):
-            return
-        try:
-            script_function(getattr(function, "__original_fn", function))
-        except (RuntimeError, FrontendError) as error:
+        error = self.uncompilable(owner, name)
+        if error is not None:
             raise compiler.error(
                 node,
                 f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' (This function "
                 "exists as an attribute on the Python module, but we failed to compile it to a TorchScript "
                 f"function. \nThe error stack is reproduced here:\n\n{error})",
-            ) from None
+            )
+
+    def uncompilable(self, owner: ClassType, name: str) -> Exception | None:
+        """Why a function that a module holds is no TorchScript; None where it is."""
+        function = owner.extras[name]
+        if not isinstance(function, types.FunctionType) or hasattr(function, "_torchscript_modifier"):
+            return None
+        if is_ours(function) or hasattr(function, "__script_if_tracing_wrapper"):
+            return None
+        try:
+            script_function(getattr(function, "__original_fn", function))
+        except (RuntimeError, FrontendError) as error:
+            return error
+        return None
 
 
 class _Bound:
@@ -522,7 +529,7 @@ def declared(
             saved = owner.method("__getstate__")  # what it gives is what comes back
             t = t if saved is None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
-        if is_mutable(default) and a.arg in defaults and "rushlight" not in source.file:
+        if is_mutable(default) and a.arg in defaults and not source.ours:
             raise compiler.error(tree, MUTABLE.format(type(default), a.arg))
         typed = note is not None and not is_any(note, source) and a.arg not in function.repeated
         if typed and default is not schemas.REQUIRED and not castable(default, t):
@@ -541,7 +548,7 @@ def declared(
 
 def _check_statements(body: list[ast.stmt], source: Source) -> None:
     """Raise for a statement that TorchScript does not have, also where it is never come to."""
-    if "rushlight" in source.file:
+    if source.ours:
         return
     for node in body:
         if not isinstance(node, (ast.Return, ast.Break, ast.Continue)) and not hasattr(

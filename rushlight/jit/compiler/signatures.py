@@ -40,7 +40,7 @@ def numbers(note: ast.expr) -> tuple[ast.expr, int]:
 
 def is_any(note: ast.AST, source: Source) -> bool:
     """In Rushlight's own modules `Any` says nothing."""
-    return "rushlight" in source.file and "Any" in ast.unparse(note)
+    return source.ours and "Any" in ast.unparse(note)
 
 
 def comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast.expr], ast.expr | None]:

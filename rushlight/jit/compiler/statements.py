@@ -106,9 +106,11 @@ class Compiler(Contexts):
             )
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
-        self.annotated = True
-        value = self.chosen_module(node, t) or self.expr(node.value, t)
-        self.annotated = False
+        self.annotated, before = True, self.annotated
+        try:
+            value = self.chosen_module(node, t) or self.expr(node.value, t)
+        finally:
+            self.annotated = before
         found = self.convert(
             value,
             t,
@@ -142,15 +144,39 @@ class Compiler(Contexts):
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         """`a += b`, in place on tensors."""
-        load = ast.parse(ast.unparse(node.target), mode="eval").body
-        for part in ast.walk(load):
-            ast.copy_location(part, node)
-        if isinstance(load, ast.Subscript):
-            self.refuse_items(self.sugar(load.value), "augmented assignment.", load)
-        old = self.expr(load)
+        target = node.target
+        if isinstance(target, ast.Name):
+            self._augment(target, node)
+            return
+        base = self.sugar(target.value)
+        bound = {"(base)": base}
+        place: Any = ast.copy_location(ast.Name("(base)", ast.Load()), target.value)
+        if isinstance(target, ast.Attribute):
+            once: Any = ast.Attribute(place, target.attr, ast.Store())
+        else:
+            self.refuse_items(base, "augmented assignment.", target)
+            index: Any = target.slice
+            if (
+                isinstance(base, Value)
+                and base.type.kind in ("List", "Dict")
+                and not isinstance(index, ast.Slice)
+            ):
+                bound["(index)"] = self.expr(index)
+                index = ast.copy_location(ast.Name("(index)", ast.Load()), index)
+            once = ast.Subscript(place, index, ast.Store())
+        self.env.update(bound)
+        try:
+            self._augment(ast.copy_location(once, target), node)
+        finally:
+            for name in bound:
+                self.env.pop(name, None)
+
+    def _augment(self, target: Any, node: ast.AugAssign) -> None:
+        """An augmented assignment to a target whose parts are known: it is read and written."""
+        old = self.expr(target)
         new = self.binary(node.op, old, self.expr(node.value), node, inplace=True)
-        if not (isinstance(node.target, ast.Subscript) and old.type == TENSOR):
-            self.assign(node.target, new, node)
+        if not (isinstance(target, ast.Subscript) and old.type == TENSOR):
+            self.assign(target, new, node)
         elif old.node is not None and old.node.kind == "aten::index":  # a copy of the elements, not a view
             self.call_builtin("aten::index_put_", [*old.node.inputs, new], {}, node)
 

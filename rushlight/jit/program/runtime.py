@@ -79,6 +79,9 @@ def handed(value: Any, t: Type) -> Any:
         return [handed(v, t.args[0]) for v in value]
     if kind == "Dict" and t.args:
         return {k: handed(v, t.args[1]) for k, v in value.items()}
+    if kind == "Tuple" and len(t.args) == len(value):
+        parts = map(handed, value, t.args)
+        return tuple(parts) if t.cls is None else t.cls._make(parts)
     if kind == "Enum":
         return t.cls[value.name]
     if kind == "Class" and _is_copied(t):

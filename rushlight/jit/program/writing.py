@@ -150,7 +150,7 @@ class Writer(ABC):
 
     def drop(self, node: Node) -> None:
         """A node whose result nobody reads: it may have effects."""
-        if node.kind.startswith("aten::"):
+        if node.kind.startswith("aten::") or node.kind == "prim::PythonOp":
             text = self.expression(node)
             self.line(f"{self.name(node.output)} = {text}")
 
