@@ -21,7 +21,7 @@ from rushlight.jit.annotations import Attribute
 from rushlight.jit.compiler.calls import declaration
 from rushlight.jit.compiler.ignoring import LEFT
 from rushlight.jit.compiler.interfaces import incompatible, is_interface
-from rushlight.jit.compiler.names import Names, build, class_type, compile_method, unique
+from rushlight.jit.compiler.names import Names, accessor, build, class_type, compile_method, unique
 from rushlight.jit.frontend import Source
 from rushlight.jit.handles import ConstMap, Listings, ModuleHandle, code_with_constants, method, run_graph
 from rushlight.jit.hooks import CALL, compile_call
@@ -200,6 +200,8 @@ class ScriptModule(Module):
                 return getattr(self, name)
             if isinstance(own, ClassType) and name in own.constants:
                 return own.constants[name]
+            if isinstance(own, ClassType) and f"__{name}_getter" in own.methods:
+                return property(method(own.methods[f"__{name}_getter"]))  # as PyTorch: not what it gives
         return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -418,6 +420,10 @@ def compile_all(owner: ClassType) -> None:
         found = inspect.getattr_static(owner.python, name, None)
         if getattr(found, "_torchscript_modifier", "") == "export":
             owner.method(name)
+        if isinstance(found, property) and found.fget is not None and not is_ours(found.fget):
+            left = name in getattr(owner.python, "__jit_unused_properties__", ())
+            if not left and getattr(found.fget, "_torchscript_modifier", "") not in ("unused", "drop"):
+                accessor(owner, name, "getter", found.fget)
 
 
 def wrap(module: Module, owner: ClassType) -> Any:

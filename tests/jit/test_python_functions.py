@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import io
 from pathlib import Path
 from typing import List, NamedTuple  # as programs spell them
 
@@ -284,3 +285,52 @@ def test_programs_in_a_folder_of_our_name_are_not_ours(tmp_path: Path) -> None:
         torch.jit.script(program.tries)
     with pytest.raises(RuntimeError, match="Expected integer literal for index"):
         torch.jit.script(program.Picks())
+
+
+class _WithProperty(torch.nn.Module):
+    """A property that is read more than once, and one that is none of TorchScript's."""
+
+    __jit_unused_properties__ = ("left",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = 2
+
+    @property
+    def twice(self) -> int:
+        return self.number * 2
+
+    @twice.setter
+    def twice(self, value: int) -> None:
+        self.number = value // 2
+
+    @property
+    def left(self) -> int:
+        return torch.zeros(1).nowhere()
+
+    @property
+    @torch.jit.unused
+    def unused(self) -> int:
+        return torch.zeros(1).nowhere()
+
+    def forward(self, x):
+        self.twice = 8
+        self.twice = 12
+        return self.twice + self.twice, hasattr(self, "twice"), getattr(self, "twice", 5)
+
+
+class _BadProperty(_WithProperty):
+    @property
+    def bad(self) -> int:
+        return torch.zeros(1).nowhere()
+
+
+def test_properties_are_read_more_than_once_and_compiled_where_nobody_reads_them() -> None:
+    made = torch.jit.script(_WithProperty())
+    file = io.BytesIO()
+    torch.jit.save(made, file)
+    file.seek(0)
+    assert isinstance(made.twice, property)
+    assert made(torch.ones(1)) == torch.jit.load(file)(torch.ones(1)) == (24, False, 5)
+    with pytest.raises(RuntimeError, match="no attribute or method 'nowhere'"):
+        torch.jit.script(_BadProperty())

@@ -232,8 +232,8 @@ class Names:
         """An attribute of a module or class that is none of its fields, constants and methods."""
         found = inspect.getattr_static(owner.python, name, None)
         if isinstance(found, property) and found.fget is not None:
-            owner.methods[name] = method_of(found.fget, owner)
-            return compiler.call_method(_Bound(value, owner, name), [], {}, node)
+            getter = accessor(owner, name, "getter", found.fget)
+            return compiler.call_method(_Bound(value, owner, getter), [], {}, node)
         if name in owner.extras:
             self.check_compiles(owner, name, node, compiler)
             return Known(owner.extras[name])
@@ -272,8 +272,7 @@ class Names:
         found = inspect.getattr_static(owner.python, name, None) if owner.python is not None else None
         if not isinstance(found, property) or found.fset is None:
             return False
-        setter = f"{name}_setter"
-        owner.methods[setter] = owner.methods.get(setter) or method_of(found.fset, owner, name=setter)
+        setter = accessor(owner, name, "setter", found.fset)
         compiler.call_method(_Bound(value, owner, setter), [stored], {}, node)
         return True
 
@@ -577,6 +576,13 @@ def method_of(
         _defaults(function),
         lambda f: owner.methods.update({name or tree.name: f}),
     )
+
+
+def accessor(owner: ClassType, name: str, kind: str, function: Any) -> str:
+    """The method that a property's getter or setter (the `kind`) is, compiled once."""
+    path = f"__{name}_{kind}"
+    owner.methods[path] = owner.methods.get(path) or method_of(function, owner, name=path)
+    return path
 
 
 def _dataclass_init(function: Any, owner: ClassType, around: Callable[[str], Any] | None) -> Function:
