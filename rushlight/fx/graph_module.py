@@ -209,6 +209,8 @@ class GraphModule(torch.nn.Module):
         plain.__dict__.update(copy.deepcopy(own, memo))
         GraphModule.__init__(made, plain, copy.deepcopy(self._graph), type(self).__name__)
         type(made).meta = copy.deepcopy(self.meta, memo)
+        for name in ("_create_node_hooks", "_erase_node_hooks", "_replace_hooks"):
+            made.__dict__.update({name: list(self.__dict__[name])} if name in self.__dict__ else {})
         return made
 
     def __copy__(self) -> GraphModule:

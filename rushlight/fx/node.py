@@ -149,6 +149,8 @@ class Node:
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Read `new_input` wherever `old_input` was read."""
+        for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
+            hook(old=old_input, new=new_input.name, user=self)
         self._update(*map_arg((self.args, self.kwargs), lambda n: new_input if n is old_input else n))
 
     def replace_all_uses_with(
@@ -165,8 +167,6 @@ class Node:
             replace_with.meta.update(self.meta)
         users = [user for user in self.users if delete_user_cb(user)]
         for user in users:
-            for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
-                hook(old=self, new=replace_with.name, user=user)
             user.replace_input_with(self, replace_with)
         return users
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import rushlight as torch
@@ -70,3 +72,15 @@ def test_hooks_hear_of_nodes():
 def test_lists_of_nodes_hold_tensors_without_numbers():
     x = torch.empty(3, 2, device="meta")
     assert torch.cat(immutable_list([x, x])).shape == (6, 2)
+
+
+def test_hooks_hear_of_single_inputs_and_stay_with_copies():
+    module, heard = symbolic_trace(lambda x, y: x.sin() + y), []
+    module._register_replace_node_hook(lambda old, new, user: heard.append((old.name, new, user.name)))
+    x, y, sin, add, _ = module.graph.nodes
+    add.replace_input_with(sin, x)
+    assert heard == [("sin", "x", "add")]
+    copied = copy.deepcopy(module)
+    x, y, sin, add, _ = copied.graph.nodes
+    y.replace_all_uses_with(x)
+    assert heard[1:] == [("y", "x", "add")]
