@@ -321,17 +321,19 @@ def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[An
     grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
     if not allow_float16 and any(grad.dtype is torch.float16 for grad in grads):
         raise ValueError("Attempting to unscale FP16 gradients.")
-    by_device: dict[Any, list[Any]] = defaultdict(list)
+    alike: dict[tuple[Any, Any], list[Any]] = defaultdict(list)  # by device and dtype
     for grad in grads:
         held = grad._values() if grad.is_sparse else grad
         if held.numel():
-            by_device[held.device].append(held)
-    found = {}
+            alike[held.device, held.dtype].append(held)
+    found: dict[Any, Any] = {}
     with torch.no_grad():
-        for where, held in by_device.items():
-            largest = torch.stack([norm.float() for norm in foreach.norm(held, torch.inf)])
-            found[where] = largest.isfinite().all().logical_not().float()
+        for (where, _), held in alike.items():
+            bad = torch.stack(list(foreach.norm(held, torch.inf))).isfinite().all().logical_not().float()
+            found[where] = torch.maximum(found[where], bad) if where in found else bad
             foreach.mul_(held, inverse.to(where))
+    for where in {grad.device for grad in grads} - found.keys():  # where all are empty
+        found[where] = torch.zeros((), device=where)
     return found
 
 

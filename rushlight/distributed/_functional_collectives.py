@@ -46,8 +46,13 @@ def _resolved(group: Any) -> ProcessGroup:
     raise ValueError(f"Unsupported group type: {type(group)}, {group}")
 
 
+_OPS = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor")
+
+
 def _op(name: str) -> Any:
-    """The reduction of a name such as "sum"."""
+    """The reduction of a name such as "sum". RuntimeError for others."""
+    if name.lower() not in _OPS:
+        raise RuntimeError(f"Unrecognized reduce_op: {name}")
     return getattr(dist.ReduceOp, name.upper())
 
 

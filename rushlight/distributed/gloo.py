@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+import uuid
+import zlib
 from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.communication.wire import SoloWire
 from rushlight.distributed.group_methods import GlooDevice, GlooOptions
 from rushlight.distributed.groups import ProcessGroup, join, world
+from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout
 from rushlight.distributed.stores import PrefixStore, Store
-
-_made = itertools.count()
 
 
 class ProcessGroupGloo(ProcessGroup):
@@ -33,22 +33,24 @@ class ProcessGroupGloo(ProcessGroup):
         self.options = options if options is not None else GlooOptions()
         if options is None:
             self.options._timeout = timeout
-        number = next(_made)
+        number = store.add(f"gloo/{rank}", 1)  # of this store's groups, which all its ranks make in one order
         store = PrefixStore(f"gloo/{number}", store)
-        wire = self._joined(store, rank, size, number)
-        name = f"gloo {number}"
+        if rank == 0:
+            store.set("name", f"gloo {uuid.uuid4().hex[:12]}")
+        name = store.get("name").decode()
+        wire, watch = self._joined(store, rank, size, zlib.crc32(name.encode()))
         super().__init__(
-            name, "undefined", list(range(size)), wire, world.watch, self.options._timeout, "gloo", store
+            name, "undefined", list(range(size)), wire, watch, self.options._timeout, "gloo", store
         )
         world.groups[name] = self
 
-    def _joined(self, store: Store, rank: int, size: int, number: int) -> SoloWire:
+    def _joined(self, store: Store, rank: int, size: int, number: int) -> tuple[SoloWire, Watch]:
         everybody = world.default
         if everybody is not None and (everybody.rank(), everybody.size()) == (rank, size):
-            whole = everybody.wire
+            whole, watch = everybody.wire, world.watch
         else:
-            whole = join(store, rank, size, self.options._timeout, "gloo")
-        return whole.part(list(range(size)), 20_000 + number % 10_000)
+            whole, watch = join(store, rank, size, self.options._timeout, "gloo")
+        return whole.part(list(range(size)), 20_000 + number % 10_000), watch
 
     def name(self) -> str:
         """The backend's name."""

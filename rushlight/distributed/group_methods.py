@@ -39,6 +39,17 @@ def _single(name: str, tensors: Any, what: str) -> Tensor:
     return found
 
 
+def _check_nccl(group: Any, tensors: list[Any]) -> None:
+    """RuntimeError for several tensors where NCCL moves them."""
+    if len(tensors) > 1 and group.by_nccl(*tensors) is not None:
+        raise RuntimeError(
+            "Expecting one tensor only but got multiple. You are probably using multiple devices under one "
+            "thread. The support for such usage has been deprecated. For details, please refer to "
+            "https://pytorch.org/docs/stable/distributed.html#multi-gpu-collective-functions. "
+            "ProcessGroupNCCL continues supporting multi-process and multi-thread modes."
+        )
+
+
 def _parts(name: str, group: Any, root: int, lists: Any, which: str) -> Any:
     """The list of tensors, one for each rank, that the root gives in a list, or as it is; None of others."""
     plain = bool(lists) and isinstance(lists[0], Tensor)
@@ -110,6 +121,7 @@ class GroupMethods:
         from rushlight.distributed.communication import collectives, several  # written for groups
 
         listed = _listed(tensors)
+        _check_nccl(self, listed)
         several.check_alike("allreduce", listed)
         chosen = _op(opts if op is None else op)
         if len(listed) == 1:
@@ -134,6 +146,7 @@ class GroupMethods:
         collectives.check_root(self, "broadcast", rank)
         if not 0 <= which < len(listed):
             raise RuntimeError(f"ProcessGroupGloo::broadcast: invalid root tensor: {which}")
+        _check_nccl(self, listed)
         several.check_alike("broadcast", listed)
         if len(listed) == 1:
             return collectives.broadcast(listed[0], group=self, async_op=True, group_src=rank)
@@ -166,6 +179,7 @@ class GroupMethods:
 
         if isinstance(input_tensors, Tensor):
             return collectives.all_gather(output_tensors, input_tensors, self, True)
+        _check_nccl(self, input_tensors)
         if not input_tensors:
             raise RuntimeError("ProcessGroupGloo::allgather: requires non-empty input tensor list")
         if len(input_tensors) != len(output_tensors):

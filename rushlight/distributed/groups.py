@@ -226,7 +226,7 @@ def init_process_group(
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=limit))
         store.set_timeout(limit)
     store = PrefixStore(f"default_pg/{world.begun}", store)
-    wire = join(store, rank, world_size, limit, name)
+    wire, world.watch = join(store, rank, world_size, limit, name)
     world.begun += 1
     world.made = 1
     ranks = list(range(world_size))
@@ -238,25 +238,29 @@ def init_process_group(
     world.watch.place = world.place
 
 
-def join(store: Store, rank: int, size: int, timeout: timedelta, backend: str) -> SoloWire:
-    """Meet the others and start MPI, but where NCCL does everything; the wire of all ranks."""
-    world.watch = Watch()
+def join(
+    store: Store, rank: int, size: int, timeout: timedelta, backend: str
+) -> tuple[SoloWire, Watch]:
+    """Meet the others and start MPI, but where NCCL does everything; the wire of all ranks, and what this
+    rank knows of them.
+    """
+    watch = Watch()
     if backend == Backend.FAKE:
-        world.watch.rank = rank
-        return FakeWire(rank, size)
+        watch.rank = rank
+        return FakeWire(rank, size), watch
     alone = served_by_nccl(backend) == "alone"
     if size == 1:
-        world.watch.rank = 0
-        return _nccl_wire(0, 1) if alone else SoloWire()
+        watch.rank = 0
+        return (_nccl_wire(0, 1) if alone else SoloWire()), watch
     if not alone and not installed():
         raise ModuleNotFoundError(f"init_process_group: world size is {size}. {INSTALL}", name="mpi4py")
     host, port, job = meet(store, rank, size, timeout)
-    world.watch.enter(host, port, job, rank, size, timeout.total_seconds())
+    watch.enter(host, port, job, rank, size, timeout.total_seconds())
     wire = _nccl_wire(rank, size) if alone else start_mpi(host, port, job, rank, size)
-    world.watch.begin()
+    watch.begin()
     if world.begun == 0:
         atexit.register(_end, wire)
-    return wire
+    return wire, watch
 
 
 def _nccl_wire(rank: int, size: int) -> SoloWire:

@@ -103,8 +103,8 @@ class GradBucket:
         self._buffer = buffer
 
     def gradients(self) -> list[Tensor]:
-        """Views of the buffer, in the parameters' shapes."""
-        return list(self._bucket.views)
+        """Views of the buffer, in the parameters' shapes; none of a sparse one."""
+        return [] if self._bucket.sparse else list(self._bucket.views)
 
     def parameters(self) -> list[Tensor]:
         """The parameters that the gradients are of."""

@@ -39,6 +39,18 @@ def test_steps_with_overflow_are_left_out(bad: float) -> None:
     assert scales == [2, 2, 6, 6] and p.tolist() == [1, 1]
 
 
+def test_large_and_empty_gradients() -> None:
+    wide, small = (torch.nn.Parameter(torch.ones(2, dtype=d)) for d in (torch.float64, torch.float32))
+    empty, scaler = torch.nn.Parameter(torch.ones(0)), torch.amp.GradScaler("cpu", init_scale=2.0)
+    scaler.scale(small.sum())
+    wide.grad, small.grad, empty.grad = torch.ones_like(wide) * 1e300, torch.ones(2), torch.ones(0)
+    for params in ([wide, small], [empty]):
+        scaler.step(torch.optim.SGD(params, lr=1.0))
+    assert wide.tolist() == [-5e299] * 2 and small.tolist() == [0.5] * 2
+    scaler.update()
+    assert scaler.get_scale() == 2
+
+
 def test_order() -> None:
     p, optimizer, scaler = _made()
     with pytest.raises(AssertionError, match="_scale is None"):

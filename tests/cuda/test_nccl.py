@@ -12,6 +12,7 @@ import pytest
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.devices.cuda.driver import nccl, nvidia_libraries
+from rushlight.distributed.communication import nccl_work
 from tests.cuda.fake_driver import FakeDriver
 from tests.cuda.fake_nccl import FakeNccl
 from tests.distributed.jobs import PROGRAMS, ranks
@@ -45,6 +46,7 @@ def test_reductions() -> None:
         "reduce_scatter_tensor": [[3, 5], [7, 9]],
         "reduce_scatter": [[1.5, 2.5], [3.5, 4.5]],
         "uneven reduce_scatter": [[3], [5, 7]],
+        "channels_last": [[[2 * i + 16 * n + 1 for i in range(8)]] * 2 for n in range(2)],
         "coalesced": [[[3], [5, 7]]] * 2,
     }
 
@@ -57,6 +59,7 @@ def test_moves() -> None:
     first, second = told("moves")
     both = {
         "broadcast": [2, 3],
+        "channels_last": [[*range(8)]] * 2,
         "all_gather": [[5, 6], [6, 7]],
         "uneven all_gather": [[0], [1, 2]],
         "all_gather_into_tensor": [[7, 8], [8, 9]],
@@ -103,6 +106,8 @@ def test_errors_are_pytorchs() -> None:
     assert found["dtype"].endswith("not supported for NCCL process group: Short")
     assert found["strides"] == "ValueError: Tensors must be contiguous"
     assert "world_size times input tensor size" in found["size"] and "PreMulSum" in found["premul"]
+    assert found["several"].startswith("RuntimeError: Expecting one tensor only but got multiple.")
+    assert found["wire"].startswith("RuntimeError: NCCL alone serves the group '0'")
     assert found["monitored"] == "ValueError: monitored_barrier is only implemented for GLOO backend."
     assert found["init"].startswith(
         "DistBackendError: NCCL error in: ncclCommInitRank, invalid usage, NCCL version"
@@ -122,6 +127,23 @@ def test_a_rank_that_goes_ends_the_others() -> None:
 def test_ddp() -> None:
     first, second = told("ddp")
     assert first == second and first["losses"][2] < first["losses"][0]
+
+
+def test_the_watchdog_goes_on_after_a_failure() -> None:
+    class Owner:
+        def __init__(self, error: Exception | None) -> None:
+            self.error, self.looks = error, 0
+
+        def look(self) -> None:
+            self.looks += 1
+            if self.error is not None:
+                raise self.error
+
+    owners, dog = [Owner(OSError()), Owner(None)], nccl_work.Watchdog()
+    dog._owners.update(owners)
+    dog._look()
+    dog._look()
+    assert [owner.looks for owner in owners] == [2, 2]
 
 
 @pytest.fixture

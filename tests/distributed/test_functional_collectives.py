@@ -47,6 +47,8 @@ def test_shapes_alone(mesh: Any) -> None:
 
 def test_errors(mesh: Any) -> None:
     x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Unrecognized reduce_op: foo"):
+        funcol.all_reduce(x, "foo", mesh)
     with pytest.raises(AssertionError, match="must be a multiple of group_size 2"):
         funcol.reduce_scatter_tensor(x, "sum", 0, mesh)
     with pytest.raises(RuntimeError, match="all_reduce backward only supports 'sum' reduction, got 'max'"):

@@ -79,6 +79,14 @@ def test_the_fake_backend_has_the_sizes_of_many_ranks() -> None:
         ]
         assert (dist.get_backend(), dist.get_rank(), dist.get_world_size()) == ("fake", 1, 2)
         assert dist.new_group([0, 1]).size() == 2
+        into = torch.zeros(4)
+        dist.all_to_all_single(into, x, [1, 3], [2, 2])
+        dist.all_to_all_single(into[:3], x, [1, 2], [2, 2])  # what comes may be of another size
+        pending = [dist.isend(x, 0).get_future() for _ in range(2)]
+        assert torch.futures.collect_all(pending).wait() == pending
+        watch = c10d._world.watch
+        assert c10d.ProcessGroupGloo(dist.HashStore(), 0, 1).queue.watch is not watch
+        assert c10d._world.watch is watch is dist.group.WORLD.queue.watch  # as before: it still hears of ranks
     finally:
         dist.destroy_process_group()
 

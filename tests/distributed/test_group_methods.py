@@ -38,6 +38,36 @@ def test_methods_of_one_rank(group):
         group.reduce([x, x])
 
 
+def test_a_block_that_cannot_begin_collects_nothing(group, monkeypatch):
+    class Broken:
+        def device(self, index):
+            return None
+
+        def batch(self, *given):
+            raise RuntimeError("no device")
+
+    with monkeypatch.context() as only:
+        only.setattr(group, "nccl", Broken())
+        with pytest.raises(RuntimeError, match="no device"):
+            with dist._coalescing_manager(device=torch.device("cpu")):
+                pass
+    assert group.coalesced is None
+
+
+def test_a_sparse_bucket_has_no_views(group):
+    found = []
+
+    def hook(state, bucket):
+        found.append(len(bucket.gradients()))
+        return group.allreduce([bucket.buffer()]).get_future().then(lambda done: done.value()[0])
+
+    model = torch.nn.Sequential(torch.nn.Embedding(4, 2, sparse=True), torch.nn.Linear(2, 1))
+    net = DistributedDataParallel(model)
+    net.register_comm_hook(None, hook)
+    net(torch.tensor([1])).sum().backward()
+    assert sorted(found) == [0, 2]
+
+
 def test_in_a_hook(group):
     model = DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))
 

@@ -40,15 +40,16 @@ def _coalescing_manager(
     group = default_group(group)
     if group.coalesced is not None:
         raise ValueError("ProcessGroup has non-empty op list at the start of coalescing")
-    found, group.coalesced = _CoalescingManager(), []
+    found = _CoalescingManager()
     with ExitStack() as stack:
         if device is not None and group.nccl is not None:
             found.works = stack.enter_context(
                 group.nccl.batch(group.nccl.device(device.index), async_ops, False)
             )
+        calls: list[Any] = []
+        group.coalesced = calls
         try:
             yield found
-            calls = group.coalesced
         finally:
             group.coalesced = None
         if calls:

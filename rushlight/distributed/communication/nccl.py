@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import rushlight
 from rushlight._engine.core import accelerator
 from rushlight._engine.devices.cuda.driver import nccl
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.distributed.communication.nccl_work import NcclWork, hold, used, watchdog
+from rushlight.distributed.communication.nccl_work import Begun, NcclWork, hold, used, watchdog
 from rushlight.distributed.communication.reductions import PremulSum, RedOpType
 from rushlight.distributed.communication.wire import Array, Done, Request, SoloWire
 from rushlight.distributed.communication.work import Work
@@ -54,10 +55,18 @@ class _Batch:
         self.tensors += tensors
 
 
-def hand_out(parts: Tensor, tensors: Sequence[Tensor]) -> None:
-    """Put the rows of `parts` into the tensors."""
+def hand_out(parts: Any, tensors: Sequence[Tensor], *kept: Tensor) -> None:
+    """Put the rows of `parts`, or tensors, into the tensors. kept: what NCCL reads until this is called."""
     for tensor, part in zip(tensors, parts, strict=True):
-        tensor.detach().copy_(part.view(tensor.shape))
+        if part is not tensor:
+            tensor.detach().copy_(part.view(tensor.shape))
+
+
+def straight(tensor: Tensor) -> Tensor:
+    """A tensor to write to whose elements lie in their order: itself, or a new one for channels_last."""
+    if tensor.is_contiguous():
+        return tensor
+    return rushlight.empty_like(tensor.detach(), memory_format=rushlight.contiguous_format)
 
 
 def _raised(error: nccl.NcclError) -> DistBackendError:
@@ -71,7 +80,7 @@ class Nccl:
         nccl.library()
         self.group = group
         self.error: BaseException | None = None
-        self.under_way: deque[NcclWork] = deque()
+        self.under_way: deque[Begun] = deque()
         self._communicators: dict[tuple[int, str], nccl.Communicator] = {}
         self._queues: dict[tuple[int, str], Any] = {}
         self._made = 0
@@ -152,31 +161,32 @@ class Nccl:
 
     def look(self) -> None:
         """What the watchdog does: see whether all is well, and end everything where it is not."""
-        while self.under_way and self.under_way[0].mark.advance():
-            self.under_way.popleft()
         if self.error is not None:
+            self.under_way.clear()
             return
         try:
+            while self.under_way and self.under_way[0].mark.advance():
+                self.under_way.popleft()
             for made in list(self._communicators.values()):
                 if (failure := made.failure()) is not None:
                     raise _raised(failure)
             watch = self.group.queue.watch
             if watch.failed is not None:
-                watch.check(str(self.under_way[0] if self.under_way else self.group.queue.last), "", 0, [])
+                watch.check(self.under_way[0].name if self.under_way else self.group.queue.last, "", 0, [])
             if self.under_way:
                 self._look_at(self.under_way[0])
-        except (DistBackendError, nccl.NcclError) as error:
+        except Exception as error:  # also the driver's
             self.abort(error)
 
-    def _look_at(self, work: NcclWork) -> None:
+    def _look_at(self, work: Begun) -> None:
         import time  # the watchdog's alone
 
         watch = self.group.queue.watch
         if watch.news:
-            watch.check(str(work), self.group.group_name, work.number, self.group.ranks)
+            watch.check(work.name, self.group.group_name, work.number, self.group.ranks)
         if (ran := time.monotonic() - work.begun) > work.limit:
             raise DistBackendError(
-                f"[rank {self.group.rank()}] Watchdog caught collective operation timeout: {work} in group "
+                f"[rank {self.group.rank()}] Watchdog caught collective operation timeout: {work.name} in group "
                 f"{self.group.group_name!r}, Timeout(ms)={work.limit * 1000:.0f}, ran for {ran * 1000:.0f} "
                 "milliseconds before timing out."
             )
@@ -186,7 +196,8 @@ class Nccl:
         self.error = error
         for made in list(self._communicators.values()):
             made.device.error = made.device.error or str(error)
-            made.abort()
+            with suppress(Exception):  # the others are to end, too
+                made.abort()
 
     def settle(self) -> None:
         """Wait for all that the devices have to do."""
@@ -265,7 +276,7 @@ class Nccl:
         limit = (timeout or self.group.timeout).total_seconds()
         work = NcclWork(self, name, number, queue, results, limit)
         if self.group.size() > 1 and device.capture is None:
-            self.under_way.append(work)
+            self.under_way.append(Begun(work.mark, str(work), number, work.begun, limit))
         if not async_op:
             return None
         hold(device, tensors, queue)
@@ -343,18 +354,21 @@ class Nccl:
         """`output` becomes the reduction of all ranks' inputs[rank]; sizes may differ."""
         for t in inputs:
             reduced("reduce_scatter", t, op)
-        into = reduced("reduce_scatter", output, op)
+        reduced("reduce_scatter", output, op)
 
-        def issue(made: nccl.Communicator, queue: Any) -> None:
+        def issue(made: nccl.Communicator, queue: Any) -> Callable[[], None]:
+            found = straight(output)
+            into = moved(found)
             with operation(made, op, output) as number:
                 if all(t.shape == output.shape for t in inputs):
-                    whole = rushlight.cat([t.detach().reshape(-1) for t in inputs])
-                    made.reduce_scatter(reduced("reduce_scatter", whole, op), into, number, queue)
-                    return
-                with nccl.grouped():
-                    for root, t in enumerate(inputs):
-                        source = reduced("reduce_scatter", t, op)
-                        made.reduce(source, into if root == made.rank else source, number, root, queue)
+                    given = [rushlight.cat([t.detach().reshape(-1) for t in inputs])]
+                    made.reduce_scatter(moved(given[0]), into, number, queue)
+                else:
+                    given = [t.detach().contiguous() for t in inputs]
+                    with nccl.grouped():
+                        for root, source in enumerate(map(moved, given)):
+                            made.reduce(source, into if root == made.rank else source, number, root, queue)
+            return partial(hand_out, [found], [output], *given)
 
         return self._run("reduce_scatter", [output, *inputs], [output], issue, async_op)
 
@@ -384,17 +398,21 @@ class Nccl:
 
     def all_gather(self, outputs: list[Tensor], input: Tensor, async_op: bool) -> Work | None:
         """outputs[r] becomes the rank r's `input`; sizes may differ."""
-        source, into = moved(input), [moved(t) for t in outputs]
+        for t in (input, *outputs):
+            moved(t)  # raises
 
-        def issue(made: nccl.Communicator, queue: Any) -> Callable[[], None] | None:
+        def issue(made: nccl.Communicator, queue: Any) -> Callable[[], None]:
+            given = input.detach().contiguous()
+            source = moved(given)
             if any(t.numel() != input.numel() for t in outputs):
+                parts = [straight(t) for t in outputs]
                 with nccl.grouped():
-                    for root, array in enumerate(into):
+                    for root, array in enumerate(map(moved, parts)):
                         made.broadcast(source if root == made.rank else array, array, root, queue)
-                return None
+                return partial(hand_out, parts, outputs, given)
             whole = rushlight.empty(len(outputs), input.numel(), dtype=input.dtype, device=input.device)
             made.all_gather(source, moved(whole), queue)
-            return lambda: hand_out(whole, outputs)
+            return partial(hand_out, whole, outputs, given)
 
         return self._run("all_gather", [input, *outputs], outputs, issue, async_op)
 
@@ -563,6 +581,11 @@ class NcclWire(SoloWire):
         """Done when all ranks have called it."""
         self.owner.barrier(None, False)
         return Done()
+
+    def _refused(self, *arguments: Any) -> Request:
+        raise RuntimeError(f"NCCL alone serves the group {self.owner.group.group_name!r}, and it cannot do this")
+
+    allreduce = reduce = reduce_scatter = alltoall = send = receive = _refused
 
     def part(self, ranks: Sequence[int], tag: int) -> NcclWire:
         """The wire of some of the ranks, of which this is one."""

@@ -13,9 +13,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.communication.work import Future, Work
@@ -47,6 +47,20 @@ def hold(device: Any, tensors: Any, queue: Any) -> None:
     for tensor in tensors:
         if isinstance(tensor, Tensor) and tensor.is_cuda:
             device.record_stream(tensor.detach()._array, _Stream(queue))
+
+
+def _all(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+class Begun(NamedTuple):
+    """What the watchdog knows of an operation: nothing of its tensors, which may go before it looks."""
+
+    mark: Any
+    name: str
+    number: int
+    begun: float
+    limit: float
 
 
 class NcclWork(Work):
@@ -119,9 +133,11 @@ class NcclFuture(Future):
         self.set_result(value)
 
     def _join(self) -> None:
-        """Let the current stream wait for it."""
+        """Let the current stream wait for it, and use it."""
         self._owner.alive()
-        self._mark.stream.device.stream.wait_for(self._mark)
+        device = self._mark.stream.device
+        device.stream.wait_for(self._mark)
+        hold(device, _all(self.result()), device.stream)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """The future of `callback(self)`, whose work goes to a stream of its own, after this one's."""
@@ -129,7 +145,7 @@ class NcclFuture(Future):
         queue = device.new_stream()
         queue.wait_for(self._mark)
         with used(device, queue):
-            hold(device, self.result() if isinstance(self.result(), list) else [self.result()], queue)
+            hold(device, _all(self.result()), queue)
             try:
                 value = callback(self)
             except Exception as error:
@@ -144,21 +160,30 @@ class Watchdog:
 
     def __init__(self) -> None:
         self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lock = threading.Lock()  # of _owners
         self._thread: threading.Thread | None = None
-        self._pid = 0
+        self._pid = os.getpid()
 
     def add(self, owner: Any) -> None:
         """Look after a group's operations from now on."""
-        self._owners.add(owner)
-        if self._thread is None or self._pid != os.getpid():
-            self._pid = os.getpid()
+        if self._pid != os.getpid():  # in a fork nobody would open the lock
+            self._pid, self._thread, self._lock = os.getpid(), None, threading.Lock()
+        with self._lock:
+            self._owners.add(owner)
+        if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="rushlight-nccl", daemon=True)
             self._thread.start()
 
     def _work(self) -> None:
         while True:
             time.sleep(INTERVAL)
-            for owner in list(self._owners):
+            self._look()
+
+    def _look(self) -> None:
+        with self._lock:
+            owners = list(self._owners)
+        for owner in owners:
+            with suppress(Exception):  # one group's failure is not the others'
                 owner.look()
 
 

@@ -214,6 +214,8 @@ class Transfers(OperationQueue):
 
     def finish(self, operation: Operation) -> None:
         """Wait for the transfer."""
+        if operation.finished:  # also where what follows it asks, which is called under the lock
+            return
         with self._running:
             if not operation.finished:
                 operation.run()

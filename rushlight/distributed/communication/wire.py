@@ -151,7 +151,7 @@ class FakeWire(SoloWire):
         return Done()
 
     terms = 1
-    gather = scatter = SoloWire._nothing  # type: ignore[assignment]
+    gather = scatter = alltoall = SoloWire._nothing  # type: ignore[assignment]
 
     def part(self, ranks: Sequence[int], tag: int) -> FakeWire:
         """The wire of some of the ranks, of which this is one."""

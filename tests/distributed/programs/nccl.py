@@ -62,6 +62,13 @@ def reductions() -> dict[str, Any]:
     uneven = torch.empty(1 + RANK, device="cuda")
     dist.reduce_scatter(uneven, [there(1), there(2, 3)])
     found["uneven reduce_scatter"] = uneven.tolist()
+    lying = [(torch.arange(8.0, device="cuda") + 8 * n + RANK).reshape(1, 2, 2, 2) for n in range(2)]
+    lying = [t.to(memory_format=torch.channels_last) for t in lying]
+    out = torch.empty_like(lying[0])
+    dist.reduce_scatter(out, lying)
+    with dist._coalescing_manager(device=torch.device("cuda", 0)):
+        dist.reduce_scatter(other := torch.empty_like(out), lying)
+    found["channels_last"] = [out.flatten().tolist(), other.flatten().tolist()]
     pair = [there(1), there(2, 3)]
     dist.all_reduce_coalesced(pair)
     found["coalesced"] = [t.tolist() for t in pair]
@@ -74,6 +81,9 @@ def moves() -> dict[str, Any]:
     dist.broadcast(x, 1)
     parts = [torch.empty(2, device="cuda") for _ in range(2)]
     dist.all_gather(parts, there(5, 6))
+    lying = torch.arange(8.0, device="cuda").reshape(1, 2, 2, 2).to(memory_format=torch.channels_last)
+    laid = [torch.empty_like(lying), torch.empty(1, 2, 2, 2, device="cuda")]
+    dist.all_gather(laid, lying)
     uneven = [torch.empty(n, device="cuda") for n in (1, 2)]
     dist.all_gather(uneven, there(*range(1 + RANK)))
     whole = torch.empty(2, 2, device="cuda")
@@ -91,6 +101,7 @@ def moves() -> dict[str, Any]:
     dist.broadcast(wide, 0)
     return {
         "broadcast": x.tolist(),
+        "channels_last": [t.flatten().tolist() for t in laid],
         "all_gather": [t.tolist() for t in parts],
         "uneven all_gather": [t.tolist() for t in uneven],
         "all_gather_into_tensor": whole.tolist(),
@@ -188,6 +199,8 @@ def errors() -> dict[str, Any]:
         "strides": lambda: dist.all_reduce(torch.ones(4, 4, device="cuda").t()[:, ::2]),
         "size": lambda: dist.all_gather_into_tensor(x, x),
         "premul": lambda: dist.all_reduce(x, Op.PREMUL_SUM),
+        "several": lambda: dist.group.WORLD.allreduce([x, x]),
+        "wire": lambda: dist.group.WORLD.wire.allreduce(None, "SUM"),
         "monitored": dist.monitored_barrier,
         "anybody": lambda: dist.recv(x),
     }
