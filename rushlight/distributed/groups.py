@@ -238,9 +238,7 @@ def init_process_group(
     world.watch.place = world.place
 
 
-def join(
-    store: Store, rank: int, size: int, timeout: timedelta, backend: str
-) -> tuple[SoloWire, Watch]:
+def join(store: Store, rank: int, size: int, timeout: timedelta, backend: str) -> tuple[SoloWire, Watch]:
     """Meet the others and start MPI, but where NCCL does everything; the wire of all ranks, and what this
     rank knows of them.
     """

@@ -156,8 +156,15 @@ def alone(fake: FakeDriver, monkeypatch: Any) -> Any:
     dist.destroy_process_group()
 
 
+class Broken:
+    """A mark that the driver fails to tell of."""
+
+    def advance(self) -> bool:
+        raise OSError("the driver's")
+
+
 @pytest.mark.devices("driver")
-def test_one_rank_with_two_devices(alone: FakeNccl) -> None:
+def test_one_rank_with_two_devices(alone: FakeNccl, monkeypatch: Any) -> None:
     for index in range(2):
         x = torch.ones(3, device=f"cuda:{index}")
         work = dist.all_reduce(x, async_op=True)
@@ -165,6 +172,12 @@ def test_one_rank_with_two_devices(alone: FakeNccl) -> None:
         assert x.tolist() == [1, 1, 1]
     assert alone.calls["ncclCommInitRank"] == 2 and dist.get_backend() == "nccl"
     dist.barrier()
+    served = dist.group.WORLD.nccl
+    served.under_way.append(nccl_work.Begun(Broken(), "all_reduce", 1, 0.0, 1.0))
+    monkeypatch.setattr(served, "abort", (given := []).append)
+    served.look()
+    assert [str(error) for error in given] == ["the driver's"]
+    served.under_way.clear()
     graph = torch.cuda.CUDAGraph()
     y = torch.ones(2, device="cuda")
     with torch.cuda.graph(graph):

@@ -86,7 +86,7 @@ def test_the_fake_backend_has_the_sizes_of_many_ranks() -> None:
         assert torch.futures.collect_all(pending).wait() == pending
         watch = c10d._world.watch
         assert c10d.ProcessGroupGloo(dist.HashStore(), 0, 1).queue.watch is not watch
-        assert c10d._world.watch is watch is dist.group.WORLD.queue.watch  # as before: it still hears of ranks
+        assert c10d._world.watch is watch is dist.group.WORLD.queue.watch
     finally:
         dist.destroy_process_group()
 

@@ -175,8 +175,11 @@ class Nccl:
                 watch.check(self.under_way[0].name if self.under_way else self.group.queue.last, "", 0, [])
             if self.under_way:
                 self._look_at(self.under_way[0])
-        except Exception as error:  # also the driver's
+        except (DistBackendError, nccl.NcclError) as error:
             self.abort(error)
+        except Exception as error:  # the driver's; where a graph is captured it refuses, and is asked again
+            if all(made.device.capture is None for made in list(self._communicators.values())):
+                self.abort(error)
 
     def _look_at(self, work: Begun) -> None:
         import time  # the watchdog's alone
@@ -186,9 +189,9 @@ class Nccl:
             watch.check(work.name, self.group.group_name, work.number, self.group.ranks)
         if (ran := time.monotonic() - work.begun) > work.limit:
             raise DistBackendError(
-                f"[rank {self.group.rank()}] Watchdog caught collective operation timeout: {work.name} in group "
-                f"{self.group.group_name!r}, Timeout(ms)={work.limit * 1000:.0f}, ran for {ran * 1000:.0f} "
-                "milliseconds before timing out."
+                f"[rank {self.group.rank()}] Watchdog caught collective operation timeout: {work.name} in "
+                f"group {self.group.group_name!r}, Timeout(ms)={work.limit * 1000:.0f}, ran for "
+                f"{ran * 1000:.0f} milliseconds before timing out."
             )
 
     def abort(self, error: BaseException) -> None:
@@ -583,9 +586,12 @@ class NcclWire(SoloWire):
         return Done()
 
     def _refused(self, *arguments: Any) -> Request:
-        raise RuntimeError(f"NCCL alone serves the group {self.owner.group.group_name!r}, and it cannot do this")
+        raise RuntimeError(
+            f"NCCL alone serves the group {self.owner.group.group_name!r}, and it cannot do this"
+        )
 
-    allreduce = reduce = reduce_scatter = alltoall = send = receive = _refused
+    allreduce = reduce = send = receive = _refused
+    reduce_scatter = alltoall = _refused  # type: ignore[assignment]
 
     def part(self, ranks: Sequence[int], tag: int) -> NcclWire:
         """The wire of some of the ranks, of which this is one."""
