@@ -44,8 +44,9 @@ def test_large_and_empty_gradients() -> None:
     empty, scaler = torch.nn.Parameter(torch.ones(0)), torch.amp.GradScaler("cpu", init_scale=2.0)
     scaler.scale(small.sum())
     wide.grad, small.grad, empty.grad = torch.ones_like(wide) * 1e300, torch.ones(2), torch.ones(0)
-    for params in ([wide, small], [empty]):
-        scaler.step(torch.optim.SGD(params, lr=1.0))
+    optimizers = [torch.optim.SGD(params, lr=1.0) for params in ([wide, small], [empty])]
+    for optimizer in optimizers:  # which a scaler knows by their ids
+        scaler.step(optimizer)
     assert wide.tolist() == [-5e299] * 2 and small.tolist() == [0.5] * 2
     scaler.update()
     assert scaler.get_scale() == 2
