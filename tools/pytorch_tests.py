@@ -16,6 +16,8 @@ interpreter that runs this command, from the tree that this file lies in. Withou
     --work DIR        logs and what PyTorch passes (a folder of the user in the system's temporary folder)
     --json FILE       write the figures and all that failed
     --page FILE       write the figures of these files into the page (docs/pytorch-tests.md)
+    --cuda            instead, tests of devices on a simulated CUDA device: only Rushlight runs, as PyTorch has
+                      no device here, so a failure may be PyTorch's as well; skipped tests do not count
     --check           fail (exit status 1) where a test fails that is no exception, or an exception passes
 
 PyTorch runs first, once for each file and release: only what it passes there counts. A test that is an
@@ -205,9 +207,24 @@ def is_exception(test: str, patterns: dict[str, str]) -> bool:
     return any(test == pattern or fnmatch.fnmatchcase(test, pattern) for pattern in patterns)
 
 
+def on_a_device(side: Side, path: Path, args: argparse.Namespace) -> Figures:
+    """Run a file's tests of devices on a simulated one."""
+    log = side.work / f"{path.stem}-cuda.jsonl"
+    side.work.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    log.with_suffix(".out").unlink(missing_ok=True)
+    drawing = (args.start, args.max or 10**9, args.match or "CUDA", [])
+    where = {"PYTORCH_TESTING_DEVICE_ONLY_FOR": "cuda", "RUSHLIGHT_CUDA": "simulated"}
+    run_file(side, path, args, log, {"RUNNER_DRAW": json.dumps(drawing), **where})
+    found = {t: told for t, told in read_outcomes(log).items() if told["outcome"] != "skipped"}
+    return count(path.stem, list(found), list(found), found)
+
+
 def compare(path: Path, args: argparse.Namespace) -> Figures:
     """Run one file on both sides."""
     side = Side(sys.executable, ["-m", "rushlight"], args.work / TREE.name, (str(TREE), str(TOOLS)))
+    if args.cuda:
+        return on_a_device(side, path, args)
     log = side.work / f"{path.stem}.jsonl"
     before = read_outcomes(log) if args.failed else {}
     drawn, pytorch = reference(path, args)
@@ -319,8 +336,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=scratch)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
+    if args.cuda and (args.page or args.check or args.failed):
+        parser.error("--cuda has no page, no exceptions, and no last time")
     args.work = args.work.resolve()
     for python in (args.torch_python, sys.executable):
         for package in NEEDED:
