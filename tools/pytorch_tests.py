@@ -16,7 +16,7 @@ interpreter that runs this command, from the tree that this file lies in. Withou
     --work DIR        logs and what PyTorch passes (a folder of the user in the system's temporary folder)
     --json FILE       write the figures and all that failed
     --page FILE       write the figures of these files into the page (docs/pytorch-tests.md)
-    --cuda            instead, tests of devices on a simulated CUDA device: only Rushlight runs, as PyTorch has
+    --cuda            instead, tests of devices on a simulated CUDA device: only Rushlight runs, PyTorch has
                       no device here, so a failure may be PyTorch's as well; skipped tests do not count
     --check           fail (exit status 1) where a test fails that is no exception, or an exception passes
 
@@ -213,9 +213,9 @@ def on_a_device(side: Side, path: Path, args: argparse.Namespace) -> Figures:
     side.work.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     log.with_suffix(".out").unlink(missing_ok=True)
-    drawing = (args.start, args.max or 10**9, args.match or "CUDA", [])
+    drawing = json.dumps([args.start, args.max or 10**9, args.match or "CUDA", []])
     where = {"PYTORCH_TESTING_DEVICE_ONLY_FOR": "cuda", "RUSHLIGHT_CUDA": "simulated"}
-    run_file(side, path, args, log, {"RUNNER_DRAW": json.dumps(drawing), **where})
+    run_file(side, path, args, log, {"RUNNER_DRAW": drawing, **where})
     found = {t: told for t, told in read_outcomes(log).items() if told["outcome"] != "skipped"}
     return count(path.stem, list(found), list(found), found)
 
