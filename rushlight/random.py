@@ -84,24 +84,24 @@ def fork_rng(
     if not enabled:
         yield
         return
-    platform = accelerator.platform()
-    if devices is None and platform is not None:
-        devices = range(platform.count)
-    states = _states(devices)
+    states = _states(devices, True)
     try:
         yield
     finally:
         _restore(states)
 
 
-def _states(devices: Iterable[Any] | None = None) -> tuple[Tensor, dict[int, Tensor]]:
-    """The states of the default generators: the CPU's, and by numbers devices'; None: of those in use."""
+def _states(devices: Iterable[Any] | None = None, every: bool = False) -> tuple[Tensor, dict[int, Tensor]]:
+    """The states of the default generators: the CPU's, and by numbers devices'; None: of those in use,
+    or of all.
+    """
     platform = accelerator.platform()
     if platform is None:
         return get_rng_state(), {}
-    if devices is None:
+    if devices is None and not every:
         used = platform.devices()
     else:
+        devices = range(platform.count) if devices is None else devices
         indices = [d if isinstance(d, int) else torch_device(d).index for d in devices]
         used = [platform.device(platform.current if index is None else index) for index in indices]
     return get_rng_state(), {home.index: around(home.philox).get_state() for home in used}

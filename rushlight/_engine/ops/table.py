@@ -230,6 +230,10 @@ class Row:
         """What a CUDA device refuses of it."""
         return refused_on_cuda(self.name, self.refuse)
 
+    def refusals(self, kind: Any) -> dict[str, str]:
+        """What is refused of it where an operand of a kind lies."""
+        return self.refuse if kind.backend is None else self.refuse_on_cuda
+
     @property
     def display_name(self) -> str:
         """What messages call the op: as its caller does, where the row has a name of its own."""

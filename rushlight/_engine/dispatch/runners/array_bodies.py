@@ -153,7 +153,7 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
     def check(t: Tensor, *rest: Any) -> None:
         named = dict(zip([p.name for p in row.params[1:]], rest, strict=True))
         check_dtype(
-            row.refuse if t._kind.backend is None else row.refuse_on_cuda,
+            row.refusals(t._kind),
             t._kind.dtype,
             t._memory,
             "dim" in named and (lambda: row(wrap(np.zeros(t._geometry.shape)), **named)),

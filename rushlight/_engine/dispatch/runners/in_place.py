@@ -147,7 +147,7 @@ def _writing(row: Row) -> Callable[..., Tensor]:
     known: set[Any] = set()
 
     def taken(t: Tensor) -> None:
-        check_dtype(row.refuse if t._kind.backend is None else row.refuse_on_cuda, t._kind.dtype, t._array)
+        check_dtype(row.refusals(t._kind), t._kind.dtype, t._array)
         if t._geometry.size and not WIDE_DTYPES.used:
             known.add(t._kind)
 
