@@ -50,3 +50,25 @@ def test_what_the_gradient_reads_may_not(name: str) -> None:
     found.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         found.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["relu_", "exp_", "sigmoid_", "tanh_", "sqrt_", "rsqrt_", "reciprocal_", "expm1_"])
+def test_nor_what_an_in_place_op_wrote(name: str) -> None:
+    x = (torch.rand(4) + 0.1).requires_grad_()
+    wanted = torch.autograd.grad(getattr(x, name[:-1])().sum(), x)[0]
+    written = x * 1
+    getattr(written, name)()
+    assert torch.equal(torch.autograd.grad(written.sum(), x, retain_graph=True)[0], wanted)
+    written.mul_(2)
+    with pytest.raises(RuntimeError, match=r"output 0 of \w+, is at version 2; expected version 1"):
+        written.sum().backward()
+
+
+def test_an_in_place_op_holds_its_result_once() -> None:
+    x = torch.randn(4, requires_grad=True)
+    written = torch.relu_(x * 1)
+    assert written.grad_fn._saved_result.data_ptr() == written.data_ptr()
+    part = x * 1
+    torch.relu_(part[1:3])
+    part.sum().backward()
+    assert x.grad.tolist() == [1.0, *(x[1:3] > 0).float().tolist(), 1.0]

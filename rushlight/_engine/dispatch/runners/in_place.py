@@ -19,6 +19,7 @@ from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast
 from rushlight._engine.dispatch import arguments, overrides
 from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.nodes.written_results import keep_target
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.out_arguments import overwrite
 from rushlight._engine.dispatch.runners import array_bodies as by_arrays, general as by_prologue, pointwise
@@ -440,3 +441,4 @@ def write(target: Tensor, result: Tensor) -> None:
     storage(target).version += 1
     if LOCAL.enabled and (result._grad_node is not None or target._grad_node is not None):
         rebase(target, result)
+        keep_target(result, target)

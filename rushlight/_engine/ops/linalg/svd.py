@@ -9,6 +9,7 @@ import numpy as np
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.errors import LinAlgError
 from rushlight._engine.core.results import named
+from rushlight._engine.ops.constant_operands import refuse_gradient
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.eigen import check_phase, failed, gaps
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -217,6 +218,8 @@ def _pseudoinverse(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
         )
     if hermitian:
         check_square("linalg.eigh", A._array)
+    refuse_gradient("linalg_pinv", "atol", atol)
+    refuse_gradient("linalg_pinv", "rtol", rtol)
     return _pinv(A, _array(atol), _array(rtol), hermitian)
 
 

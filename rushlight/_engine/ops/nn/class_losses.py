@@ -10,6 +10,7 @@ import numpy as np
 from rushlight._engine.core.dtype import float32, float64
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
+from rushlight._engine.ops.constant_operands import refuse_gradient
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.indexing.along_dim import FEW, take_along
 from rushlight._engine.ops.nn.losses import reduced, reduction_of
@@ -44,6 +45,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
         )
     if len(sizes) == 1 and target.numel() != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {batch}")
+    refuse_gradient("nll_loss2d_forward" if len(sizes) > 2 else "nll_loss_forward", "weight", weight)
     classes = sizes[len(sizes) > 1]
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.ops.constant_operands import refuse_gradient
 from rushlight._engine.ops.expressions import Expr, m, stored
 from rushlight._engine.ops.table import composite, pointwise
 
@@ -83,6 +84,9 @@ def fake_quantize_per_tensor_affine(
         if not quant_min <= zero_point <= quant_max:
             raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
         return _by_numbers(input, scale, zero_point, quant_min, quant_max)
+    op = "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"
+    refuse_gradient(op, "scale", scale)
+    refuse_gradient(op, "zero_point", zero_point)
     return _by_tensors(input, scale, zero_point, quant_min, quant_max)
 
 
@@ -144,7 +148,7 @@ def _check_channels(
         raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
 
 
-@composite(where=("torch",), node="fake_quantize_per_channel_affine_cachemask")
+@composite(where=("torch",))
 def fake_quantize_per_channel_affine(
     input, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ):
@@ -152,7 +156,18 @@ def fake_quantize_per_channel_affine(
 
     scale, zero_point: (input.shape[axis],).
     """
+    op = "fake_quantize_per_channel_affine_cachemask"
+    refuse_gradient(op, "scale", scale)
+    refuse_gradient(op, "zero_point", zero_point)
     _check_channels(input, scale, zero_point, axis, quant_min, quant_max)
+    return _by_channels(input, scale, zero_point, axis, quant_min, quant_max)
+
+
+@composite(
+    where=("aten",), node="fake_quantize_per_channel_affine_cachemask", name="_fake_quantize_by_channels"
+)
+def _by_channels(input, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int):
+    """With a scale and a zero point for each place along an axis."""
     whole = not zero_point.is_floating_point()
     scale, zero_point = (_along(v, axis, input.ndim) for v in (scale, zero_point))
     levels = _levels(input, scale, zero_point, whole).double()
@@ -160,8 +175,8 @@ def fake_quantize_per_channel_affine(
     return found.to(input.dtype)
 
 
-@fake_quantize_per_channel_affine.gradient
-def _per_channel_gradient(s: Any, grad: Any) -> Any:
+@_by_channels.gradient
+def _by_channels_gradient(s: Any, grad: Any) -> Any:
     whole, ndim = not s.zero_point.is_floating_point(), len(s.shape("input"))
     scale, zero_point = (_along(v, s.axis, ndim) for v in (s.scale, s.zero_point))
     return grad * _within(_levels(s.input, scale, zero_point, whole), s), None, None

@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.ops.creation.copying import in_format
-from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes
+from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, refuse_running_gradients
 from rushlight._engine.ops.nn.normalization import (
     _batch_norm,
     _batch_norm_input_gradient,
@@ -234,6 +234,7 @@ def instance_norm(
     params = running_mean, running_var, weight, bias
     check_channels(n, c, use_input_stats, *params)
     check_dtypes(input, weight, bias)
+    refuse_running_gradients(running_mean, running_var)
     wide = input.float() if _mixed(input, *params) else input
     return _instance_norm(wide, *params, use_input_stats, momentum, eps).to(input.dtype)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import checked
+from rushlight._engine.ops.constant_operands import refuse_gradient
 from rushlight._engine.ops.expressions import Expr, m, stored
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.signature import Param
@@ -244,6 +245,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
+    refuse_gradient("binary_cross_entropy", "weight", weight)
     checked(_check_probabilities, input._array, target._array)
     loss = _bce_terms(input, target)
     return reduced(loss if weight is None else loss.mul_(weight), reduction)
@@ -266,6 +268,8 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
+    refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
     if pos_weight is None:
         loss = (1 - target) * input - ROWS["logsigmoid"](input)
     else:

@@ -13,6 +13,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import Ints, broadcast_shapes
 from rushlight._engine.core.promotion import promote_types
 from rushlight._engine.core.services import service
+from rushlight._engine.ops.constant_operands import refuse_gradient
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.scattering import scatter_add
@@ -53,6 +54,7 @@ def broadcast_margin_ranking_loss(input1, input2, target, margin: float = 0.0, r
 @loss()
 def soft_margin_loss(input, target):
     """log(1 + exp(-y x))."""
+    refuse_gradient("soft_margin_loss", "target", target)
     return (-target * input).exp().log1p()
 
 
@@ -149,6 +151,7 @@ def multi_margin_loss(input, target, p: Number = 1, margin: float = 1.0, weight:
         raise RuntimeError(
             f"inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}"
         )
+    refuse_gradient("multi_margin_loss", "weight", weight)
     rows, places = _rows(input, target, 0)
     places = places.unsqueeze(1)
     apart = (margin - rows.gather(1, places) + rows).clamp(min=0)

@@ -6,6 +6,13 @@ from typing import Any
 
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.ops.constant_operands import refuse_gradient
+
+
+def refuse_running_gradients(running_mean: Any, running_var: Any) -> None:
+    """RuntimeError where a gradient is asked for with regard to running moments."""
+    refuse_gradient("native_batch_norm", "running_mean", running_mean)
+    refuse_gradient("native_batch_norm", "running_var", running_var)
 
 
 def check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:

@@ -12,7 +12,12 @@ from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m, symbol
-from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, check_shape
+from rushlight._engine.ops.nn.norm_parameters import (
+    check_channels,
+    check_dtypes,
+    check_shape,
+    refuse_running_gradients,
+)
 from rushlight._engine.ops.reductions.statistics import column_squares, distances
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import extent, reduce_
@@ -273,6 +278,7 @@ def batch_norm(
             weight, bias = (None if p is None else p[:1].expand(0) for p in (weight, bias))
         return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
+    refuse_running_gradients(running_mean, running_var)
     check_channels(1, input._geometry.shape[1], training, *params)
     check_dtypes(input, weight, bias, running_mean, running_var)
     wide = input.float() if _mixed(input, *params) else input

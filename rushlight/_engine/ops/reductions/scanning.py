@@ -197,7 +197,7 @@ def logcumsumexp(input, dim: int) -> Array:
     if input.dtype.kind == "c":
         return _complex_logcumsumexp(source, d).astype(input.dtype).reshape(input.shape)
     work = source.astype(np.float32 if input.dtype.itemsize == 2 else input.dtype, copy=False)
-    found = np.logaddexp.accumulate(work, d)
+    found = np.logaddexp.accumulate(work, d) + work.dtype.type(0)  # -0 becomes 0, as by a sum with log(1)
     return np.ascontiguousarray(found.astype(input.dtype, copy=False)).reshape(input.shape)
 
 
