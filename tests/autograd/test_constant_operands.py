@@ -42,7 +42,9 @@ def test_they_are_refused_every_time(op: str, name: str) -> None:
     call = CASES[op, name]
     call(operand.detach())
     for _ in range(3):
-        with pytest.raises(RuntimeError, match=f"'{op}' is not differentiable with respect to argument '{name}'"):
+        with pytest.raises(
+            RuntimeError, match=f"'{op}' is not differentiable with respect to argument '{name}'"
+        ):
             call(operand)
     with torch.no_grad():
         call(operand)

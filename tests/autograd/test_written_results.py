@@ -52,7 +52,9 @@ def test_what_the_gradient_reads_may_not(name: str) -> None:
         found.sum().backward()
 
 
-@pytest.mark.parametrize("name", ["relu_", "exp_", "sigmoid_", "tanh_", "sqrt_", "rsqrt_", "reciprocal_", "expm1_"])
+@pytest.mark.parametrize(
+    "name", ["relu_", "exp_", "sigmoid_", "tanh_", "sqrt_", "rsqrt_", "reciprocal_", "expm1_"]
+)
 def test_nor_what_an_in_place_op_wrote(name: str) -> None:
     x = (torch.rand(4) + 0.1).requires_grad_()
     wanted = torch.autograd.grad(getattr(x, name[:-1])().sum(), x)[0]
