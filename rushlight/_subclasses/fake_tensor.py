@@ -7,12 +7,14 @@ again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rushlight._engine.core.device import META
 from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
@@ -72,20 +74,68 @@ _SIZES = frozenset(
 class FakeTensor(Tensor):
     """A tensor of a FakeTensorMode: sizes, strides, dtype and a device."""
 
-    __slots__ = ()
     fake_mode: Any
+    constant: Any
+    _told: tuple[Any, tuple[Any, ...]]
 
     @staticmethod
     def __new__(cls, fake_mode: Any, elem: Any, device: Any, constant: Any = None) -> Any:
-        made = make_wrapper_subclass(cls, elem.shape, dtype=elem.dtype, device=device)
+        made = make_wrapper_subclass(cls, elem._geometry.shape, dtype=elem.dtype, device=device)
         made._array = elem._memory
-        made.fake_mode = fake_mode
+        made.fake_mode, made.constant = fake_mode, constant
+        return made
+
+    @classmethod
+    def of(
+        cls, mode: Any, shape: Any, strides: Any, sizes: Any, steps: Any, dtype: Any, device: Any
+    ) -> FakeTensor:
+        """A fake tensor of this shape and these strides, told as `sizes` and `steps`, some of which are
+        symbolic numbers.
+        """
+        elem = wrap(meta_array(tuple(shape), dtype.np, tuple(strides)), kind(dtype, META))
+        made: FakeTensor = cls(mode, elem, device)
+        if any(type(n) is not int for n in (*sizes, *steps)):
+            made._told = tuple.__new__(Size, tuple(sizes)), tuple(steps)
+        return made
+
+    def on(self, device: Any) -> FakeTensor:
+        """The same, on another device."""
+        made = FakeTensor(self.fake_mode, _on_meta(self), device)
+        if "_told" in self.__dict__:
+            made._told = self._told
+        made.requires_grad = self.requires_grad
         return made
 
     @property
     def fake_device(self) -> Any:
         """The device that it says it lies on."""
         return self.device
+
+    @property
+    def shape(self) -> Any:
+        """The sizes of all dims; some may be symbolic."""
+        told = self.__dict__.get("_told")
+        return Size(self._geometry.shape) if told is None else told[0]
+
+    def size(self, dim: Any = None) -> Any:
+        """All sizes, or the size of one dim."""
+        found = super().size(dim)
+        return found if "_told" not in self.__dict__ else self.shape if dim is None else self.shape[dim]
+
+    def stride(self, dim: Any = None) -> Any:
+        """All strides, or the stride of one dim."""
+        found = super().stride() if dim is None else super().stride(dim)
+        told = self.__dict__.get("_told")
+        return found if told is None else told[1] if dim is None else told[1][dim]
+
+    def numel(self) -> Any:
+        """The number of elements."""
+        return math.prod(self.shape) if "_told" in self.__dict__ else super().numel()
+
+    nelement = numel
+
+    def __deepcopy__(self, memo: Any) -> FakeTensor:
+        return self
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         where = "" if self.device.type == "cpu" else f", device='{self.device}'"

@@ -434,7 +434,8 @@ class Listener(Subgraphs, Lowering):
     def argument(self, value: Any) -> Any:
         """A tensor or a symbolic number as its node; everything else as it is."""
         if isinstance(value, SYMBOLIC):
-            return self.capture(value) if self.frames and value.node.graph is not self.graph else value.node
+            outside = self.frames and getattr(value.written, "graph", None) is not self.graph
+            return self.capture(value) if outside else value.written
         return self.node(value) if isinstance(value, torch.Tensor) else value
 
     def node(self, t: Any) -> Node:

@@ -136,6 +136,7 @@ class ExportedProgram:
         self._state_dict, self._constants, self._symbols = state, constants, symbols
         self._in_spec, self._out_spec = in_spec, out_spec
         self._forward_names, self._example_inputs = forward_names, example_inputs
+        self._ranges: dict[Any, ValueRanges] | None = None
         self._report: DraftExportReport | None = None
         # The modules that were called, where they are not told by the nodes.
         self._calls = None
@@ -238,9 +239,11 @@ class ExportedProgram:
         return made
 
     @property
-    def range_constraints(self) -> dict[str, ValueRanges]:
-        """The bounds of sizes that may change."""
-        return _Shown({s.name: s.range for s in self._symbols})
+    def range_constraints(self) -> dict[Any, ValueRanges]:
+        """The bounds of sizes that may change, by symbol."""
+        if self._ranges is None:
+            self._ranges = {symbol(s.name): s.range for s in self._symbols}
+        return self._ranges
 
     @property
     def call_spec(self) -> Any:
@@ -392,13 +395,6 @@ def _symbols_of(ranges: dict[Any, Any], graph: Graph, signature: ExportGraphSign
     holders = [n for n in graph.nodes if n.op == "placeholder"]
     specs = zip(holders, signature.input_specs, strict=False)
     return placed(known, [n for n, s in specs if s.kind not in STATE])
-
-
-class _Shown(dict[str, ValueRanges]):
-    """A dict whose keys are shown as the symbols that they name."""
-
-    def __repr__(self) -> str:
-        return f"{{{', '.join(f'{key}: {value}' for key, value in self.items())}}}"
 
 
 class ExportedModule(GraphModule):

@@ -16,6 +16,7 @@ from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
+from rushlight.export.fakes import Fakes
 from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, identifier, listening, resized
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
@@ -148,7 +149,7 @@ class _Call:
         failures: list[FailureReport] | None = None,
     ) -> None:
         self.instead: dict[Any, Any] = {}
-        self.failures = failures
+        self.failures, self.mode = failures, None
         self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, _held(mod)
         self.leaves, self.spec = flatten((args, kwargs))
         forward = inspect.signature(mod.forward)
@@ -571,6 +572,7 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     )
     if isinstance(mod, GraphModule):
         made.graph_module.meta.update(mod.meta)
+    Fakes(record.listener.numbers, call.mode).module(made.graph_module)
     made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or _has_operations(r)]
     return made
 

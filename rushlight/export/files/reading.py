@@ -15,6 +15,7 @@ import rushlight as torch
 from rushlight._export.verifier import load_verifier
 from rushlight._ops import HigherOrderOperator
 from rushlight.export import overloads
+from rushlight.export.fakes import Fakes, numbers_of
 from rushlight.export.files import arguments
 from rushlight.export.files.metadata import metadata_of
 from rushlight.export.files.sizes import size_of
@@ -83,6 +84,7 @@ def program_of(
     nodes = list(zip(reader.graph.nodes, specs, strict=False))
     placed(known, [n for n, s in nodes if s.kind is InputKind.USER_INPUT])
     module = GraphModule(reader.root, reader.graph)
+    Fakes(numbers_of(known)).module(module)
     tuples = model["graph_module"].get("treespec_namedtuple_fields") or {}
     for key, text in (model["graph_module"].get("metadata") or {}).items():
         module.meta[key] = json.loads(text)

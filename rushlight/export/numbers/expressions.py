@@ -79,11 +79,27 @@ class Expr:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash(frozenset(self.terms.items()))
+            constant = self.constant
+            self._hash = hash(frozenset(self.terms.items()) if constant is None else constant)
         return self._hash
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, (int, float)):
+            return bool(self.constant == other)
         return isinstance(other, Expr) and self.terms == other.terms
+
+    @property
+    def name(self) -> str:
+        """Of a symbol, its name. AttributeError for another expression."""
+        ((product, count),) = self.terms.items() if len(self.terms) == 1 else (((), 0),)
+        if len(product) != 1 or product[0].args or count != 1:
+            raise AttributeError(f"{self} is no symbol")
+        return product[0].op
+
+    @property
+    def free_symbols(self) -> set[Expr]:
+        """Its symbols."""
+        return {symbol(name) for name in self.free()}
 
     @property
     def constant(self) -> Any:

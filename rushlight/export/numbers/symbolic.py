@@ -59,6 +59,7 @@ class Numbers:
     ) -> None:
         self.graph, self.known, self.values, self.place = graph, known, dict(values), place
         self.backed = backed
+        self._env: Any = None
         self.guards: list[tuple[Relation, str]] = []
         # The guards of sizes, which further records must fulfil.
         self.kept: list[Relation] = []
@@ -69,6 +70,8 @@ class Numbers:
         self.unbacked: dict[str, tuple[Node, int | None]] = {}
         # Bounds that need no comparison.
         self.natural: dict[str, tuple[float, float]] = {}
+        # Whether the record is over: what is done with its numbers now is no part of the program.
+        self.closed = False
         # Whether a size was read of which only further records say what it depends on.
         self.unknown = False
         # Of a draft: hears of decisions by data, which are then made as in this call.
@@ -93,15 +96,18 @@ class Numbers:
         """What function(*args) is: an expression or a relation whose value in this call is known."""
         if isinstance(found, Expr) and found.constant is not None:
             return type(value)(found.constant)
-        operands = tuple(map(self.argument, args))
-        node = self.graph.call_function(function, operands)
-        node.meta.update(self.place(), sym=True)
+        node = None
+        if not self.closed:
+            operands = tuple(map(self.argument, args))
+            node = self.graph.call_function(function, operands)
+            node.meta.update(self.place(), sym=True)
         made: Any
         if isinstance(found, Relation):
             made = SymBool(value, self, found, node)
         else:
             made = (SymFloat if isinstance(value, float) else SymInt).of(value, self, found, node)
-        node.meta["val"] = made
+        if node is not None:
+            node.meta["val"] = made
         return made
 
     def decide(self, relation: Relation, value: bool) -> bool:
@@ -127,10 +133,19 @@ class Numbers:
             f"The following call raised this error:\n  {where}\n"
         )
 
+    def env(self) -> Any:
+        """The ShapeEnv of these numbers."""
+        if self._env is None:
+            from rushlight.fx.experimental.symbolic_shapes import ShapeEnv  # it imports this file
+
+            self._env = ShapeEnv.of(self)
+        return self._env
+
     def close(self) -> None:
         """The record is over: what it took to write it is let go."""
         self.place, self.excused, self.nodes = dict, None, lambda expr: expr.constant
-        self.argument = lambda a: a.node if isinstance(a, SYMBOLIC) else a
+        self.argument = lambda a: a.written if isinstance(a, SYMBOLIC) else a
+        self.closed = True
 
     def line(self) -> str:
         """Where the program is, as `file:line in function`."""
@@ -228,7 +243,12 @@ class _Number:
 
     numbers: Numbers
     expr: Expr
-    node: Node
+    written: Node | None  # the node of the graph that has it
+
+    @property
+    def node(self) -> SymNode:
+        """What is known about it, as PyTorch's users read it."""
+        return SymNode(self, self.expr)
 
     @property
     def expression(self) -> str:
@@ -325,10 +345,10 @@ class SymInt(_Number, int):
     __hash__ = int.__hash__
 
     @classmethod
-    def of(cls, value: int, numbers: Numbers, expr: Expr, node: Node) -> SymInt:
+    def of(cls, value: int, numbers: Numbers, expr: Expr, node: Node | None) -> SymInt:
         """The number, of a record."""
         made = int.__new__(cls, value)
-        made.numbers, made.expr, made.node = numbers, expr, node
+        made.numbers, made.expr, made.written = numbers, expr, node
         return made
 
     def __int__(self) -> int:
@@ -362,10 +382,10 @@ class SymFloat(_Number, float):
     __hash__ = float.__hash__
 
     @classmethod
-    def of(cls, value: float, numbers: Numbers, expr: Expr, node: Node) -> SymFloat:
+    def of(cls, value: float, numbers: Numbers, expr: Expr, node: Node | None) -> SymFloat:
         """The number, of a record."""
         made = float.__new__(cls, value)
-        made.numbers, made.expr, made.node = numbers, expr, node
+        made.numbers, made.expr, made.written = numbers, expr, node
         return made
 
     def __float__(self) -> float:
@@ -401,8 +421,13 @@ class SymFloat(_Number, float):
 class SymBool:
     """A condition that depends on a program's inputs."""
 
-    def __init__(self, value: bool, numbers: Numbers, relation: Relation, node: Node) -> None:
-        self.value, self.numbers, self.relation, self.node = value, numbers, relation, node
+    def __init__(self, value: bool, numbers: Numbers, relation: Relation, node: Node | None) -> None:
+        self.value, self.numbers, self.relation, self.written = value, numbers, relation, node
+
+    @property
+    def node(self) -> SymNode:
+        """What is known about it, as PyTorch's users read it."""
+        return SymNode(self, self.relation)
 
     def __bool__(self) -> bool:
         if from_package():
@@ -469,6 +494,77 @@ class SymBool:
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
+
+
+class SymNode:
+    """What is known about a symbolic number: `x.node` of a torch.SymInt, SymFloat or SymBool."""
+
+    def __init__(self, of: Any, expr: Expr | Relation) -> None:
+        self.of, self.expr = of, expr
+
+    _expr = property(lambda self: self.expr)
+
+    @property
+    def hint(self) -> Any:
+        """The number that it was; None where a tensor decides it."""
+        return _plain(self.of) if self.has_hint() else None
+
+    @property
+    def pytype(self) -> type:
+        """int, float or bool."""
+        return {SymInt: int, SymFloat: float, SymBool: bool}[type(self.of)]
+
+    @property
+    def shape_env(self) -> Any:
+        """The ranges of its symbols, and what was decided by them."""
+        return self.of.numbers.env()
+
+    @property
+    def fx_node(self) -> Any:
+        """The node of the graph that has it."""
+        return self.of.written
+
+    def has_hint(self) -> bool:
+        """Whether its number is that of the inputs' sizes alone."""
+        return bool(self.expr.free() <= self.of.numbers.backed)
+
+    def require_hint(self, fallback: Any = None) -> Any:
+        """The number that it was. ValueError where there is none."""
+        if not self.has_hint():
+            if fallback is not None:
+                return fallback
+            raise ValueError(f"{self.expr} has no hint")
+        return self.hint
+
+    def maybe_as_int(self) -> int | None:
+        """The number, where it is the same in all calls."""
+        constant = self.expr.constant if isinstance(self.expr, Expr) else None
+        return None if constant is None else int(constant)
+
+    def is_symbolic(self) -> bool:
+        """True: plain numbers have no node."""
+        return True
+
+    def is_constant(self) -> bool:
+        """Whether it is the same in all calls."""
+        return self.maybe_as_int() is not None
+
+    def is_int(self) -> bool:
+        """Whether it is a whole number."""
+        return self.pytype is int
+
+    def is_float(self) -> bool:
+        """Whether it is a float."""
+        return self.pytype is float
+
+    def is_bool(self) -> bool:
+        """Whether it is a condition."""
+        return self.pytype is bool
+
+    def __str__(self) -> str:
+        return str(self.expr)
+
+    __repr__ = __str__
 
 
 SYMBOLIC = (SymInt, SymFloat, SymBool)

@@ -6,6 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import tree_map
+from rushlight._subclasses.fake_tensor import FakeTensor
 from rushlight.export.program import ExportedProgram
 from rushlight.fx.graph_module import GraphModule
 
@@ -28,6 +29,9 @@ def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
             return torch.nn.Parameter(value.detach().to(there(value.device)), value.requires_grad)
         return value.to(there(value.device)) if isinstance(value, torch.Tensor) else value
 
+    def fake(value: Any) -> Any:
+        return value.on(there(value.device)) if isinstance(value, FakeTensor) else value
+
     for held in (ep._state_dict, ep._constants):
         held.update({name: moved(value) for name, value in held.items()})
     if ep._example_inputs is not None:
@@ -38,8 +42,6 @@ def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
                 node.kwargs = {**node.kwargs, "device": there(node.kwargs["device"])}
             if str(node.target) == "aten.to.device":
                 node.args = (node.args[0], there(node.args[1]), *node.args[2:])
-            value: Any = node.meta.get("val")
-            if hasattr(value, "device"):
-                value.device = torch.device(there(value.device))
+            node.meta["val"] = tree_map(fake, node.meta.get("val"))
     ep.validate()
     return ep

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.export.errors import ConstraintViolationError, GuardOnDataDependentSymNode
+from rushlight.export.numbers.environment import ShapeEnv
+from rushlight.export.numbers.expressions import Expr, Relation, number, parsed, symbol
 from rushlight.export.numbers.symbolic import SYMBOLIC, SymBool, expression
 from rushlight.export.symbols import ValueRanges
 
@@ -41,16 +43,6 @@ __all__ = [
     "sym_eq",
     "sym_or",
 ]
-
-
-class ShapeEnv:
-    """The sizes of fake tensors: numbers. The options are PyTorch's, and accepted."""
-
-    def __init__(self, **options: Any) -> None:
-        self.settings = options
-        self.tracked_fakes = options.get("tracked_fakes")
-        self.var_to_range: dict[Any, Any] = {}
-        self.guards: list[Any] = []
 
 
 def statically_known_true(x: Any) -> bool:
@@ -96,8 +88,6 @@ def _decided(kind: type) -> Callable[[Any], Any]:
             return kind(x)
         if isinstance(x, SymBool):
             return x.numbers.decide(x.relation, x.value)
-        from rushlight.export.numbers.expressions import Relation, number  # few programs need it
-
         value = kind(x)
         x.numbers.decide(Relation("==", x.expr, number(value)), True)
         return value
@@ -126,24 +116,24 @@ def is_concrete_int(x: Any) -> bool:
 is_concrete_bool = is_concrete_float = is_concrete_int
 
 
-def free_symbols(x: Any) -> set[str]:
-    """The names of a number's symbols, of those of a tensor's sizes, or of several values'."""
+def free_symbols(x: Any) -> set[Any]:
+    """A number's symbols, those of a tensor's sizes, or of several values'."""
     if isinstance(x, SymBool):
-        return x.relation.free()
+        return {symbol(name) for name in x.relation.free()}
     if isinstance(x, SYMBOLIC):
-        return expression(x).free()
+        return expression(x).free_symbols
+    if isinstance(x, Expr):
+        return x.free_symbols
     if hasattr(x, "shape"):
         return free_symbols(tuple(x.shape))
     if hasattr(x, "expression"):
-        from rushlight.export.numbers.expressions import parsed  # few programs need it
-
-        return parsed(x.expression).free()
+        return parsed(x.expression).free_symbols
     return set().union(*map(free_symbols, x)) if isinstance(x, (tuple, list, set)) else set()
 
 
-def free_unbacked_symbols(x: Any) -> set[str]:
+def free_unbacked_symbols(x: Any) -> set[Any]:
     """Those that are numbers of tensors."""
-    return {name for name in free_symbols(x) if name.startswith(("u", "zuf"))}
+    return {own for own in free_symbols(x) if own.name.startswith(("u", "zuf"))}
 
 
 def has_free_symbols(x: Any) -> bool:

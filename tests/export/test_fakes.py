@@ -1,0 +1,70 @@
+"""What nodes of exported programs are: fake tensors, with symbolic numbers for sizes."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import rushlight as torch
+from rushlight._subclasses.fake_tensor import FakeTensor
+from rushlight.export import Dim, export
+from rushlight.fx.experimental.symbolic_shapes import ShapeEnv, free_symbols
+
+
+class _Twice(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 5)
+
+    def forward(self, x: Any) -> Any:
+        top, places = torch.topk(self.linear(x), 2)
+        return torch.cat([top, top]), places
+
+
+def _values(program: Any) -> dict[str, Any]:
+    return {n.name: n.meta.get("val") for n in program.graph.nodes}
+
+
+def test_nodes_are_fake_tensors_of_symbolic_sizes() -> None:
+    program = export(_Twice(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: Dim("b", max=20)}})
+    values = _values(program)
+    x, cat, topk = values["x"], values["cat"], values["topk"]
+    assert isinstance(x, FakeTensor) and isinstance(cat, FakeTensor) and isinstance(topk[1], FakeTensor)
+    (size,) = free_symbols(x)
+    assert isinstance(x.shape[0], torch.SymInt) and x.shape[0].node.expr == size
+    assert str(cat.shape) == f"torch.Size([2*{size}, 2])" and str(cat.numel()) == f"4*{size}"
+    assert cat.size(1) == 2 and cat.stride() == (2, 1) and topk[1].dtype is torch.int64
+    assert x.fake_mode is cat.fake_mode and x.shape[0].node.shape_env is x.fake_mode.shape_env
+    assert program.range_constraints[x.shape[0].node.expr].upper == 20
+    assert values["p_linear_weight"].shape == (5, 4) and values["p_linear_weight"].requires_grad
+
+
+def test_what_is_done_with_them_later_is_no_part_of_the_program() -> None:
+    program = export(_Twice(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: Dim.AUTO}})
+    before = len(program.graph.nodes)
+    size = _values(program)["x"].shape[0]
+    assert str(size * 2 + 1) == f"2*{size} + 1" and isinstance(size + 1, torch.SymInt)
+    assert size.node.hint == 3 and size.node.has_hint() and size.node.maybe_as_int() is None
+    assert len(program.graph.nodes) == before
+
+
+def test_loaded_programs_have_them_too() -> None:
+    program = export(_Twice(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: Dim("b")}})
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    loaded = _values(torch.export.load(file))
+    assert isinstance(loaded["x"], FakeTensor) and isinstance(loaded["x"].shape[0], torch.SymInt)
+    assert str(loaded["cat"]) == str(_values(program)["cat"])
+
+
+def test_a_shape_env_makes_symbols() -> None:
+    env = ShapeEnv()
+    symbol = env.create_symbol(5, None)
+    size = env.create_symintnode(symbol, hint=5)
+    assert isinstance(size, torch.SymInt) and env.var_to_val[symbol] == 5
+    assert env.create_symbol(5, None) == symbol and env.create_symbol(1, None) == 1
+    assert size > 3 and [str(g.expr) for g in env.guards] == [f"{symbol} > 3"]
+    assert env.bound_sympy(size.node.expr).lower == 4
+    unbacked = env.create_unbacked_symint()
+    assert str(unbacked) == "u0" and not unbacked.node.has_hint()
