@@ -15,13 +15,17 @@ import numpy as np
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.kernels.runtime import native
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.tensors.watches import Watch
 from rushlight.optim import optimizer, updates
 from rushlight.optim.checks import check_options
 from rushlight.optim.optimizer import Optimizer
 
 # Stands for the state of a parameter that needs none.
 _NOTHING: dict[str, Any] = {}
+# Whose truth does not change.
+_PLAIN = (bool, int, float, str, type(None))
 _memory, _gradient = attrgetter("_array"), attrgetter("_grad")
 
 
@@ -141,6 +145,67 @@ class StepBucket:
         return [(p, g, *rest) for g, (p, *rest) in zip(gradients, self.fixed, strict=True)]
 
 
+class _Plans:
+    """The plans of a group, and which of its parameters have gradients (members).
+
+    watch: what says that all is as it was at the last step, which is found out the long way until machine
+    code is there.
+    """
+
+    __slots__ = ("group", "members", "plans", "state", "watch")
+
+    def __init__(
+        self, group: dict[str, Any], state: Any, members: list[Tensor], plans: list[StepBucket]
+    ) -> None:
+        self.group, self.state, self.members, self.plans = group, state, members, plans
+        self.watch: Watch | None = None
+
+    def hold(self, optimizer: Elementwise, group: dict[str, Any]) -> bool:
+        """Whether they hold: same parameters with gradients, same options, same memory."""
+        watch = self.watch
+        if optimizer.state is self.state and group is self.group:
+            if watch is not None and watch.same():
+                return True
+            if watch is None and native.loaded():
+                watch = self.watch = watched(optimizer, group, self.plans)
+        else:
+            watch = self.watch = None
+        if watch is not None:
+            watch.note()
+        return self._hold(optimizer, group)
+
+    def _hold(self, optimizer: Elementwise, group: dict[str, Any]) -> bool:
+        params, members = group["params"], self.members
+        if len(params) == len(members):  # as is usual
+            alike = all(map(is_, params, members)) and all(map(is_not, map(_gradient, members), repeat(None)))
+        else:
+            have = [p for p in params if getattr(p, "_grad", None) is not None]
+            alike = len(have) == len(members) and all(map(is_, have, members))
+        key = self.plans[0].key if self.plans else None  # all of them have one
+        return alike and (
+            key is None
+            or (key == optimizer._key(group) and all([plan.fits(optimizer.state) for plan in self.plans]))
+        )
+
+
+def watched(optimizer: Elementwise, group: dict[str, Any], plans: list[StepBucket]) -> Watch:
+    """What sees whether a group's plans hold."""
+    watch = Watch()
+    watch.dict(group)
+    decide = ("capturable", "differentiable", "foreach", "fused", *optimizer._switches)
+    watch.usable = watch.usable and all([isinstance(group.get(name), _PLAIN) for name in decide])
+    watch.list(group["params"])
+    for p in group["params"]:
+        watch.filled(p, Tensor, "_grad")
+    watch.dict(optimizer.state)
+    for plan in plans:
+        for state in plan.states:
+            watch.dict(state)
+        for t, memory in zip(plan.tensors, plan.held, strict=True):
+            watch.slot(t, Tensor, "_array", memory)
+    return watch
+
+
 class Elementwise(Optimizer):
     """An optimizer that computes a parameter's new value and states element by element, by one formula.
 
@@ -248,11 +313,11 @@ class Elementwise(Optimizer):
 
     def _step_group(self, group: dict[str, Any]) -> None:
         aside = self._step_sparse(group) if "rushlight.sparse" in sys.modules else []
-        kept: dict[int, tuple[list[Tensor], list[StepBucket]]] = self.__dict__.setdefault("_plans", {})
+        kept: dict[int, _Plans] = self.__dict__.setdefault("_plans", {})
         found = kept.get(id(group))
-        if found is None or not self._plans_hold(group, *found):
+        if found is None or not found.hold(self, group):
             found = kept[id(group)] = self._make_plans(group)
-        for plan in found[1]:
+        for plan in found.plans:
             self._run(group, plan)
         for p, grad in aside:
             p._grad = grad
@@ -359,21 +424,8 @@ class Elementwise(Optimizer):
             tuple(map(bool, map(group.__getitem__, self._switches))),
         )
 
-    def _plans_hold(self, group: dict[str, Any], members: list[Tensor], plans: list[StepBucket]) -> bool:
-        """Whether the plans hold: same parameters with gradients, same options, same memory."""
-        params = group["params"]
-        if len(params) == len(members):  # as is usual
-            alike = all(map(is_, params, members)) and all(map(is_not, map(_gradient, members), repeat(None)))
-        else:
-            have = [p for p in params if getattr(p, "_grad", None) is not None]
-            alike = len(have) == len(members) and all(map(is_, have, members))
-        key = plans[0].key if plans else None  # all of them have one
-        return alike and (
-            key is None or (key == self._key(group) and all([plan.fits(self.state) for plan in plans]))
-        )
-
-    def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[StepBucket]]:
-        """(parameters with gradients, the plans that step them)."""
+    def _make_plans(self, group: dict[str, Any]) -> _Plans:
+        """What steps the parameters that have gradients now."""
         self._check_mode(group)
         names, key = self._names(group), self._key(group)
         members = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
@@ -385,10 +437,11 @@ class Elementwise(Optimizer):
             step = int(state["step"].item()) if self._counted else begun
             carried = [state[name].item() for name in self._number_states]
             buckets.setdefault((step, p._kind, *carried), []).append(p)
-        return members, [
+        plans = [
             StepBucket(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
             for (step, *_), params in buckets.items()
         ]
+        return _Plans(group, self.state, members, plans)
 
     def _check_mode(self, group: dict[str, Any]) -> None:
         given = any(getattr(p, "_grad", None) is not None for p in group["params"])
@@ -482,7 +535,8 @@ class _Again:
 
 def _group(o: Elementwise, group: dict[str, Any]) -> _Group | None:
     """A group that has just been stepped by one kernel for all its parameters, if it has."""
-    plans = o.__dict__.get("_plans", {}).get(id(group), ((), ()))[1]
+    found = o.__dict__.get("_plans", {}).get(id(group))
+    plans = () if found is None else found.plans
     if len(plans) != 1 or len(plans[0].params) != len(group["params"]) or group.get("differentiable"):
         return None
     made = _Group(o, group, plans[0])
@@ -505,6 +559,13 @@ class _Group:
         # Here, since few programs are compiled.
         from rushlight._engine.kernels.runtime.stages import Run, copy
 
+        self.state, self.watch = optimizer.state, watched(optimizer, group, [plan])
+        for t, memory in zip(self.gradients, self.held, strict=True):
+            self.watch.slot(t, Tensor, "_array", memory)
+        for p, t in zip(plan.params, self.gradients, strict=True):
+            self.watch.slot(p, Tensor, "_grad", t)
+        # Whether which formula it is does not depend on more than is watched.
+        self.steady = type(optimizer)._options is Elementwise._options
         update = kernel.staged([*chain.from_iterable(self.plan.arrays())], self.scalars)
         stages = [update, *[copy(c, self.count) for c in self.plan.counters if update]]
         self.native = None if None in stages else Run([([*chain.from_iterable(stages)], _refused)])
@@ -512,6 +573,10 @@ class _Group:
     def holds(self) -> bool:
         """Whether the next step is about the same objects, by the same formula."""
         optimizer, group, plan = self.optimizer, self.group, self.plan
+        if optimizer.state is self.state:
+            if self.steady and self.watch.same():
+                return True
+            self.watch.note()
         if optimizer._key(group) != plan.key or not (
             len(group["params"]) == len(plan.params)
             and all(map(is_, group["params"], plan.params))

@@ -19,6 +19,7 @@ from rushlight._engine.numerics.ufunc import builtin
 
 # What the machine code calls of Python.
 _PYTHON = (
+    "PyBool_FromLong",
     "PyList_Append",
     "PyObject_CallNoArgs",
     "PyObject_Vectorcall",
@@ -61,7 +62,7 @@ def usable(things: list[tuple[Any, type, tuple[str, ...]]]) -> bool:
 
 
 def made(kind: str, own: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
-    """A builtin of slot_code.py; kind: reader, writer, shell, recorder. own: its `self`."""
+    """A builtin of slot_code.py; kind: reader, writer, shell, recorder, same, note. own: its `self`."""
 
     def write(module: Any, name: str) -> None:
         # Here, since what is on the disk is not written.

@@ -31,6 +31,7 @@ from rushlight._engine.dispatch.interpreters import MODES
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.watches import Watch
 from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
 
@@ -213,8 +214,11 @@ class Guards:
         columns = self._columns
         if columns is None or columns.made_of != _Columns.size(self):
             columns = self._columns = _Columns(self)
-        if not columns.tensors():
-            return self._tensor()
+        watched = columns.watch.same()
+        if not watched:
+            columns.watch.note()
+            if not columns.tensors():
+                return self._tensor()
         why = columns.changed()
         if why:
             return why
@@ -224,7 +228,7 @@ class Guards:
             return "a module, a list of hooks or a container has got other entries"
         if not columns.functions():
             return "a function has got other code or defaults"
-        return self.contents.failure()
+        return ("" if watched else self.contents.failure()) or self.contents.unwatched()
 
     def _tensor(self) -> str:
         """Which tensor is no longer as it was; empty if all are."""
@@ -428,11 +432,22 @@ class _Columns:
         self.others = [(c, n) for c, n in guards.counts if id(c) not in plain]
         self._ran = [f for f, _ in guards.ran]
         self._parts = [parts for _, parts in guards.ran]
+        # What says that neither tensors nor contents have changed since both were looked at.
+        self.watch = Watch()
+        for t, memory, _ in guards.tensors:
+            self.watch.of_class(t)
+            self.watch.slot(t, Tensor, "_array", memory)
+            self.watch.filled(t, Tensor, "_grad_node")
+            self.watch.own(t)
+        guards.contents.watched(self.watch)
 
     @staticmethod
     def size(guards: Guards) -> tuple[int, ...]:
         """How many facts there are."""
-        return len(guards.tensors), len(guards.facts), len(guards.counts), len(guards.ran)
+        return (
+            *map(len, (guards.tensors, guards.facts, guards.counts, guards.ran, guards.layers)),
+            guards.contents.count(),
+        )
 
     def tensors(self) -> bool:
         """Whether they have the memory that they had, and require a gradient as they did."""

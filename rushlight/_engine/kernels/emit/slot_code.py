@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.emit.python_builtins import called
+from rushlight._engine.kernels.emit.python_builtins import called, data
 
 _POINTER = 8
 # Of an object: where its class stands.
@@ -145,3 +145,56 @@ def write_recorder(module: Module, name: str, slots: Mapping[str, int], result: 
     called(f, "Py_DecRef", "void", f"ptr {old}")
     f.emit(f"ret ptr {made}")
     f.finish()
+
+
+# A table of words (tensors/watches.py), in slots of eight bytes: how many, None; then for each its address,
+# an offset from what stands there (-1 for the address itself), a mask (0: whether it is neither null nor
+# None), and what was there.
+_WATCHED = 4
+
+
+def write_same(module: Module, name: str) -> None:
+    """same(table): whether each word is what it was. Those after the first that differs are not read."""
+    f = _begin(module, name)
+    table = data(f, "%args", 0)
+    differ = f.fresh("differ")
+    with f.loop(f.load("i64", table)) as i:
+        address, offset, mask, was = _watched(f, table, i)
+        place = f.var(address, "ptr")
+        with f.when(f.i64("icmp sge", offset, 0)):
+            place.set(f.at(f.load("ptr", address), offset))
+        now = _masked(f, f.load("i64", place.get()), mask, table)
+        f.leave(f.i64("icmp ne", now, was), differ)
+    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 1')}")
+    f.start(differ)
+    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 0')}")
+    f.finish()
+
+
+def write_note(module: Module, name: str) -> None:
+    """note(table): let each word that is no offset from another one be right as it is now."""
+    f = _begin(module, name)
+    table = data(f, "%args", 0)
+    with f.loop(f.load("i64", table)) as i:
+        address, offset, mask, _ = _watched(f, table, i)
+        with f.when(f.i64("icmp slt", offset, 0)):
+            now = _masked(f, f.load("i64", address), mask, table)
+            # What has no number yet is no word to go by.
+            none = f.op(f"and i1 {f.i64('icmp eq', now, 0)}, {f.i64('icmp ne', mask, 0)}")
+            now = f.op(f"select i1 {none}, i64 -1, i64 {now}")
+            f.store("i64", now, f.at(table, f.i64("mul", f.i64("add", i, 1), _WATCHED * _POINTER)), 8)
+    f.emit(f"ret ptr {called(f, 'PyBool_FromLong', 'ptr', 'i64 1')}")
+    f.finish()
+
+
+def _watched(f: Function, table: str, i: str) -> tuple[str, str, str, str]:
+    row = f.at(f.at(table, 2 * _POINTER), f.i64("mul", i, _WATCHED * _POINTER))
+    offset, mask, was = (f.load("i64", row, _POINTER * k) for k in (1, 2, 3))
+    return f.load("ptr", row), offset, mask, was
+
+
+def _masked(f: Function, word: str, mask: str, table: str) -> str:
+    none = f.load("i64", table, _POINTER)
+    there = f.op(f"and i1 {f.i64('icmp ne', word, 0)}, {f.i64('icmp ne', word, none)}")
+    whether = f.op(f"zext i1 {there} to i64")
+    return f.op(f"select i1 {f.i64('icmp eq', mask, 0)}, i64 {whether}, i64 {f.i64('and', word, mask)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache, partial
@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.watches import Watch
 
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 # Of a context variable purity.py sees what is asked of it.
@@ -204,7 +205,7 @@ class Contents:
                     self.attribute(name, value)
 
     def failure(self) -> str:
-        """What is no longer as it was; empty if all is."""
+        """What a Watch may see that is no longer as it was; empty if all is."""
         # What is the same object counts as equal, and that is found quickest so: what is not, but equal, is
         # among the facts.
         try:
@@ -215,11 +216,30 @@ class Contents:
             return "a class has got other attributes"
         if not all(map(is_, map(type, self._objects), self._of)):
             return "an object has got another class"
+        return self.dicts.change() or self.lists.change()
+
+    def unwatched(self) -> str:
+        """The same of what no Watch sees."""
         if any([{(type(v), v) for v in now} != items for now, items in self._sets]):
             return "a set that the function may read holds something else"
         if any([known.get(key) is not v for known, items in self._caches for key, v in items]):
             return "a cache that the function may read holds something else"
-        return self.dicts.change() or self.lists.change()
+        return ""
+
+    def watched(self, watch: Watch) -> None:
+        """Let a Watch see all else."""
+        for cls in self._classes:
+            watch.attributes(cls)
+        for value in self._objects:
+            watch.of_class(value)
+        for items in self.dicts.all():
+            watch.dict(items)
+        for items in self.lists.all():
+            watch.list(items)
+
+    def count(self) -> int:
+        """How much there is to look at."""
+        return len(self._held)
 
 
 class Items:
@@ -244,6 +264,10 @@ class Items:
         if self._kind is dict:
             self._keys += container
         self._items += self._values(container)
+
+    def all(self) -> Iterator[Any]:
+        """These containers."""
+        return chain(self._of, self._empty)
 
     def change(self) -> str:
         """What one no longer holds; empty if all hold all."""

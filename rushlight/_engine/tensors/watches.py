@@ -1,0 +1,157 @@
+"""Whether objects are as they were, by one comparison of words in their memory.
+
+A slot of an object, a class's version, a dict's, or what a list holds is a word that another value changes.
+The words are compared by one call of machine code; who finds one that has changed asks the long way, in
+Python, what it means. What a word stands for is held, so that no other object can come to lie at its address.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.tensors import slots
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+# Where Python's objects have their class, lists their length and items, dicts and classes the number of their
+# last change: part of its ABI, but for the last two, which `_numbered` tries.
+_CLASS, _LENGTH, _ITEMS, _OF_DICT, _OF_CLASS = 8, 16, 24, 24, 384
+# Of a class whose objects have their attributes' dict before them: its flag; where that is.
+_MANAGED, _OWN = 1 << 4, -24
+_WHOLE, _HALF = -1, (1 << 32) - 1
+_word = ctypes.c_int64.from_address
+
+
+class Watch:
+    """Words that are to stay as they were at the last `note`. usable: whether it can tell; `same` answers
+    False if not.
+
+    Call `note` before the long way has asked about the same objects, so that no change is lost between them.
+    """
+
+    def __init__(self) -> None:
+        self.usable = _usable()
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._held: list[Any] = []
+        self._dicts: set[int] = set()
+        self._classes: set[type] = set()
+        self._table: Any = None
+
+    def slot(self, thing: Any, cls: type, name: str, value: Any) -> None:
+        """That a slot, which `cls` declares, holds a value."""
+        at = id(thing) + slots.offset(cls, name) if self.usable else 0
+        if not at or _word(at).value != id(value):
+            self.usable = False
+            return
+        self._held += thing, value
+        self._rows.append((at, -1, _WHOLE, id(value)))
+
+    def filled(self, thing: Any, cls: type, name: str) -> None:
+        """Whether a slot holds something else than None."""
+        if self.usable:
+            self._held.append(thing)
+            self._rows.append((id(thing) + slots.offset(cls, name), -1, 0, 0))
+
+    def of_class(self, thing: Any) -> None:
+        """That an object has the class that it has."""
+        self._held += thing, type(thing)
+        self._rows.append((id(thing) + _CLASS, -1, _WHOLE, id(type(thing))))
+
+    def dict(self, items: dict[Any, Any]) -> None:
+        """That a dict has the items that it has: other numbers that are equal are a change, too."""
+        if id(items) not in self._dicts:
+            self._dicts.add(id(items))
+            self._held.append(items)
+            self._rows.append((id(items) + _OF_DICT, -1, _WHOLE, 0))
+
+    def own(self, thing: Any) -> None:
+        """That an object's own attributes are those that it has."""
+        own, cls = thing.__dict__, type(thing)
+        at = _OWN if cls.__flags__ & _MANAGED else cls.__dictoffset__
+        if at == 0 or _word(id(thing) + at).value != id(own):
+            self.usable = False
+            return
+        self._held.append(thing)
+        self._rows.append((id(thing) + at, -1, _WHOLE, id(own)))
+        self.dict(own)
+
+    def attributes(self, cls: type) -> None:
+        """That a class and those that it is made from have the attributes that they have."""
+        if cls not in self._classes:
+            self._classes.add(cls)
+            self._held.append(cls)
+            self._rows.append((id(cls) + _OF_CLASS, -1, _HALF, 0))
+
+    def list(self, items: Sequence[Any]) -> None:
+        """That a list holds the very items that it holds."""
+        if type(items) is not list:
+            self.usable = False
+            return
+        self._held += items, (*items,)
+        self._rows.append((id(items) + _LENGTH, -1, _WHOLE, len(items)))
+        self._rows += [(id(items) + _ITEMS, 8 * k, _WHOLE, id(item)) for k, item in enumerate(items)]
+
+    def note(self) -> None:
+        """Take all words for right as they are."""
+        if self.usable:
+            if self._table is None:
+                self._table = np.array(
+                    [len(self._rows), id(None), *[v for row in self._rows for v in row]], np.int64
+                )
+            for cls in self._classes:
+                getattr(cls, "_", None)  # one that was not asked since it changed has no number
+            _functions()[1](self._table)
+
+    def same(self) -> bool:
+        """Whether all words are as they were at the last note."""
+        return self._table is not None and _functions()[0](self._table)
+
+
+@cache
+def _functions() -> tuple[Callable[..., bool], Callable[..., bool]]:
+    return slots.made("same", ()), slots.made("note", ())
+
+
+@cache
+def _usable() -> bool:
+    return slots.usable([(wrap(np.zeros(1)), Tensor, ("_array",))]) and _numbered()
+
+
+def _numbered() -> bool:
+    """Whether this Python numbers the changes of dicts and classes, where it is expected."""
+    if sys.implementation.name != "cpython" or sys.version_info >= (3, 13):
+        return False
+
+    class Above:
+        pass
+
+    class Below(Above):
+        pass
+
+    items, other = {"a": 1}, {"a": 1}
+    own, of_other = _word(id(items) + _OF_DICT), _word(id(other) + _OF_DICT)
+    seen = [own.value, of_other.value]
+    known = [items["a"], own.value]
+    for change in (lambda: items.update(a=2), lambda: items.pop("a"), lambda: items.update(a=2)):
+        change()
+        seen.append(own.value)
+    number = ctypes.c_uint32.from_address(id(Below) + _OF_CLASS)
+    numbers = []
+    for changed in (Below, Above, Below):
+        getattr(Below, "_", None)
+        numbers.append(number.value)
+        setattr(changed, "_", len(numbers))
+        numbers.append(number.value)
+    given = numbers[::2]
+    return (
+        known == [1, seen[0]]
+        and len(set(seen)) == len(seen)
+        and 0 not in given
+        and len(set(given)) == len(given)
+        and not set(numbers[1::2]) & set(given)
+    )

@@ -1,0 +1,88 @@
+"""Watches: a change of what is watched is seen, whatever it is; what is only read is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight._engine.tensors.watches import Watch
+
+
+class _Above:
+    pass
+
+
+class _Thing(_Above):
+    x = 1
+
+
+def _watched() -> tuple[Watch, dict[str, Any]]:
+    thing, t = _Thing(), torch.zeros(3)
+    thing.x = 1
+    items = [t, thing]
+    watch = Watch()
+    watch.of_class(thing)
+    watch.dict(thing.__dict__)
+    watch.attributes(_Thing)
+    watch.list(items)
+    watch.slot(t, torch.Tensor, "_array", t._array)
+    watch.filled(t, torch.Tensor, "_grad_node")
+    watch.filled(t, torch.Tensor, "_grad")
+    watch.own(t)
+    if not watch.usable:
+        pytest.skip("this Python does not number changes, or there is no machine code")
+    assert not watch.same()
+    watch.note()
+    assert watch.same()
+    return watch, {"thing": thing, "t": t, "items": items}
+
+
+_CHANGES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "an attribute": lambda thing, t, items: setattr(thing, "x", 2),
+    "another attribute": lambda thing, t, items: setattr(thing, "y", 2),
+    "an attribute less": lambda thing, t, items: delattr(thing, "x"),
+    "a class's attribute": lambda thing, t, items: setattr(_Thing, "x", 3),
+    "a base's attribute": lambda thing, t, items: setattr(_Above, "z", 3),
+    "another class": lambda thing, t, items: setattr(thing, "__class__", _Above),
+    "an item": lambda thing, t, items: items.__setitem__(0, thing),
+    "an item more": lambda thing, t, items: items.append(1),
+    "no items": lambda thing, t, items: items.clear(),
+    "another order": lambda thing, t, items: items.reverse(),
+    "requires_grad": lambda thing, t, items: t.requires_grad_(),
+    "a gradient": lambda thing, t, items: setattr(t, "_grad", t),
+    "memory": lambda thing, t, items: setattr(t, "data", torch.ones(3)),
+    "a tensor's attribute": lambda thing, t, items: setattr(t, "mark", 1),
+    "a tensor's attributes": lambda thing, t, items: setattr(t, "__dict__", {"mark": 1}),
+}
+
+
+@pytest.mark.parametrize("what", _CHANGES)
+def test_a_change_is_seen(what: str) -> None:
+    watch, objects = _watched()
+    _CHANGES[what](**objects)
+    assert not watch.same()
+
+
+def test_what_is_read_or_used_is_no_change() -> None:
+    watch, objects = _watched()
+    thing, t, items = objects.values()
+    assert thing.x == 1 and len(items) == 2 and not t.requires_grad
+    t.add_(1)
+    (t * 2).sum()
+    assert [*vars(thing)] == ["x"] and _Thing.x and items.index(thing) == 1
+    assert watch.same()
+
+
+def test_a_class_is_seen_after_every_change() -> None:
+    watch, _ = _watched()
+    for number in range(5):
+        _Thing.x = number
+        assert not watch.same()
+        watch.note()
+        watch.note()  # a class that nobody has asked since has no number yet
+        _Thing().x  # noqa: B018
+    _Above.late = 1  # type: ignore[attr-defined]
+    assert not watch.same()
