@@ -40,14 +40,7 @@ class Sample:
         else:
             out = self._within(trace, trace.root, function, args, kwargs)
         self.seconds += thread_time() - begin
-        if LOCAL.enabled:
-            for t in flatten(out)[0]:
-                if (
-                    isinstance(t, Tensor)
-                    and t._grad_node is not None
-                    and t._grad_node.__class__ is not AccumulateGrad
-                ):
-                    BACKWARD_RUNNERS[t._grad_node] = self
+        _leave(out, self)
         return out
 
     def run_backward(self, function: Callable[..., Any], *args: Any) -> None:
@@ -67,15 +60,11 @@ class Sample:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        if (
-            TAPE
-            or (STACK.modes and not all(hasattr(m, "casts") for m in STACK.modes))
-            or (not trace.busy.acquire(blocking=False))
-        ):
+        region = _region(trace)
+        if region is None:
             self.warm = False
             return function(*args, **kwargs)
         try:
-            region = trace.own = trace.own or Region(trace)
             with region.at(begin):
                 return function(*args, **kwargs)
         finally:
@@ -85,9 +74,57 @@ class Sample:
             trace.busy.release()
 
 
+class Matched:
+    """A call that is matched, and not timed."""
+
+    __slots__ = ("trace",)
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def call(
+        self, begin: Node, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """function(*args, **kwargs), its ops matched from a node of the trace on."""
+        region = _region(self.trace)
+        if region is None:
+            return function(*args, **kwargs)
+        try:
+            with region.at(begin):
+                return function(*args, **kwargs)
+        finally:
+            self.trace.busy.release()
+
+    def run_backward(self, function: Callable[..., Any], *args: Any) -> None:
+        """function(*args), the backward pass through the graph that the call left."""
+        self.call(self.trace.backward, function, args, {})
+
+
+def _region(trace: Trace) -> Region | None:
+    """The trace's region, which the caller is to let go of; None where it is not to be used now."""
+    modes = STACK.modes
+    if TAPE or (modes and not all([hasattr(m, "casts") for m in modes])) or not trace.busy.acquire(False):
+        return None
+    trace.own = trace.own or Region(trace)
+    return trace.own  # type: ignore[no-any-return]
+
+
+def _leave(out: Any, runner: Any) -> None:
+    """Let a runner run the backward pass through the graph that a result leaves, if it leaves one."""
+    if LOCAL.enabled:
+        for t in (out,) if out.__class__ is Tensor else flatten(out)[0]:
+            if isinstance(t, Tensor):
+                node = t._grad_node
+                if node is not None and node.__class__ is not AccumulateGrad:
+                    BACKWARD_RUNNERS[node] = runner
+
+
 def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """function(*args, **kwargs), its ops matched with the trace."""
-    return Sample(trace).call(function, args, kwargs)
+    matched = Matched(trace)
+    out = matched.call(trace.root, function, args, kwargs)
+    _leave(out, matched)
+    return out
 
 
 class Choice:

@@ -564,7 +564,8 @@ class Region(Learning, Writes, Updates):
             if self.unit is not None:
                 return
             node = self.node
-            self._compute(node)
+            if node.parent is not None or self.alive or self.entrances or self.recording:
+                self._compute(node)
             self.node = node
             if node.parent is not None:
                 self.before = node

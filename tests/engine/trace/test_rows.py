@@ -35,3 +35,17 @@ def test_compiled_equals_eager(row, sample):
             for a, b in zip(*results, strict=True):
                 assert a.dtype == b.dtype and a.shape == b.shape
                 assert a.numpy().tobytes() == b.numpy().tobytes(), (number, np.asarray(a), np.asarray(b))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("classes", [1, 2, 3, 8, 9, 40])
+def test_elements_are_picked_from_rows_that_share_a_vector(classes: int, dtype: str) -> None:
+    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(x, y, reduction="none")
+
+    compiled = torch.compile(loss, mode="reduce-overhead")
+    for _ in range(4):
+        x, y = torch.randn(13, classes, dtype=getattr(torch, dtype)), torch.randint(classes, (13,))
+        y[3] = -100
+        found = compiled(x, y)
+        assert found.equal(torch.cat([loss(x[i : i + 1], y[i : i + 1]) for i in range(13)]))

@@ -19,7 +19,6 @@ from rushlight._engine.kernels.emit.scalar_code import (
     Body,
     item_size,
     load,
-    load_scalar,
     result,
     storage_kind,
     store,
@@ -31,8 +30,8 @@ from rushlight._engine.kernels.loops.row_plan import (
     element,
     first_lane,
     first_of_two,
+    gathered,
     identity,
-    picked,
     ramp,
     swapped,
     wide,
@@ -56,7 +55,7 @@ class _Rows:
         self.dtypes = plan.operand_dtypes()
         # Rows of a vector, and lanes of each.
         self.segment, self.together = str(plan.lanes), "1"
-        self.grouped = self._grouping() if not any(n.op == "at" for n in plan.order) else ""
+        self.grouped = self._grouping()
         self.whole = f.i64("udiv", "%n", plan.lanes)
         self.rest = f.i64("urem", "%n", plan.lanes)
         self.partial = f.i64("icmp ne", self.rest, 0)
@@ -64,7 +63,7 @@ class _Rows:
         self.tails = [f.op(f"alloca i8, i64 {self._bytes(k)}, align 64") for k in range(len(plan.numbers))]
         for k, tail in enumerate(self.tails):
             f.emit(f"call void @llvm.memset.p0.i64(ptr {tail}, i8 0, i64 {self._bytes(k)}, i1 false)")
-        self.apart = f.op(f"alloca i8, i64 {8 * plan.lanes}, align 64") if self.grouped else ""
+        self.apart = f.op(f"alloca i8, i64 {8 * plan.lanes}, align 64")
         self.known: dict[Expr, Lane] = {}
         self.given: dict[str, Lane] = {}
         self.bases: list[str] = []
@@ -113,7 +112,7 @@ class _Rows:
     def _scalars_in(self) -> None:
         """The rows' scalars, each in the lanes of its row."""
         f, plan = self.function, self.plan
-        for name, d in plan.scalars if self.grouped else ():
+        for name, d in plan.scalars:
             number, kind, size = plan.inputs.index(name), storage_kind(d), item_size(d)
             base, step = self._base(number), f.load("i64", "%steps", SLOT * number)
             one = f.splat(kind, f.load(kind, base))
@@ -150,9 +149,6 @@ class _Rows:
                     body.give(node, self.known[node], True)
                 elif node.op == "in" and node.arg in self.given:
                     body.give(node, self.given[node.arg], True)
-                elif node.op == "in" and not plan.varies[node]:
-                    base = self._base(plan.inputs.index(node.arg))
-                    body.give(node, load_scalar(f, base, 0, body.storage[node.arg]), True)
                 elif node.op == "extent":
                     kind = LLVM[plan.types[node]]
                     body.give(node, f.splat(kind, f.op(f"sitofp i64 %n to {kind}")), True)
@@ -167,18 +163,15 @@ class _Rows:
         inner.compute([index])
         k = [name for name, _ in self.plan.vectors].index(source.arg)
         storage = self.plan.vectors[k][1]
-        body.give(
-            node,
-            picked(
-                self.function,
-                convert(inner.values[index], self.plan.types[index], "int64"),
-                "%n",
-                self.bases[k],
-                str(item_size(storage)),
-                storage,
-            ),
-            True,
-        )
+        f, place = self.function, convert(inner.values[index], self.plan.types[index], "int64")
+        # Which row of the vector each lane is of.
+        f.module.declare("cttz", "declare i64 @llvm.cttz.i64(i64, i1)")
+        power = f.op(f"call i64 @llvm.cttz.i64(i64 {self.segment}, i1 true)")
+        row = ramp(f, "i64").bits("lshr", f.splat("i64", power))
+        step = f.load("i64", "%steps", SLOT * self.plan.numbers[k])
+        given = "%n", self.bases[k], str(item_size(storage)), storage
+        rows, inside = row * f.splat("i64", step), row.compare("lt", f.splat("i64", self.now))
+        body.give(node, gathered(f, place, *given, rows, inside), True)
 
     # --- walks over the row -------------------------------------------------------------------------
 
@@ -207,9 +200,6 @@ class _Rows:
             ]
         totals = self._with_rest(level, reductions, wides, totals)
         for r, w, total in zip(reductions, wides, totals, strict=True):
-            if not self.grouped:
-                self.known[r] = self._in_all(r, w, total)
-                continue
             alone = f.op(f"xor i1 {self.grouped}, true")
             with f.changed(alone, [f.const(LLVM[plan.types[r]], 0)]) as (results, updated):
                 updated.append(self._in_all(r, w, total))
@@ -262,9 +252,8 @@ class _Rows:
         body = self._body(within([r.src[0] for r in reductions]))
         with f.changed(self.partial, totals) as (results, updated):
             place = ramp(f, "i32")
-            if self.grouped:
-                low = f.op(f"trunc i64 {f.i64('sub', self.segment, 1)} to i32")
-                place = place & f.splat("i32", low)
+            low = f.op(f"trunc i64 {f.i64('sub', self.segment, 1)} to i32")
+            place = place & f.splat("i32", low)
             counts = place.compare("lt", f.splat("i32", f.op(f"trunc i64 {self.rest} to i32")))
             values = self._reduced(body, level, reductions, self.whole, "true")
             values = [
@@ -310,8 +299,7 @@ class _Rows:
             elif node.op == "iota":
                 before = f.i64("mul", i, f.width)
                 place = ramp(f, "i64")
-                if self.grouped:
-                    place = place & f.splat("i64", f.i64("sub", self.segment, 1))
+                place = place & f.splat("i64", f.i64("sub", self.segment, 1))
                 body.give(node, f.splat("i64", before) + place)
 
     def _keep(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
@@ -332,14 +320,13 @@ class _Rows:
             found, base = result(body, root, d), self._base(number)
             kind, value = first_lane(f, found, d)
             f.store(kind, value, base)
-            if self.grouped:
-                with f.when(self.grouped):
-                    store(f, found, self.apart, d)
-                    step = f.load("i64", "%steps", SLOT * number)
-                    apart = f.i64("mul", self.segment, item_size(d))
-                    with f.counted(self.now) as j:
-                        one = f.load(kind, self.apart, f.i64("mul", j, apart))
-                        f.store(kind, one, base, f.i64("mul", j, step))
+            with f.when(self.grouped):
+                store(f, found, self.apart, d)
+                step = f.load("i64", "%steps", SLOT * number)
+                apart = f.i64("mul", self.segment, item_size(d))
+                with f.counted(self.now) as j:
+                    one = f.load(kind, self.apart, f.i64("mul", j, apart))
+                    f.store(kind, one, base, f.i64("mul", j, step))
 
 
 def _few(module: Module) -> None:

@@ -153,6 +153,31 @@ def picked(f: Function, index: Lane, n: str, base: str, step: str, storage: str)
     return widen(f.splat(kind, f.load(kind, base, f.i64("mul", i, step))), storage)
 
 
+def gathered(
+    f: Function, index: Lane, n: str, base: str, step: str, storage: str, rows: Lane, inside: Lane
+) -> Lane:
+    """In each lane the element that `index` names of the lane's row of `n`; rows: where that begins, from
+    `base` on; inside: which lanes have one.
+    """
+    kind, width = storage_kind(storage), f.width
+    for name in ("smin", "smax"):
+        f.module.declare(
+            f"v{name}", f"declare {index.type} @llvm.{name}.v{width}i64({index.type}, {index.type})"
+        )
+    least = f.lanes(
+        "i64", f"call {index.type} @llvm.smin.v{width}i64({index!r}, {f.splat('i64', f.i64('sub', n, 1))!r})"
+    )
+    place = f.lanes("i64", f"call {index.type} @llvm.smax.v{width}i64({least!r}, {f.const('i64', 0)!r})")
+    offsets = rows + place * f.splat("i64", step)
+    pointers = f.op(f"getelementptr i8, ptr {base}, {offsets!r}")
+    full, vec = f"@llvm.masked.gather.v{width}{kind}.v{width}p0", f.type(kind)
+    f.module.declare(full, f"declare {vec} {full}(<{width} x ptr>, i32, <{width} x i1>, {vec})")
+    found = f.lanes(
+        kind, f"call {vec} {full}(<{width} x ptr> {pointers}, i32 1, {inside!r}, {vec} zeroinitializer)"
+    )
+    return widen(found, storage)
+
+
 def across(f: Function, kind: str, d: str, total: Lane) -> Lane:
     """The lanes of a reduction combined pairwise, in every lane."""
     half = f.width // 2
