@@ -69,7 +69,9 @@ class Adam(Elementwise, formula=formula):
         )
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: StepBucket) -> dict[str, Any]:
-        beta1, beta2 = map(number, group["betas"])
+        beta1, beta2 = group["betas"]
+        if beta1.__class__ is not float or beta2.__class__ is not float:
+            beta1, beta2 = number(beta1), number(beta2)
         return {
             "beta1": beta1,
             "beta2": beta2,

@@ -536,7 +536,7 @@ class _Again:
 def _group(o: Elementwise, group: dict[str, Any]) -> _Group | None:
     """A group that has just been stepped by one kernel for all its parameters, if it has."""
     found = o.__dict__.get("_plans", {}).get(id(group))
-    plans = () if found is None else found.plans
+    plans: list[StepBucket] = [] if found is None else found.plans
     if len(plans) != 1 or len(plans[0].params) != len(group["params"]) or group.get("differentiable"):
         return None
     made = _Group(o, group, plans[0])

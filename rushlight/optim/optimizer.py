@@ -52,7 +52,7 @@ def _place(cls: str, method: str) -> str:
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if TAPE and any(map(callable, (*args, *kwargs.values()))):
+        if TAPE and (args or kwargs) and any(map(callable, (*args, *kwargs.values()))):
             escape("an optimizer's step has a closure, which computes in Python")
         elif TAPE and not (self._in_buckets() and region() is not None):
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))

@@ -109,9 +109,7 @@ def run(
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
     before, outer = LOCAL.enabled, LOCAL.useful
     LOCAL.enabled, LOCAL.useful = create, None if wanted is None else wanted.useful
-    current = hooks.begin_run(
-        wanted is not None, accumulate, partial(_reached, roots, wanted), partial(_order, roots, wanted)
-    )
+    current = hooks.begin_run(wanted is not None, accumulate, _reached, _order, roots, wanted)
     if TAPE:
         TAPE[-1].backward_begins()
     try:
@@ -496,7 +494,7 @@ def backward(
         )
     outs = listed(tensors)
     grads = _listed(grad_tensors, len(outs))
-    if any([t.layout is not strided for t in outs if isinstance(t, Gradient)]):
+    if any([t.__class__ is not Tensor and isinstance(t, Gradient) and t.layout is not strided for t in outs]):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
         outs, grads = sparse.inner(outs), sparse.aligned(outs, grads)
     keep = create_graph if retain_graph is None else retain_graph

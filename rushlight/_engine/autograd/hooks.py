@@ -271,22 +271,32 @@ _numbers = itertools.count()
 class Run:
     """One run of the engine; `partial` where it looks for the gradients of given tensors only.
 
-    accumulates: whether leaves' `.grad` is added to. reached() tells the nodes that get a gradient, order()
-    in which order. number: one higher for each run.
+    accumulates: whether leaves' `.grad` is added to. nodes, turns: tell the nodes that get a gradient, and
+    their order, by `what` the run is about. number: one higher for each run.
     """
 
-    __slots__ = ("callbacks", "partial", "accumulates", "reached", "order", "number", "__weakref__")
+    __slots__ = ("callbacks", "partial", "accumulates", "number", "_nodes", "_turns", "_what", "__weakref__")
 
     def __init__(
         self,
         partial: bool,
         accumulates: bool,
-        reached: Callable[[], set[Node]],
-        order: Callable[[], list[Node]],
+        nodes: Callable[..., set[Node]],
+        turns: Callable[..., list[Node]],
+        *what: Any,
     ) -> None:
         self.callbacks: list[Callable[[], None]] = []
-        self.partial, self.accumulates, self.reached, self.order = partial, accumulates, reached, order
+        self.partial, self.accumulates = partial, accumulates
+        self._nodes, self._turns, self._what = nodes, turns, what
         self.number = next(_numbers)
+
+    def reached(self) -> set[Node]:
+        """The nodes that get a gradient."""
+        return self._nodes(*self._what)
+
+    def order(self) -> list[Node]:
+        """The same in the order of their turns."""
+        return self._turns(*self._what)
 
 
 class _Runs(threading.local):

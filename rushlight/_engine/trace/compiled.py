@@ -119,6 +119,9 @@ class Compiled:
             if not why:
                 return self._replayed(plan, tensors, args, kwargs)
             plan = self._again(plan, key, why)
+        elif plan is not None and plan.refusal and Interface.platform is None:
+            plan.calls += 1
+            return self._matched(plan, args, kwargs)
         return self._slowly(plan, key, tensors, args, kwargs)
 
     def _replayed(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:

@@ -62,13 +62,28 @@ class Entrance:
         self.stamp, self.seen = region.number, -1
         return a
 
-    def enter(self, region: Any, a: Array) -> None:
-        """Let it in."""
-        self.seen = region.number
-        if self.stamp > region.newest:
-            region.newest = self.stamp
-        region.inputs[self.place] = self.tensor, a
-        region.entrances.append(self)
+
+def looked(e: str, t: str, a: str, s: str) -> str:
+    """Code of whether a tensor may come in at an entrance, which names its array: Entrance.look, after that
+    part of it which is enough for what came in there last. The arguments are names.
+    """
+    return (
+        f"({t} is {e}.tensor() and {e}.seen >= region.newest and ({a} := peek({t})) is not None and {a} is "
+        f"{e}.array() and (({s} := {t}._storage) is None or not ({s}.exposed or {s}.foreign)) or "
+        f"({a} := {e}.look(region, {t}, peek({t}))) is not None)"
+    )
+
+
+def entered(e: str, place: int, a: str) -> list[str]:
+    """Code that lets it in."""
+    return [
+        f"{e}.seen = region.number",
+        f"if {e}.stamp > region.newest:",
+        f"    region.newest = {e}.stamp",
+        f"region.inputs[{place}] = {e}.tensor, {a}",
+        f"region.entrances.append({e})",
+        f"{a} = None",
+    ]
 
 
 def apart(entrances: tuple[Entrance, ...]) -> bool:

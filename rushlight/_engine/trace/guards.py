@@ -445,7 +445,11 @@ class _Columns:
     def size(guards: Guards) -> tuple[int, ...]:
         """How many facts there are."""
         return (
-            *map(len, (guards.tensors, guards.facts, guards.counts, guards.ran, guards.layers)),
+            len(guards.tensors),
+            len(guards.facts),
+            len(guards.counts),
+            len(guards.ran),
+            len(guards.layers),
             guards.contents.count(),
         )
 

@@ -28,7 +28,7 @@ from rushlight._engine.dispatch.nodes.saved_tensors import version_of
 from rushlight._engine.dispatch.runners.formulas import NodeFactory
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
 from rushlight._engine.tensors.tensor import Tensor, storage
-from rushlight._engine.trace.entrances import Entrance, apart
+from rushlight._engine.trace.entrances import Entrance, apart, entered, looked
 from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import IDENTICAL, PLAINLY, SEQUENCES, Node, Renamed, bump, mentioned
 from rushlight._engine.trace.writes import free
@@ -335,10 +335,10 @@ class Writer:
             if share in self.entered or place in self.region.real or share in self.region.real:
                 raise Unknown
             e, a = self.constant(Entrance(place, of, sizes, steps, share)), self._fresh("a")
-            conditions.append(f"({a} := {e}.look(region, {name}, peek({name}))) is not None")
+            conditions.append(looked(e, name, a, self._fresh("s")))
             if share is None:
                 self.entrances.append(e)
-            self.checks += [f"{e}.enter(region, {a})", f"{a} = None"]
+            self.checks += entered(e, place, a)
         elif place in self.region.arrays:
             conditions.append(f"region.inputs[{place}][0]() is {name}")
         else:

@@ -294,7 +294,8 @@ class Program:
             )
             return made
 
-        return mapped(self.forward.output, fresh)
+        output = self.forward.output
+        return fresh(output) if output.__class__ is Tensor else mapped(output, fresh)
 
 
 def is_tracked(t: Any) -> bool:

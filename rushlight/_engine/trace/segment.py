@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
+from operator import call, is_
 from typing import Any
 
 import numpy as np
@@ -305,7 +306,8 @@ class Compiled:
         self._stored = [(own, p) for own, p in self._loaded if p in path.written | path.stepped]
         # Places whose memory is bound, and where; the arrays that lay there at the last run.
         self._bound = [(p, at) for p, _, at, bound in self.inputs if bound]
-        self._last: dict[int, Any] = {}
+        self._places = [p for p, _ in self._bound]
+        self._last: list[Callable[[], Any]] = [_nobody] * len(self._bound)
         self._specs = [path.specs[p] for p in wanted]
         made = {spec.memory for spec in self._specs if spec.memory >= _MADE}
         self.outputs = [
@@ -439,13 +441,15 @@ class Compiled:
 
     def moved(self, arrays: dict[int, Array]) -> set[int]:
         """Places whose memory was bound, and lies elsewhere now."""
-        found, last = set(), self._last
-        for p, at in self._bound:
+        found, last = set[int](), self._last
+        if all(map(is_, map(call, last), map(arrays.__getitem__, self._places))):  # as is usual
+            return found
+        for k, (p, at) in enumerate(self._bound):
             a = arrays[p]
-            if last.get(p, _nobody)() is not a:
-                last[p] = weakref.ref(a)
-                if pointer(a) != at:
-                    del last[p]
+            if last[k]() is not a:
+                lies = pointer(a) == at
+                last[k] = weakref.ref(a) if lies else _nobody
+                if not lies:
                     found.add(p)
         return found
 

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.autograd import hooks
-from rushlight._engine.autograd.node import AccumulateGrad, Hooks, Node as GraphNode
+from rushlight._engine.autograd.node import AccumulateGrad, Hooks, Node
 from rushlight._engine.core.profiling_ranges import SPANS
+from rushlight._engine.dispatch.nodes.formula_nodes import keeps_tensors, release as released
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved, Versioned, VersionedList
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.learning import MOST_MATCHERS
@@ -28,7 +29,7 @@ class Graph:
     leaves in the order of theirs.
     """
 
-    def __init__(self, root: GraphNode) -> None:
+    def __init__(self, root: Node) -> None:
         found, stack = {root}, [root]
         while stack:
             for e in stack.pop().next:
@@ -41,7 +42,7 @@ class Graph:
         self.saved = [n.saved for n in self.nodes]
 
 
-def _turn(node: GraphNode) -> int:
+def _turn(node: Node) -> int:
     return -node.seq
 
 
@@ -106,7 +107,16 @@ class Releasing(Writer):
         for node in graph.leaves:
             self._leaf(node, self.called[node])
         if not self.keeps:
-            self.released = [self.called[n] for n in graph.nodes]
+            self.released = [*map(self._released, graph.nodes, graph.saved)]
+
+    def _released(self, node: Any, saved: Any) -> str:
+        """Code that lets go of what a node saved."""
+        name, release = self.called[node], node.__class__.release
+        if saved.__class__ is Saved:
+            known = release in (Node.release, released) and saved.tensors()
+        else:
+            known = release is released and keeps_tensors(saved)
+        return f"{name}.saved = None" if known or release is Node.let_go else f"{name}.release()"
 
     def _trusted(self, node: Any, saved: Any, name: str, place: int) -> bool:
         """A node that a step of this segment made at this place: what it is and what it saved is as that
@@ -182,7 +192,7 @@ class Releasing(Writer):
             if not isinstance(grad, Tensor):
                 raise Unknown
             self.lines.append(f"{self.called[node]}._grad = {super()._result(grad)}")
-        self.lines += [f"{name}.release()" for name in self.released]
+        self.lines += self.released
         return "None"
 
 

@@ -78,17 +78,19 @@ def release(node: Any) -> None:
     """Let go of the tensors that were saved."""
     saved = node.saved
     if saved.__class__ is tuple:
-        kept = saved[1]
-        if kept and (kept[0][1] >= 0 or _keeps_tensor(saved)):
+        if keeps_tensors(saved):
             node.saved = None
     else:
         Node.release(node)
 
 
-def _keeps_tensor(saved: Any) -> bool:
+def keeps_tensors(saved: Any) -> bool:
     """Whether a node keeps more than numbers like `alpha`; a number called "other" is a tensor in PyTorch."""
     names, kept, _ = SavedByFormula(*saved)
-    return any(version >= 0 or name == "other" for name, (_, version) in zip(names, kept, strict=True))
+    return bool(kept) and (
+        kept[0][1] >= 0
+        or any(version >= 0 or name == "other" for name, (_, version) in zip(names, kept, strict=True))
+    )
 
 
 def apply_any(node: Any, grad: Tensor) -> list[Any]:
