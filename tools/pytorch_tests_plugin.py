@@ -107,10 +107,15 @@ class StandInModule(ModuleType):
         return _stand_in(self.__name__, name)
 
 
+def _itself(cls: type, item: Any) -> type:
+    """What a class is in an annotation with a parameter."""
+    return cls
+
+
 def _stand_in(module: str, name: str) -> Any:
     """What is put for a missing name: an empty class for the name of a class, else what answers to all."""
     if name.lstrip("_")[:1].isupper() and not name.isupper():
-        return type(name, (), {"__module__": module})
+        return type(name, (), {"__module__": module, "__class_getitem__": classmethod(_itself)})
     return StandIn(f"{module}.{name}")
 
 
@@ -365,7 +370,9 @@ def _id(nodeid: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> None:
-    """Before a test file is imported."""
+    """Before a test file is imported; pytest also asks for the files beside it, which it then leaves out."""
+    if str(module_path) not in parent.config.args:
+        return
     _OlderFinder.folder = f"{module_path.parent}{os.sep}"
     if _OlderFinder not in sys.meta_path:
         sys.meta_path.insert(0, _OlderFinder)

@@ -190,16 +190,24 @@ class DistributedDataParallel(Module, Joinable):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """module(*inputs, **kwargs); its backward is reduced, unless this is called in no_sync()."""
         with torch.profiler.record_function("DistributedDataParallel.forward"):
-            self._before_forward()
-            if self.device_ids:
-                inputs, kwargs = tree_map(self._brought, (inputs, kwargs))
-            output = self.module(*inputs, **kwargs)
-            if torch.is_grad_enabled() and self.require_backward_grad_sync:
-                self.require_forward_param_sync = True
-                self.reducer.prepare()
-            else:
-                self.require_forward_param_sync = False
-            return output
+            inputs, kwargs = self._pre_forward(inputs, kwargs)
+            return self._post_forward(self.module(*inputs, **kwargs))
+
+    def _pre_forward(self, inputs: Any, kwargs: Any) -> tuple[Any, Any]:
+        """What comes before the module's call: the arguments for it."""
+        self._before_forward()
+        if self.device_ids:
+            inputs, kwargs = tree_map(self._brought, (inputs, kwargs))
+        return inputs, kwargs
+
+    def _post_forward(self, output: Any) -> Any:
+        """What comes after it: what the call returns."""
+        if torch.is_grad_enabled() and self.require_backward_grad_sync:
+            self.require_forward_param_sync = True
+            self.reducer.prepare()
+        else:
+            self.require_forward_param_sync = False
+        return output
 
     def _brought(self, value: Any) -> Any:
         """A tensor on this rank's device."""

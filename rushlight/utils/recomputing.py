@@ -8,8 +8,8 @@ run of backward; another run (retain_graph) computes them again.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -201,7 +201,8 @@ class _NoRun:
     """Stands for a run where a saved tensor is asked for outside of backward."""
 
 
-def run(
+@contextmanager
+def first_call(
     function: Callable[..., Any],
     args: Any,
     kwargs: dict[str, Any],
@@ -210,8 +211,8 @@ def run(
     determinism_check: str,
     debug: bool,
     early_stop: bool,
-) -> Any:
-    """Call `function` under hooks that drop what it saves."""
+) -> Iterator[None]:
+    """What the block saves for backward is dropped; backward calls `function` for it, which the block calls."""
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     debug = debug if SETTINGS.debug is None else SETTINGS.debug
@@ -220,7 +221,8 @@ def run(
     logs = (OpLog(), OpLog()) if debug else None
     first, again = logs or context_fn()
     if not torch.is_grad_enabled():
-        return function(*args, **kwargs)
+        yield
+        return
     checkpoint = _Checkpoint(
         _Frame(function, args, kwargs),
         Ambient(preserve),
@@ -230,6 +232,11 @@ def run(
     )
     checkpoint.logs = logs
     with checkpoint.hooks(), first:
-        found = function(*args, **kwargs)
+        yield
     checkpoint.frame.complete = True
-    return found
+
+
+def run(function: Callable[..., Any], args: Any, kwargs: dict[str, Any], *how: Any) -> Any:
+    """Call `function` under hooks that drop what it saves; how: first_call's further arguments."""
+    with first_call(function, args, kwargs, *how):
+        return function(*args, **kwargs)

@@ -1,0 +1,6 @@
+"""Data of runs whose size may change (torch.distributed.elastic.utils.data)."""
+
+from rushlight.distributed.elastic.utils.data.cycling_iterator import CyclingIterator
+from rushlight.distributed.elastic.utils.data.elastic_distributed_sampler import ElasticDistributedSampler
+
+__all__ = ["CyclingIterator", "ElasticDistributedSampler"]
