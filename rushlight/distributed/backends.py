@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, ClassVar, NamedTuple
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.callers import warn
+
+
+class BackendPlugin(NamedTuple):
+    """What makes the process groups of a registered backend; extended_api: of one argument that says all."""
+
+    creator_fn: Callable[..., Any]
+    extended_api: bool
+
+
+@dataclass
+class _DistributedBackendOptions:
+    """What a function of the extended kind is told of the group that it is to make."""
+
+    store: Any = None
+    group_rank: int = 0
+    group_size: int = 0
+    timeout: timedelta = timedelta(0)
+    group_id: str = ""
+    global_ranks_in_group: list[int] = field(default_factory=list)
 
 
 class Backend(str):
@@ -23,7 +44,7 @@ class Backend(str):
         MPI: ["cpu", "cuda"],
         FAKE: ["cpu", "cuda", "hpu", "xpu"],
     }
-    _plugins: ClassVar[dict[str, Callable[..., Any]]] = {}
+    _plugins: ClassVar[dict[str, BackendPlugin]] = {}
 
     def __new__(cls, name: Any) -> Any:
         """The name as PyTorch writes it."""
@@ -39,9 +60,10 @@ class Backend(str):
         extended_api: bool = False,
         devices: str | list[str] | None = None,
     ) -> None:
-        """Make a backend of another package known by `name`, with what makes its process groups.
+        """Make a backend of a program's own known by `name`, with what makes its process groups.
 
-        Groups here talk by MPI alone: init_process_group() refuses a registered backend by its name.
+        func(store, rank, size, timeout), or func(options, pg_options) with extended_api, gives an instance of
+        a class derived from ProcessGroup.
         """
         known = name.lower()
         if not hasattr(cls, name.upper()):
@@ -57,7 +79,7 @@ class Backend(str):
         for device in listed if devices is not None else ():
             cls.default_device_backend_map.setdefault(device, known)
         cls.backend_capability[known] = list(listed)
-        cls._plugins[name.upper()] = func
+        cls._plugins[name.upper()] = BackendPlugin(func, extended_api)
 
 
 class BackendConfig:
@@ -108,9 +130,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def checked_backend(backend: str | None) -> str:
-    """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones,
-    NotImplementedError for registered ones.
-    """
+    """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones."""
     if backend is None:
         return Backend.UNDEFINED
     name: str = Backend(backend)
@@ -124,16 +144,20 @@ def checked_backend(backend: str | None) -> str:
             nccl.library()  # says why not
         if kind in (Backend.NCCL, Backend.XCCL, Backend.UCC):
             raise RuntimeError(f"Distributed package doesn't have {kind.upper()} built in")
-        if kind == Backend.FAKE:
+        if kind == Backend.FAKE or kind.upper() in Backend._plugins:
             continue
-        if kind.upper() in Backend._plugins:
-            raise NotImplementedError(
-                f"the backend {kind!r} is registered, but process groups of other packages are not there in "
-                "Rushlight: use backend='gloo' (or 'nccl' where there is one)"
-            )
         if kind not in (Backend.GLOO, Backend.MPI, Backend.UNDEFINED):
             raise AssertionError(f"Unknown backend type {backend}")
     return name
+
+
+def registered(backend: str) -> BackendPlugin | None:
+    """What makes the groups of a backend for the CPU's tensors, or for any, if a program registered it."""
+    if backend in (Backend.UNDEFINED, Backend.FAKE):
+        return None
+    chosen = BackendConfig(backend).get_device_backend_map()
+    name = chosen.get("cpu") or next(iter(chosen.values()))
+    return Backend._plugins.get(name.upper())
 
 
 def is_available() -> bool:
@@ -194,7 +218,8 @@ is_xccl_available = is_ucc_available
 def is_backend_available(backend: str) -> bool:
     """Whether the backend of that name can be used."""
     asked = {Backend.GLOO: is_gloo_available, Backend.MPI: is_mpi_available, Backend.NCCL: is_nccl_available}
-    return backend.lower() in asked and asked[backend.lower()]()
+    known = asked.get(backend.lower())
+    return known() if known is not None else backend.upper() in Backend._plugins
 
 
 def is_torchelastic_launched() -> bool:

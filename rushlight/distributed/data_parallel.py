@@ -164,7 +164,7 @@ class DistributedDataParallel(Module, Joinable):
         shapes = [tuple(p.shape) for p in self._trained().values()]
         everybody: list[Any] = [None] * self.process_group.size()
         dist.all_gather_object(everybody, shapes, group=self.process_group)
-        rank = dist.get_rank(self.process_group)
+        rank = self.process_group.rank()
         if (
             other := next((r for r, theirs in enumerate(everybody) if len(theirs) != len(shapes)), None)
         ) is not None:
@@ -336,7 +336,7 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _find_common_rank(self, candidate: bool) -> int:
-        own = dist.get_rank(self.process_group) if candidate else -1
+        own = self.process_group.rank() if candidate else -1
         rank = torch.tensor([own], device=self.join_device)
         dist.all_reduce(rank, op=dist.ReduceOp.MAX, group=self.process_group)
         return int(rank)

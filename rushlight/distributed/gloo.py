@@ -15,7 +15,7 @@ from rushlight.distributed.rendezvous import default_pg_timeout
 from rushlight.distributed.stores import PrefixStore, Store
 
 
-class ProcessGroupGloo(ProcessGroup):
+class ProcessGroupGloo(ProcessGroup, own=True):
     """A group of all ranks of a store, which all of them make. ProcessGroupGloo(store, rank, size, timeout or
     options).
 
@@ -39,9 +39,7 @@ class ProcessGroupGloo(ProcessGroup):
             store.set("name", f"gloo {uuid.uuid4().hex[:12]}")
         name = store.get("name").decode()
         wire, watch = self._joined(store, rank, size, zlib.crc32(name.encode()))
-        super().__init__(
-            name, "undefined", list(range(size)), wire, watch, self.options._timeout, "gloo", store
-        )
+        self._become(name, "undefined", list(range(size)), wire, watch, self.options._timeout, "gloo", store)
         world.groups[name] = self
 
     def _joined(self, store: Store, rank: int, size: int, number: int) -> tuple[SoloWire, Watch]:

@@ -41,7 +41,7 @@ def _single(name: str, tensors: Any, what: str) -> Tensor:
 
 def _check_nccl(group: Any, tensors: list[Any]) -> None:
     """RuntimeError for several tensors where NCCL moves them."""
-    if len(tensors) > 1 and group.by_nccl(*tensors) is not None:
+    if len(tensors) > 1 and group.nccl is not None and group.served_by(*tensors) is not None:
         raise RuntimeError(
             "Expecting one tensor only but got multiple. You are probably using multiple devices under one "
             "thread. The support for such usage has been deprecated. For details, please refer to "

@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import device
-from rushlight.distributed.backends import Backend, checked_backend, served_by_nccl
+from rushlight.distributed.backends import (
+    Backend,
+    _DistributedBackendOptions,
+    checked_backend,
+    registered,
+    served_by_nccl,
+)
 from rushlight.distributed.communication.operation_queue import Operation, OperationQueue, Steps, Transfers
 from rushlight.distributed.communication.wire import INSTALL, FakeWire, SoloWire, installed, start_mpi
 from rushlight.distributed.communication.work import Work
 from rushlight.distributed.group_methods import GroupMethods
 from rushlight.distributed.hub.watch import Watch
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
-from rushlight.distributed.stores import PrefixStore, Store
+from rushlight.distributed.stores import HashStore, PrefixStore, Store
 
 if TYPE_CHECKING:  # for annotations alone
+    from rushlight.distributed.communication.foreign import Foreign
     from rushlight.distributed.communication.nccl import Nccl
 
 GroupName = NewType("GroupName", str)
@@ -29,9 +36,39 @@ LINGER = 3.0  # seconds for which a rank that ends waits for the others to read 
 
 
 class ProcessGroup(GroupMethods):
-    """Some of the ranks, and the operations among them."""
+    """Some of the ranks, and the operations among them.
 
-    def __init__(
+    A class of a program's own, ProcessGroup(rank, size) or (store, rank, size), overrides the methods that it
+    has: allreduce(tensors, options), broadcast, allgather and so on, which answer with a Work. The functions
+    of torch.distributed call them, on groups of it and where init_process_group() is given its backend.
+    """
+
+    _own = True  # whether the operations are those here
+
+    def __init_subclass__(cls, own: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._own = own
+
+    def __init__(self, *place: Any) -> None:
+        *stores, rank, size = place
+        store = stores[0] if stores else HashStore()
+        wire = FakeWire(rank, size)
+        if not self._own:
+            from rushlight.distributed.communication.foreign import ForeignWire  # it imports Tensor
+
+            wire = ForeignWire(rank, size)
+        self._become(
+            "", "undefined", list(range(size)), wire, Watch(), default_pg_timeout, "undefined", store
+        )
+
+    @classmethod
+    def _made(cls, *arguments: Any) -> ProcessGroup:
+        """One whose operations are those here."""
+        made = cls.__new__(cls)
+        made._become(*arguments)
+        return made
+
+    def _become(
         self,
         name: str,
         desc: str,
@@ -45,10 +82,12 @@ class ProcessGroup(GroupMethods):
         self.group_name, self.group_desc, self.ranks, self.wire = name, desc, ranks, wire
         self.timeout, self.backend, self.store = timeout, backend, store
         self.nccl: Nccl | None = None
+        self.foreign: Foreign | None = None
         self.mixed = True  # whether there is something for the CPU's tensors
         self.coalesced: list[Any] | None = None  # calls that are collected (coalescing.py)
-        by = served_by_nccl(backend)
-        if by is not None:
+        if not self._own:
+            self._serve_themselves(wire)
+        elif (by := served_by_nccl(backend)) is not None:
             from rushlight.distributed.communication.nccl import Nccl, NcclWire  # real devices alone need it
 
             self.nccl, self.mixed = Nccl(self), by == "both"
@@ -56,6 +95,11 @@ class ProcessGroup(GroupMethods):
                 wire.owner = self.nccl
         self.queue = OperationQueue(name, ranks, watch, timeout.total_seconds())
         self.transfers = Transfers(f"{name} transfers", ranks, watch, timeout.total_seconds())
+
+    def _serve_themselves(self, wire: Any) -> None:
+        from rushlight.distributed.communication.foreign import Foreign  # it imports Tensor
+
+        self.foreign = wire.owner = Foreign(self)
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -67,14 +111,20 @@ class ProcessGroup(GroupMethods):
 
     def name(self) -> str:
         """The backend's name."""
+        told = getattr(self, "getBackendName", None)  # of a program's own class
+        if told is not None:
+            return str(told())
         if self.nccl is not None:
             return Backend.NCCL
         return Backend.GLOO if self.backend in ("undefined", "cpu:gloo") else self.backend
 
-    def by_nccl(self, *tensors: Any) -> Nccl | None:
-        """NCCL, if it is what moves these tensors; None: the wire is. RuntimeError where nothing does."""
+    def served_by(self, *tensors: Any) -> Any:
+        """NCCL or the program's own class, if it is what moves these tensors; None: the wire is.
+
+        RuntimeError where nothing does.
+        """
         if self.nccl is None:
-            return None
+            return self.foreign
         if not tensors or tensors[0].is_cuda:
             return self.nccl
         if self.mixed:
@@ -226,16 +276,48 @@ def init_process_group(
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=limit))
         store.set_timeout(limit)
     store = PrefixStore(f"default_pg/{world.begun}", store)
-    wire, world.watch = join(store, rank, world_size, limit, name)
+    ranks = list(range(world_size))
+    maker = registered(name)
+    if maker is not None:
+        world.watch = Watch()
+        world.default = _of_another(maker, "0", "default_pg", ranks, rank, limit, name, store, pg_options)
+    else:
+        wire, world.watch = join(store, rank, world_size, limit, name)
+        world.default = ProcessGroup._made("0", "default_pg", ranks, wire, world.watch, limit, name, store)
     world.begun += 1
     world.made = 1
-    ranks = list(range(world_size))
-    world.default = ProcessGroup("0", "default_pg", ranks, wire, world.watch, limit, name, store)
     world.groups["0"] = world.default
     if world.default.nccl is not None and device_id is not None:
         found = device(device_id) if not isinstance(device_id, int) else device("cuda", device_id)
         world.default.nccl.communicator(world.default.nccl.device(found.index))
     world.watch.place = world.place
+
+
+def _of_another(
+    maker: Any,
+    name: str,
+    desc: str,
+    ranks: list[int],
+    rank: int,
+    timeout: timedelta,
+    backend: str,
+    store: Store,
+    pg_options: Any,
+) -> ProcessGroup:
+    """A group that a registered function makes; rank: this one's place in `ranks`. TypeError for no group."""
+    if maker.extended_api:
+        asked = _DistributedBackendOptions(store, rank, len(ranks), timeout, name, ranks)
+        made = maker.creator_fn(asked, pg_options)
+    else:
+        made = maker.creator_fn(store, rank, len(ranks), timeout)
+    if not isinstance(made, ProcessGroup):
+        raise TypeError(
+            f"the backend {backend!r} made a {type(made).__name__}: expected an instance of a class derived "
+            "from torch.distributed.ProcessGroup"
+        )
+    made.group_name, made.group_desc, made.ranks = name, desc, ranks
+    made.timeout, made.backend, made.store = timeout, backend, store
+    return made
 
 
 def join(store: Store, rank: int, size: int, timeout: timedelta, backend: str) -> tuple[SoloWire, Watch]:
@@ -339,21 +421,23 @@ def new_group(
         called, world.made = str(world.made), world.made + 1
     if everybody.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER
+    world.groups[called] = _of_some(called, group_desc or "undefined", chosen, limit, name, pg_options)
+    return world.groups[called]
+
+
+def _of_some(
+    called: str, desc: str, chosen: list[int], limit: timedelta, backend: str, pg_options: Any
+) -> ProcessGroup:
+    """The group of some ranks, of which this is one."""
+    everybody = default_group()
+    store, maker = PrefixStore(called, everybody.store), registered(backend)
+    if maker is not None:
+        place = chosen.index(everybody.rank())
+        return _of_another(maker, called, desc, chosen, place, limit, backend, store, pg_options)
     wire = _patiently(
         lambda: everybody.wire.part(chosen, zlib.crc32(str(chosen).encode()) % 30_000), f"new_group({chosen})"
     )
-    made = ProcessGroup(
-        called,
-        group_desc or "undefined",
-        chosen,
-        wire,
-        world.watch,
-        limit,
-        name,
-        PrefixStore(called, everybody.store),
-    )
-    world.groups[called] = made
-    return made
+    return ProcessGroup._made(called, desc, chosen, wire, world.watch, limit, backend, store)
 
 
 def split_group(

@@ -74,6 +74,10 @@ class ScatterOptions(GatherOptions):
     """Of scatter."""
 
 
+class AllgatherOptions(_Options):
+    """Of all_gather."""
+
+
 class AllToAllOptions(_Options):
     """Of all_to_all."""
 

@@ -344,7 +344,7 @@ class Reducer:
             words(
                 "unfinished",
                 cause=cause,
-                rank=dist.get_rank(self.group),
+                rank=self.group.rank(),
                 names=", ".join(self.names[n] for n in absent),
                 numbers=" ".join(map(str, absent)),
             )

@@ -136,7 +136,7 @@ def all_reduce(
     if group.coalesced is not None:
         group.coalesced.append((all_reduce, (tensor,), op))
         return None
-    if (by := group.by_nccl(tensor)) is not None:
+    if (by := group.served_by(tensor)) is not None:
         return by.all_reduce(tensor, op, async_op)
     if tensor.layout == rushlight.sparse_coo:
         from rushlight.distributed.communication import several  # it imports this file
@@ -166,7 +166,7 @@ def reduce(
     check_tensor(tensor, "tensor")
     if member(group, "reduce") is None:
         return None
-    if (by := group.by_nccl(tensor)) is not None:
+    if (by := group.served_by(tensor)) is not None:
         check_root(group, "reduce", root)
         return by.reduce(tensor, op, root, async_op)
     op = check_op("reduce", tensor.dtype, op)
@@ -202,7 +202,7 @@ def reduce_scatter(
     check_dtypes(output, *input_list)
     if (group := member(group, "reduce_scatter")) is None:
         return None
-    by = group.by_nccl(output)
+    by = group.served_by(output)
     op = check_op("reduce_scatter", output.dtype, op) if by is None else op
     if len(input_list) != group.size():
         raise RuntimeError(
@@ -240,7 +240,7 @@ def reduce_scatter_tensor(
     if group.coalesced is not None:
         group.coalesced.append((reduce_scatter_tensor, (output, input), op))
         return None
-    if (by := group.by_nccl(output)) is not None:
+    if (by := group.served_by(output)) is not None:
         return by.reduce_scatter_tensor(output, input, op, async_op)
     op = check_op("reduce_scatter_tensor", output.dtype, op)
     if output.dtype != input.dtype:
@@ -285,7 +285,7 @@ def begin_all_reduce_coalesced(
     check_dtypes(*tensors)
     if (group := member(group, "all_reduce_coalesced")) is None:
         return None
-    if (by := group.by_nccl(*tensors)) is not None:
+    if (by := group.served_by(*tensors)) is not None:
         return by.all_reduce_coalesced(tensors, op, async_op)
     op = check_op("all_reduce", tensors[0].dtype, op)
 
@@ -314,7 +314,7 @@ def broadcast(
     if member(group, "broadcast") is None:
         return None
     check_root(group, "broadcast", root)
-    if (by := group.by_nccl(tensor)) is not None:
+    if (by := group.served_by(tensor)) is not None:
         return by.broadcast(tensor, root, async_op)
     check_moved(tensor)
 
@@ -345,7 +345,7 @@ def all_gather(
     check_dtypes(*tensor_list, tensor)
     if (group := member(group, "all_gather")) is None:
         return None
-    if (by := group.by_nccl(tensor)) is not None:
+    if (by := group.served_by(tensor)) is not None:
         if len(tensor_list) != group.size():
             raise ValueError("Tensor list input to all_gather must match number of ranks")
         return by.all_gather(tensor_list, tensor, async_op)
@@ -406,8 +406,8 @@ def begin_all_gather_coalesced(
                     f"{name}: invalid tensor type at index {at} (expected {tensor.type()}, got "
                     f"{output.type()})"
                 )
-    if group.by_nccl(*input_tensor_list) is not None:
-        raise RuntimeError("Backend nccl does not support allgather_coalesced")
+    if group.served_by(*input_tensor_list) is not None:
+        raise RuntimeError(f"Backend {group.name()} does not support allgather_coalesced")
     check_moved(*input_tensor_list)
     given = [t for outputs in output_tensor_lists for t in outputs]
 
@@ -431,7 +431,7 @@ def all_gather_into_tensor(
     if group.coalesced is not None:
         group.coalesced.append((all_gather_into_tensor, (output_tensor, input_tensor), None))
         return None
-    if (by := group.by_nccl(input_tensor)) is not None:
+    if (by := group.served_by(input_tensor)) is not None:
         return by.all_gather_into_tensor(output_tensor, input_tensor, async_op)
     check_moved(input_tensor)
     _check_outputs(list(output_tensor.detach().chunk(group.size())), input_tensor, group.size())
@@ -458,8 +458,8 @@ def barrier(
     """Wait until all ranks have come here."""
     if (group := member(group, "barrier")) is None:
         return None
-    if group.nccl is not None:
-        return group.nccl.barrier(device_ids, async_op, timeout)
+    if (by := group.nccl or group.foreign) is not None:
+        return by.barrier(device_ids, async_op, timeout)
     return group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout)
 
 
@@ -469,7 +469,7 @@ def monitored_barrier(
     """barrier() whose error, when the timeout is over, says which ranks have not come."""
     if (group := member(group, "monitored_barrier")) is None:
         return
-    if group.nccl is not None and not group.mixed:
+    if group.foreign is not None or (group.nccl is not None and not group.mixed):
         raise ValueError("monitored_barrier is only implemented for GLOO backend.")
     limit = group.timeout if timeout is None else checked_timeout(timeout)
     try:

@@ -61,7 +61,7 @@ def _rooted(
         return None
     check_list(tensors, group.rank() == root, f"{name}_list", "destination" if name == "gather" else "source")
     check_root(group, name, root)
-    by = group.by_nccl(tensor)
+    by = group.served_by(tensor)
     if by is None:
         check_moved(tensor)
     if group.rank() == root:
@@ -156,7 +156,7 @@ def all_to_all(
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
     check_dtypes(*output_tensor_list, *input_tensor_list)
-    by = group.by_nccl(*input_tensor_list)
+    by = group.served_by(*input_tensor_list)
     if by is None:
         check_moved(*input_tensor_list)
     _check_count("alltoall", output_tensor_list, group.size())
@@ -195,9 +195,13 @@ def all_to_all_single(
     check_dtypes(output, input)
     if not (output.is_contiguous() and input.is_contiguous()):
         raise ValueError("Tensors must be contiguous")
-    by = group.by_nccl(input)
+    by = group.served_by(input)
     if by is None:
         check_moved(input)
+    if by is not None and by is group.foreign:
+        return by.all_to_all_single(
+            output, input, output_split_sizes or (), input_split_sizes or (), async_op
+        )
     received = _parts(output, output_split_sizes, group.size())
     sent = _parts(input, input_split_sizes, group.size())
     if by is not None:

@@ -15,15 +15,13 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import rushlight
 from rushlight._engine.core import accelerator
 from rushlight._engine.devices.cuda.driver import nccl
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.communication.nccl_work import Begun, NcclWork, hold, used, watchdog
 from rushlight.distributed.communication.reductions import PremulSum, RedOpType
-from rushlight.distributed.communication.wire import Array, Done, Request, SoloWire
+from rushlight.distributed.communication.tensor_wire import TensorWire
 from rushlight.distributed.communication.work import Work
 from rushlight.distributed.errors import DistBackendError
 
@@ -75,6 +73,8 @@ def _raised(error: nccl.NcclError) -> DistBackendError:
 
 class Nccl:
     """NCCL for a process group. `error`: what went wrong with it, after which nothing goes on."""
+
+    name = "NCCL"
 
     def __init__(self, group: Any) -> None:
         nccl.library()
@@ -440,8 +440,10 @@ class Nccl:
 
         return self._run(name, [*sent.values(), *received.values()], results, issue, async_op)
 
-    def transfer(self, name: str, tensor: Tensor, peer: int, async_op: bool = True) -> Work | None:
-        """Send a tensor to a rank ("isend"), or receive one from it ("irecv")."""
+    def transfer(
+        self, name: str, tensor: Tensor, peer: int, tag: int = 0, async_op: bool = True
+    ) -> Work | None:
+        """Send a tensor to a rank ("isend"), or receive one from it ("irecv"); NCCL knows no tags."""
         array, rank = moved(tensor), self.group.rank()
         pair = "" if self._batch is not None else f"{min(rank, peer)}:{max(rank, peer)}"
         other = int(peer > rank) if pair else peer
@@ -536,63 +538,7 @@ def reduced(name: str, tensor: Tensor, op: Any) -> Any:
     return moved(tensor)
 
 
-class NcclWire(SoloWire):
+class NcclWire(TensorWire):
     """The wire of a group that NCCL alone serves: what the host sends goes through the current device."""
 
     owner: Nccl
-
-    def __init__(self, rank: int, size: int) -> None:
-        self.rank, self.size = rank, size
-
-    def _there(self, data: Array) -> Tensor:
-        return rushlight.from_numpy(data.reshape(-1).view(np.uint8)).to(self.owner.device().where)
-
-    def _put(self, into: Array, found: Tensor) -> Request:
-        into.reshape(-1).view(np.uint8)[:] = found.cpu().numpy()
-        return Done()
-
-    def broadcast(self, data: Array, root: int) -> Request:
-        """Fill `data` of all ranks with `root`'s."""
-        found = self._there(data)
-        self.owner.broadcast(found, root, False)
-        return self._put(data, found)
-
-    def allgather(self, source: Array, into: Array) -> Request:
-        """All ranks' `source`, one after the other, into `into` of each."""
-        given = self._there(source)
-        found = given.new_empty(given.numel() * self.size)
-        self.owner.all_gather_into_tensor(found, given, False)
-        return self._put(into, found)
-
-    def gather(self, source: Array, into: Array | None, root: int) -> Request:
-        """All ranks' `source`, one after the other, into `into` of `root`."""
-        given = self._there(source)
-        found = given.new_empty(self.size, given.numel())
-        self.owner.exchange(
-            "gather", {root: given}, dict(enumerate(found)) if into is not None else {}, [], False
-        )
-        return Done() if into is None else self._put(into, found.reshape(-1))
-
-    def scatter(self, source: Array | None, into: Array, root: int) -> Request:
-        """The parts of `root`'s `source`, one into each rank's `into`."""
-        found = self._there(into)
-        given = {} if source is None else dict(enumerate(self._there(source).view(self.size, -1)))
-        self.owner.exchange("scatter", given, {root: found}, [], False)
-        return self._put(into, found)
-
-    def barrier(self) -> Request:
-        """Done when all ranks have called it."""
-        self.owner.barrier(None, False)
-        return Done()
-
-    def _refused(self, *arguments: Any) -> Request:
-        raise RuntimeError(
-            f"NCCL alone serves the group {self.owner.group.group_name!r}, and it cannot do this"
-        )
-
-    allreduce = reduce = send = receive = _refused
-    reduce_scatter = alltoall = _refused  # type: ignore[assignment]
-
-    def part(self, ranks: Sequence[int], tag: int) -> NcclWire:
-        """The wire of some of the ranks, of which this is one."""
-        return NcclWire(list(ranks).index(self.rank), len(ranks))

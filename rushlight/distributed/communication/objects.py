@@ -45,7 +45,7 @@ def gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> St
 
 def _place(group: Any, device: Any) -> Any:
     """Where the bytes of objects travel from: the CPU, or the current device where NCCL alone is there."""
-    by = default_group(group).nccl
+    by = default_group(group).nccl  # a program's own group has none
     return device or ("cpu" if by is None or default_group(group).mixed else by.device().where)
 
 

@@ -57,8 +57,8 @@ def isend(
     if (group := member(group, "isend")) is None:
         return None
     peer = _peer(group, dst, group_dst, "destination")
-    if (by := group.by_nccl(tensor)) is not None:
-        return by.transfer("isend", tensor, peer)
+    if (by := group.served_by(tensor)) is not None:
+        return by.transfer("isend", tensor, peer, tag)
     return Work(_begin("isend", tensor, group, peer, tag), [tensor])
 
 
@@ -71,10 +71,10 @@ def irecv(
         return None
     anybody = src is None and group_src is None
     peer = ANYBODY if anybody else _peer(group, src, group_src, "source")
-    if (by := group.by_nccl(tensor)) is not None:
-        if anybody:
+    if (by := group.served_by(tensor)) is not None:
+        if anybody and group.nccl is not None:
             raise RuntimeError("Backend nccl does not support recvAnysource")
-        return by.transfer("irecv", tensor, peer)
+        return by.transfer("irecv", tensor, peer, tag)
     return Work(_begin("irecv", tensor, group, peer, tag), [tensor])
 
 
@@ -135,7 +135,7 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
         raise ValueError("All ops need to use the same group.")
     group = p2p_op_list[0].group
-    if (by := group.by_nccl(*[op.tensor for op in p2p_op_list])) is not None:
+    if (by := group.served_by(*[op.tensor for op in p2p_op_list])) is not None:
         with by.batch(by.device(p2p_op_list[0].tensor.device.index), True, False) as works:
             for op in p2p_op_list:
                 op.op(op.tensor, None, group, op.tag, op.group_peer)

@@ -68,10 +68,16 @@ def wait_all(futures: list[Future]) -> list[Any]:
 
 
 class Work:
-    """An operation under way. After `wait()` its results may be read."""
+    """An operation under way. After `wait()` its results may be read.
 
-    def __init__(self, operation: Operation, result: list[Any]) -> None:
-        self._operation, self._result = operation, result
+    Classes of a program's own process groups derive theirs from it: they have no operation of this package,
+    and override what they can answer, wait() and get_future() above all.
+    """
+
+    _operation: Any
+
+    def __init__(self, operation: Operation | None = None, result: list[Any] | None = None) -> None:
+        self._operation, self._result = operation or _NoOperation(), result or []
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Wait for the end (of one with a timeout so long only); True. Raises what went wrong."""
@@ -121,6 +127,52 @@ class Work:
 
         self._operation.whenever_over(settle)
         return future
+
+
+class _NoOperation:
+    """What is asked when a class derived from Work does not answer itself."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("this class derived from torch.distributed.Work does not say how its work goes on")
+
+
+class _FutureWork(Work):
+    """The Work of a value that comes by a future."""
+
+    def __init__(self, future: Any) -> None:
+        super().__init__()
+        self._future = future
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        """Wait for the value; True."""
+        self._future.wait()
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether it has come, or failed."""
+        return bool(self._future.done())
+
+    def is_success(self) -> bool:
+        """Whether it has come."""
+        return self.is_completed() and self.exception() is None
+
+    def exception(self) -> BaseException | None:
+        """What went wrong."""
+        found: BaseException | None = self._future.exception()
+        return found
+
+    def result(self) -> list[Any]:
+        """The value: tensors."""
+        return list(self._future.wait())
+
+    def get_future(self) -> Any:
+        """The future."""
+        return self._future
+
+
+def _create_work_from_future(future: Any) -> Work:
+    """What a process group's method may answer with, where a future of its tensors is what it has."""
+    return _FutureWork(future)
 
 
 _Work = Work  # what PyTorch's own process groups in Python derive theirs from
