@@ -14,6 +14,7 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.autograd import Function
+from rushlight.distributed.communication.heard import FUNCTIONAL, Inside
 from rushlight.distributed.device_mesh import DeviceMesh
 from rushlight.distributed.groups import ProcessGroup, new_group, world
 
@@ -66,7 +67,8 @@ class _Gathered(Function):
         found = tensor.new_empty(shape)
         if not tensor.is_meta:
             rows = tensor.contiguous() if tensor.ndim else tensor.reshape(1)
-            dist.all_gather_into_tensor(found, rows, group)
+            with FUNCTIONAL:
+                dist.all_gather_into_tensor(found, rows, group)
         return found
 
     @staticmethod
@@ -82,7 +84,8 @@ class _Scattered(Function):
         ctx.op, ctx.group = op, group
         found = tensor.new_empty((tensor.shape[0] // group.size(), *tensor.shape[1:]))
         if not tensor.is_meta:
-            dist.reduce_scatter_tensor(found, tensor.contiguous(), _op(op), group)
+            with FUNCTIONAL:
+                dist.reduce_scatter_tensor(found, tensor.contiguous(), _op(op), group)
         return found
 
     @staticmethod
@@ -103,7 +106,8 @@ class _Reduced(Function):
         ctx.op, ctx.group = op, group
         found = tensor.clone()
         if not tensor.is_meta:
-            dist.all_reduce(found, _op(op), group)
+            with FUNCTIONAL:
+                dist.all_reduce(found, _op(op), group)
         return found
 
     @staticmethod
@@ -124,7 +128,8 @@ class _Exchanged(Function):
         rows = tensor.shape[0] if received is None else sum(received)
         found = tensor.new_empty((rows, *tensor.shape[1:]))
         if not tensor.is_meta:
-            dist.all_to_all_single(found, tensor.contiguous(), received, sent, group)
+            with FUNCTIONAL:
+                dist.all_to_all_single(found, tensor.contiguous(), received, sent, group)
         return found
 
     @staticmethod
@@ -142,7 +147,8 @@ def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
     """The tensor of the rank `src` of the world."""
     found = self.detach().clone()
     if not self.is_meta:
-        dist.broadcast(found, src, _resolved(group))
+        with FUNCTIONAL:
+            dist.broadcast(found, src, _resolved(group))
     return found
 
 
@@ -191,12 +197,14 @@ all_to_all_single_autograd = all_to_all_single
 
 def all_reduce_coalesced(self: Sequence[Tensor], reduceOp: str, group: Any, tag: str = "") -> list[Tensor]:
     """all_reduce of several tensors."""
-    return [all_reduce(t, reduceOp, group) for t in self]
+    with Inside("c10d_functional", "all_reduce_coalesced"):
+        return [all_reduce(t, reduceOp, group) for t in self]
 
 
 def all_gather_into_tensor_coalesced(self: Sequence[Tensor], group: Any, tag: str = "") -> list[Tensor]:
     """all_gather_tensor of several tensors, along the first dim."""
-    return [all_gather_tensor(t, 0, group) for t in self]
+    with Inside("c10d_functional", "all_gather_into_tensor_coalesced"):
+        return [all_gather_tensor(t, 0, group) for t in self]
 
 
 def reduce_scatter_tensor_coalesced(
@@ -207,7 +215,10 @@ def reduce_scatter_tensor_coalesced(
         raise AssertionError(
             f"Length of scatter_dim ({len(scatter_dim)}) must equal length of inputs ({len(inputs)})"
         )
-    return [reduce_scatter_tensor(t, reduceOp, d, group) for t, d in zip(inputs, scatter_dim, strict=True)]
+    with Inside("c10d_functional", "reduce_scatter_tensor_coalesced"):
+        return [
+            reduce_scatter_tensor(t, reduceOp, d, group) for t, d in zip(inputs, scatter_dim, strict=True)
+        ]
 
 
 all_gather_single_coalesced = all_gather_into_tensor_coalesced

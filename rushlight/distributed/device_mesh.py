@@ -8,7 +8,7 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.distributed.groups import default_group
+from rushlight.distributed.groups import default_group, world
 
 
 class DeviceMesh:
@@ -47,6 +47,10 @@ class DeviceMesh:
 
     def __exit__(self, *error: object) -> None:
         _ENTERED.pop()
+
+    def __reduce__(self) -> Any:
+        names = [group.group_name for group in self._groups]
+        return _rebuilt, (self.device_type, self.mesh.tolist(), self.mesh_dim_names, names)
 
     def _make_groups(self) -> list[Any]:
         ranks, groups = self.mesh.numpy(), []
@@ -149,6 +153,14 @@ class DeviceMesh:
         if self.mesh_dim_names is not None:
             shape = f"({', '.join(f'{name}={size}' for name, size in zip(self.mesh_dim_names, self.shape))})"
         return f"DeviceMesh({shape}, '{self.device_type}', stride={tuple(self.mesh.stride())})"
+
+
+def _rebuilt(device_type: str, ranks: Any, names: Any, groups: list[str]) -> DeviceMesh:
+    """A mesh of a file, with the groups of these names; where they are not there, with new ones."""
+    if not dist.is_initialized():
+        raise RuntimeError("a DeviceMesh is read where there is no process group: call init_process_group()")
+    known = [world.groups.get(name) for name in groups]
+    return DeviceMesh(device_type, ranks, mesh_dim_names=names, _groups=None if None in known else known)
 
 
 _ENTERED: list[DeviceMesh] = []

@@ -18,6 +18,7 @@ from rushlight.distributed.backends import (
     registered,
     served_by_nccl,
 )
+from rushlight.distributed.communication import heard
 from rushlight.distributed.communication.operation_queue import Operation, OperationQueue, Steps, Transfers
 from rushlight.distributed.communication.wire import INSTALL, FakeWire, SoloWire, installed, start_mpi
 from rushlight.distributed.communication.work import Work
@@ -52,7 +53,7 @@ class ProcessGroup(GroupMethods):
     def __init__(self, *place: Any) -> None:
         *stores, rank, size = place
         store = stores[0] if stores else HashStore()
-        wire = FakeWire(rank, size)
+        wire: SoloWire = FakeWire(rank, size)
         if not self._own:
             from rushlight.distributed.communication.foreign import ForeignWire  # it imports Tensor
 
@@ -118,7 +119,7 @@ class ProcessGroup(GroupMethods):
             return Backend.NCCL
         return Backend.GLOO if self.backend in ("undefined", "cpu:gloo") else self.backend
 
-    def served_by(self, *tensors: Any) -> Any:
+    def served_by(self, *tensors: Any) -> Nccl | Foreign | None:
         """NCCL or the program's own class, if it is what moves these tensors; None: the wire is.
 
         RuntimeError where nothing does.
@@ -147,6 +148,8 @@ class ProcessGroup(GroupMethods):
         timeout: timedelta | None = None,
     ) -> Work | None:
         """Enter an operation; its Work if it is to go on in the background, else None when it is over."""
+        if heard.LISTENERS:
+            heard.tell(name)
         operation = self.queue.submit(name, steps, note, async_op, timeout)
         if async_op:
             return Work(operation, result)

@@ -212,7 +212,7 @@ def first_call(
     debug: bool,
     early_stop: bool,
 ) -> Iterator[None]:
-    """What the block saves for backward is dropped; backward calls `function`, which the block calls, again."""
+    """What the block saves for backward is dropped; backward calls `function` for it, as the block does."""
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     debug = debug if SETTINGS.debug is None else SETTINGS.debug

@@ -1,10 +1,10 @@
 """Process groups of a program's own classes: the functions call their methods, with PyTorch's options."""
 
 import pytest
+from rushlight.futures import Future
 
 import rushlight as torch
 from rushlight import distributed as dist
-from rushlight.futures import Future
 
 
 class Done(dist.Work):

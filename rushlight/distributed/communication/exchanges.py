@@ -198,8 +198,8 @@ def all_to_all_single(
     by = group.served_by(input)
     if by is None:
         check_moved(input)
-    if by is not None and by is group.foreign:
-        return by.all_to_all_single(
+    if group.foreign is not None:
+        return group.foreign.all_to_all_single(
             output, input, output_split_sizes or (), input_split_sizes or (), async_op
         )
     received = _parts(output, output_split_sizes, group.size())

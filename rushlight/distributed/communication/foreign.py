@@ -16,6 +16,7 @@ from rushlight import Tensor
 from rushlight.distributed import options
 from rushlight.distributed.communication.tensor_wire import TensorWire
 from rushlight.distributed.communication.wire import Array, Request
+from rushlight.distributed.communication.work import Work
 from rushlight.distributed.group_methods import GroupMethods
 
 
@@ -45,52 +46,52 @@ class Foreign:
         """The group's backend."""
         return str(self.group.name())
 
-    def _call(self, name: str, async_op: bool, *arguments: Any) -> Any:
+    def _call(self, name: str, async_op: bool, *arguments: Any) -> Work | None:
         """Begin what the group's class does by this name: its Work, or None when it is over."""
         kind = type(self.group)
         if getattr(kind, name) is getattr(GroupMethods, name):  # which would come back here
             raise RuntimeError(
                 f"No backend type associated with device type cpu: {kind.__name__} has no method {name}()"
             )
-        work = getattr(self.group, name)(*arguments)
+        work: Work | None = getattr(self.group, name)(*arguments)
         if async_op or work is None:
             return work
         work.wait(timedelta(0))
         return None
 
-    def all_reduce(self, tensor: Tensor, op: Any, async_op: bool) -> Any:
+    def all_reduce(self, tensor: Tensor, op: Any, async_op: bool) -> Work | None:
         """Of one tensor."""
         return self._call("allreduce", async_op, [tensor], options.AllreduceOptions(reduceOp=op))
 
-    def all_reduce_coalesced(self, tensors: Sequence[Tensor], op: Any, async_op: bool) -> Any:
+    def all_reduce_coalesced(self, tensors: Sequence[Tensor], op: Any, async_op: bool) -> Work | None:
         """Of several."""
         asked = options.AllreduceCoalescedOptions(reduceOp=op)
         return self._call("allreduce_coalesced", async_op, list(tensors), asked)
 
-    def reduce(self, tensor: Tensor, op: Any, root: int, async_op: bool) -> Any:
+    def reduce(self, tensor: Tensor, op: Any, root: int, async_op: bool) -> Work | None:
         """To the rank `root` of the group."""
         asked = options.ReduceOptions(reduceOp=op, rootRank=root)
         return self._call("reduce", async_op, [tensor], asked)
 
-    def reduce_scatter(self, output: Tensor, inputs: list[Tensor], op: Any, async_op: bool) -> Any:
+    def reduce_scatter(self, output: Tensor, inputs: list[Tensor], op: Any, async_op: bool) -> Work | None:
         """Of a tensor for each rank."""
         asked = options.ReduceScatterOptions(reduceOp=op)
         return self._call("reduce_scatter", async_op, [output], [inputs], asked)
 
-    def reduce_scatter_tensor(self, output: Tensor, input: Tensor, op: Any, async_op: bool) -> Any:
+    def reduce_scatter_tensor(self, output: Tensor, input: Tensor, op: Any, async_op: bool) -> Work | None:
         """Of one tensor in equal parts."""
         asked = options.ReduceScatterOptions(reduceOp=op)
         return self._call("_reduce_scatter_base", async_op, output, input, asked)
 
-    def broadcast(self, tensor: Tensor, root: int, async_op: bool) -> Any:
+    def broadcast(self, tensor: Tensor, root: int, async_op: bool) -> Work | None:
         """Of the rank `root` of the group."""
         return self._call("broadcast", async_op, [tensor], options.BroadcastOptions(rootRank=root))
 
-    def all_gather(self, outputs: list[Tensor], input: Tensor, async_op: bool) -> Any:
+    def all_gather(self, outputs: list[Tensor], input: Tensor, async_op: bool) -> Work | None:
         """Into a list."""
         return self._call("allgather", async_op, [outputs], [input], options.AllgatherOptions())
 
-    def all_gather_into_tensor(self, output: Tensor, input: Tensor, async_op: bool) -> Any:
+    def all_gather_into_tensor(self, output: Tensor, input: Tensor, async_op: bool) -> Work | None:
         """Into one tensor."""
         return self._call("_allgather_base", async_op, output, input, options.AllgatherOptions())
 
@@ -101,7 +102,7 @@ class Foreign:
         received: Mapping[int, Tensor],
         results: Sequence[Tensor],
         async_op: bool,
-    ) -> Any:
+    ) -> Work | None:
         """gather, scatter or all_to_all, by what goes to which rank, and what comes from which."""
         given, taken = list(sent.values()), list(received.values())
         if name == "gather":
@@ -114,12 +115,12 @@ class Foreign:
 
     def all_to_all_single(
         self, output: Tensor, input: Tensor, received: Sequence[int], sent: Sequence[int], async_op: bool
-    ) -> Any:
+    ) -> Work | None:
         """Parts of one tensor's first dim; no sizes: equal ones."""
         arguments = output, input, list(received), list(sent), options.AllToAllOptions()
         return self._call("alltoall_base", async_op, *arguments)
 
-    def transfer(self, name: str, tensor: Tensor, peer: int, tag: int = 0) -> Any:
+    def transfer(self, name: str, tensor: Tensor, peer: int, tag: int = 0) -> Work | None:
         """Begin "isend" or "irecv"; peer -1: from any rank."""
         if peer < 0:
             work = self._call("recv_anysource", True, [tensor], tag)
@@ -136,13 +137,14 @@ class Foreign:
     @contextmanager
     def batch(self, device: Any, async_op: bool, everybody: bool) -> Iterator[list[Any]]:
         """The Works of the transfers that begin in this context."""
-        self._batch = begun = []
+        begun: list[Any] = []
+        self._batch = begun
         try:
             yield begun
         finally:
             self._batch = None
 
-    def barrier(self, device_ids: Any, async_op: bool, timeout: timedelta | None = None) -> Any:
+    def barrier(self, device_ids: Any, async_op: bool, timeout: timedelta | None = None) -> Work | None:
         """Over when all ranks have come."""
         asked = options.BarrierOptions()
         asked.device_ids = list(device_ids or ())

@@ -96,15 +96,16 @@ class Work:
 
     def is_completed(self) -> bool:
         """Whether it is over."""
-        return self._operation.queue.poll(self._operation)
+        return bool(self._operation.queue.poll(self._operation))
 
     def is_success(self) -> bool:
         """Whether it is over and nothing went wrong."""
-        return self._operation.finished and self._operation.error is None
+        return bool(self._operation.finished and self._operation.error is None)
 
     def exception(self) -> BaseException | None:
         """What went wrong."""
-        return self._operation.error
+        error: BaseException | None = self._operation.error
+        return error
 
     def result(self) -> list[Any]:
         """The tensors that it writes."""

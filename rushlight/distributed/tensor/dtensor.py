@@ -18,6 +18,7 @@ from rushlight._engine.core.size import Size
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, alias
 from rushlight.distributed.device_mesh import current_mesh
+from rushlight.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from rushlight.distributed.tensor.placement_types import (
     Placement,
     Replicate,
@@ -68,6 +69,11 @@ class DTensor(Tensor):
     _placements: tuple[Placement, ...]
     _whole: tuple[int, ...]
 
+    def __new__(cls, local_tensor: Any, spec: Any, *, requires_grad: bool) -> Any:
+        """A leaf whose part here is `local_tensor`, lying as `spec` says. For programs: from_local."""
+        made = make(alias(local_tensor), spec.mesh, spec.placements, spec.shape)
+        return made.requires_grad_(requires_grad)
+
     @staticmethod
     def from_local(
         local_tensor: Any,
@@ -83,10 +89,14 @@ class DTensor(Tensor):
         """
         device_mesh = device_mesh or current_mesh()
         placements = _complete(device_mesh, placements, local_tensor.ndim)
+        if device_mesh.get_coordinate() is None:
+            local_tensor = local_tensor.new_empty(0, requires_grad=local_tensor.requires_grad)
+        if local_tensor.requires_grad:
+            local_tensor = _Held.apply(local_tensor)
         if shape is None:
             shape = list(local_tensor.shape)
             for number, placement in enumerate(placements):
-                if isinstance(placement, Shard):
+                if isinstance(placement, Shard) and len(shape) > placement.dim:
                     shape[placement.dim] *= device_mesh.size(number)
         return make(local_tensor, device_mesh, placements, shape)
 
@@ -112,6 +122,11 @@ class DTensor(Tensor):
     @property
     def _local_tensor(self) -> Any:
         return alias(self)
+
+    @property
+    def _spec(self) -> DTensorSpec:
+        meta = TensorMeta(self.shape, self.stride(), self.dtype)
+        return DTensorSpec(self._mesh, self._placements, meta)
 
     @property
     def device_mesh(self) -> Any:
@@ -179,8 +194,27 @@ class DTensor(Tensor):
         steps = torch.empty(self._whole, device="meta").stride()
         return steps if dim is None else steps[dim]
 
+    def is_same_size(self, other: Tensor) -> bool:
+        """Of the wholes."""
+        return self.shape == other.shape
+
     def __len__(self) -> int:
         return self._whole[0]
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """The gradient may be a DTensor, which then lies as it is needed."""
+        local = alias(self, self._grad_node, self._output_nr)
+        if isinstance(gradient, DTensor):
+            gradient = gradient.redistribute(self._mesh, [dual(p) for p in self._placements]).to_local()
+        elif gradient is None and self._whole == ():
+            gradient = torch.ones_like(local)
+        local.backward(gradient, retain_graph, create_graph, inputs)
 
     def detach(self) -> DTensor:
         """The same parts outside the graph."""
@@ -221,10 +255,8 @@ class DTensor(Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise NotImplementedError(
-            "a DTensor's part is written by torch.distributed.checkpoint; for "
-            "torch.save call full_tensor() or to_local() first"
-        )
+        told = alias(self), self._mesh, self._placements, self._whole, self.requires_grad
+        return _rebuilt, told
 
     def __repr__(self) -> str:
         return (
@@ -238,6 +270,27 @@ def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     made: DTensor = shown
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
     return made
+
+
+def _rebuilt(local: Tensor, mesh: Any, placements: Any, shape: Any, requires_grad: bool) -> DTensor:
+    """A DTensor of a file: a leaf."""
+    made = make(local, mesh, placements, shape)
+    made.requires_grad_(requires_grad)
+    return made
+
+
+class _Held(torch.autograd.Function):
+    """A tensor that becomes a part: the DTensor is no leaf, and may be written to."""
+
+    @staticmethod
+    def forward(ctx: Any, local: Any) -> Any:
+        """The same memory."""
+        return alias(local)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """As it comes."""
+        return grads[0]
 
 
 def _complete(mesh: Any, placements: Any, ndim: int) -> tuple[Placement, ...]:
@@ -260,14 +313,16 @@ def distribute_tensor(
 
     None: each rank takes its part of its own values.
     """
-    if isinstance(tensor, DTensor):
-        raise ValueError(
-            "distribute_tensor: expected a torch.Tensor, got a DTensor; call redistribute() on it"
-        )
     device_mesh = device_mesh or current_mesh()
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!"
+        )
     placements = _complete(device_mesh, placements, tensor.ndim)
+    if isinstance(tensor, DTensor):
+        return _as_it_lies(tensor, device_mesh, placements)
     whole = tensor.detach()
-    if src_data_rank is not None:
+    if src_data_rank is not None and not whole.is_meta and device_mesh.get_coordinate() is not None:
         whole = whole.clone()
         for number in range(device_mesh.ndim):
             group = device_mesh.get_group(number)
@@ -275,6 +330,20 @@ def distribute_tensor(
     made = make(local_part(whole, device_mesh, placements), device_mesh, placements, tensor.shape)
     made.requires_grad_(tensor.requires_grad)
     return made
+
+
+def _as_it_lies(tensor: DTensor, mesh: Any, placements: tuple[Placement, ...]) -> DTensor:
+    """A tensor that lies so already; ValueError where it does not."""
+    if tensor._mesh != mesh:
+        raise ValueError(
+            f"Cannot distribute a DTensor with device mesh {tensor._mesh} to a different device mesh {mesh}."
+        )
+    if tensor._placements != placements:
+        raise ValueError(
+            f"Cannot distribute a DTensor with placements {tensor._placements} to a different placements "
+            f"{placements}. do you want to call `redistribute` instead?"
+        )
+    return tensor
 
 
 # --- ops --------------------------------------------------------------------------------------------
@@ -311,6 +380,8 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if name in _NORMS and len(given) == 1 and len(args) <= 2 and kwargs.get("dim") is None and not tracked:
         return _norm(func, first, args, kwargs)
     in_place = name.endswith("_") and not name.endswith("__")
+    if isinstance(kwargs.get("out"), DTensor):
+        return _into(func, args, kwargs)
     if "out" not in kwargs and rule_of(name) is not None:
         plan = _plan(func, name, args, kwargs, first._mesh, in_place)
         if plan is not None:
@@ -458,6 +529,13 @@ def _gathered(func: Any, args: Any, kwargs: Any, like: DTensor, in_place: bool) 
     return tree_map(
         lambda v: make(v, like._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v, result
     )
+
+
+def _into(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """The op, and its result in the parts of `out`, which is what is returned."""
+    out = kwargs["out"]
+    found = run(func, args, {name: value for name, value in kwargs.items() if name != "out"})
+    return out.copy_(found.redistribute(out._mesh, out._placements).to(out.dtype))
 
 
 def _continued(target: DTensor, result: Tensor) -> DTensor:

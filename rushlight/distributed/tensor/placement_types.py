@@ -40,6 +40,18 @@ class Shard(Placement):
         begin, length = extent(curr_local_size, num_chunks, rank)
         return length, begin
 
+    def _split_tensor(
+        self, tensor: Any, num_chunks: int, *, with_padding: bool = True, contiguous: bool = True
+    ) -> tuple[list[Any], list[int]]:
+        """A tensor's chunks, and by how many rows each was made longer, to be as long as the first."""
+        extents = [extent(tensor.shape[self.dim], num_chunks, place) for place in range(num_chunks)]
+        chunks = [tensor.narrow(self.dim, *each) for each in extents]
+        chunks = [chunk.contiguous() for chunk in chunks] if contiguous else chunks
+        if not with_padding:
+            return chunks, []
+        missing = [extents[0][1] - length for _, length in extents]
+        return [_longer(c, self.dim, rows) for c, rows in zip(chunks, missing, strict=True)], missing
+
     def _local_shard_size_and_offset(self, size: int, num_chunks: int, rank: int) -> tuple[int, int]:
         return self.local_shard_size_and_offset(size, num_chunks, rank)
 
@@ -65,6 +77,15 @@ class Partial(Placement):
         return f"P({self.reduce_op})"
 
 
+def _longer(chunk: Any, dim: int, rows: int) -> Any:
+    """A chunk with rows of zeros behind it."""
+    if not rows:
+        return chunk
+    shape = list(chunk.shape)
+    shape[dim] = rows
+    return torch.cat([chunk, chunk.new_zeros(shape)], dim)
+
+
 def extent(size: int, parts: int, place: int) -> tuple[int, int]:
     """(begin, length) of chunk number `place` of `size` rows in `parts` chunks."""
     step = -(-size // parts)
@@ -78,8 +99,12 @@ def normalized(placements: Any, ndim: int) -> tuple[Placement, ...]:
 
 
 def box(shape: Any, mesh: Any, placements: Any) -> tuple[list[int], list[int]]:
-    """(offsets, sizes) of what this rank holds of a tensor of `shape`."""
+    """(offsets, sizes) of what this rank holds of a tensor of `shape`: outside of the mesh nothing, of one
+    dim.
+    """
     offsets, sizes = [0] * len(shape), list(shape)
+    if mesh.get_coordinate() is None:
+        return [], [0]
     for number, placement in enumerate(placements):
         if isinstance(placement, Shard):
             d = placement.dim
@@ -96,13 +121,48 @@ def gather_rows(local: Any, size: int, dim: int, group: Any) -> Any:
     buffer = rows.new_zeros((step, *rows.shape[1:]))
     buffer[: rows.shape[0]].copy_(rows)
     out = rows.new_empty((world * step, *rows.shape[1:]))
-    dist.all_gather_into_tensor(out, buffer, group=group)
+    if not out.is_meta:
+        dist.all_gather_into_tensor(out, buffer, group=group)
     return out[:size].movedim(0, dim).contiguous()
+
+
+def scattered_rows(term: Any, dim: int, reduction: str, group: Any) -> Any:
+    """This rank's chunk along `dim` of the sum, or mean ("avg"), of the ranks' tensors."""
+    world, size = group.size(), term.shape[dim]
+    step = -(-size // world)
+    rows = term.movedim(dim, 0)
+    padded = rows.new_zeros((world * step, *rows.shape[1:]))
+    padded[:size].copy_(rows)
+    out = rows.new_empty((step, *rows.shape[1:]))
+    if not out.is_meta:
+        dist.reduce_scatter_tensor(out, padded, group=group)
+    length = extent(size, world, group.rank())[1]
+    own = out[:length].movedim(0, dim).contiguous()
+    return own / world if reduction == "avg" else own
+
+
+def exchanged_rows(local: Any, size: int, source: int, target: int, group: Any) -> Any:
+    """This rank's chunk along `target` of a tensor of which it has the chunk along `source`, `size` long in
+    all.
+    """
+    world, long = group.size(), local.shape[target]
+    pieces = [local.narrow(target, *extent(long, world, rank)).contiguous() for rank in range(world)]
+    shape = list(local.shape)
+    shape[target] = extent(long, world, group.rank())[1]
+    found = []
+    for rank in range(world):
+        shape[source] = extent(size, world, rank)[1]
+        found.append(local.new_empty(shape))
+    if not local.is_meta:
+        dist.all_to_all(found, pieces, group=group)
+    return torch.cat(found, source)
 
 
 def narrowed(whole: Any, mesh: Any, placements: Any) -> Any:
     """This rank's part of a tensor that it has whole, as a view."""
     offsets, sizes = box(whole.shape, mesh, placements)
+    if mesh.get_coordinate() is None:
+        return whole.new_empty(sizes)
     for d, (begin, length) in enumerate(zip(offsets, sizes, strict=True)):
         whole = whole.narrow(d, begin, length)
     return whole

@@ -12,14 +12,17 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight.distributed.communication.heard import FUNCTIONAL, SHARD_TO_SHARD
 from rushlight.distributed.tensor.placement_types import (
     Partial,
     Placement,
     Replicate,
     Shard,
     box,
+    exchanged_rows,
     extent,
     gather_rows,
+    scattered_rows,
 )
 
 _REDUCTIONS = {"sum": "SUM", "avg": "SUM", "max": "MAX", "min": "MIN", "product": "PRODUCT"}
@@ -41,18 +44,30 @@ def move(
     group = mesh.get_group(number)
     if source == target or group.size() == 1:
         return local
+    with FUNCTIONAL:
+        return _moved_along(local.detach(), source, target, sizes, group)
+
+
+def _moved_along(local: Any, source: Placement, target: Placement, sizes: tuple[int, int], group: Any) -> Any:
+    """The same, within the group of a dim."""
     if isinstance(source, Partial):
-        whole = local.detach().clone(memory_format=torch.contiguous_format)
-        dist.all_reduce(whole, getattr(dist.ReduceOp, _REDUCTIONS[source.reduce_op]), group=group)
+        if isinstance(target, Shard) and source.reduce_op in ("sum", "avg"):
+            return scattered_rows(local, target.dim, source.reduce_op, group)
+        whole = local.clone(memory_format=torch.contiguous_format)
+        if not whole.is_meta:
+            dist.all_reduce(whole, getattr(dist.ReduceOp, _REDUCTIONS[source.reduce_op]), group=group)
         whole = whole / group.size() if source.reduce_op == "avg" else whole
     elif isinstance(source, Shard):
-        whole = gather_rows(local.detach(), sizes[0], source.dim, group)
+        if isinstance(target, Shard):
+            with SHARD_TO_SHARD:
+                return exchanged_rows(local, sizes[0], source.dim, target.dim, group)
+        whole = gather_rows(local, sizes[0], source.dim, group)
     else:
         whole = local
     if isinstance(target, Partial):
         return whole / group.size() if target.reduce_op == "sum" else whole
     if isinstance(target, Shard):
-        begin, length = extent(sizes[1], group.size(), mesh.get_local_rank(number))
+        begin, length = extent(sizes[1], group.size(), group.rank())
         return whole.narrow(target.dim, begin, length).clone(memory_format=torch.contiguous_format)
     return whole
 
@@ -97,11 +112,13 @@ def moved(local: Any, steps: Sequence[Any], back: Sequence[Any] | None = None, d
 def route(
     shape: Sequence[int], mesh: Any, source: Sequence[Placement], target: Sequence[Placement]
 ) -> list[Any]:
-    """The moves between two ways to lie. Where several dims of a mesh cut the same dim, the last cut is
-    undone
-    first.
+    """The moves between two ways to lie; none of a rank outside of the mesh.
+
+    Where several dims of a mesh cut the same dim, the last cut is undone first.
     """
     steps, now = [], list(source)
+    if mesh.get_coordinate() is None:
+        return []
     for number in reversed(range(mesh.ndim)):
         before = {p.dim for n, p in enumerate(source[:number]) if isinstance(p, Shard) and p != target[n]}
         before |= {p.dim for n, p in enumerate(target[:number]) if isinstance(p, Shard) and p != source[n]}

@@ -436,17 +436,16 @@ def _fits(call: Call, strategy: Strategy, mesh: Any) -> bool:
 
 
 def _work(source: Placement, target: Placement, size: int, parts: int) -> float:
-    """How many numbers go between ranks, in parts of the tensor; moves that only cut are nearly free."""
+    """About how long a move of `size` numbers takes, by the estimates that PyTorch chooses with: a collective
+    starts in microseconds, then numbers go at 87.7 GB/s. Moves that only cut are nearly free.
+    """
     if source == target:
         return 0.0
     if source.is_replicate():
-        return 0.0 if target.is_partial() else 1e-3 * size
+        return 0.0 if target.is_partial() else 1e-9 * size
     if target.is_partial():
         return float("inf")
-    twice = source.is_partial() and target.is_replicate()
-    return (
-        size
-        * (parts - 1)
-        / parts
-        * (2.0 if twice else 1.5 if source.is_shard() and target.is_shard() else 1.0)
-    )
+    exchanged = source.is_shard() and target.is_shard()
+    hops = (parts - 1) * (2 if source.is_partial() and target.is_replicate() else 1)
+    gigabytes = 4 * (size / parts if exchanged else size) / 2**30
+    return 6.6 + 0.6 * hops + gigabytes * hops / parts / 87.7 * 1e6 + (1.0 if exchanged else 0.0)
