@@ -11,7 +11,9 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.distributed.device_mesh import init_device_mesh
 from rushlight.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, dtensor
+from rushlight.distributed.tensor.debug import CommDebugMode
 from rushlight.distributed.tensor.parallel import loss_parallel
+from tests.distributed.cases import told
 
 F = torch.nn.functional
 
@@ -112,3 +114,64 @@ def test_older_words_for_the_reduction_of_loss_parallel(mesh: Any) -> None:
             torch.testing.assert_close(found.full_tensor(), F.cross_entropy(logits, target, **how))
     with loss_parallel(), pytest.raises(ValueError, match="is not a valid value for reduction"):
         F.cross_entropy(cut, target, reduction="all")
+
+
+def test_collectives_are_counted_by_pytorchs_ops(mesh: Any) -> None:
+    ops = torch.ops.c10d_functional
+    x = DTensor.from_local(torch.randn(4, 8), mesh, [Shard(0)])
+    y = DTensor.from_local(torch.randn(4, 32), mesh, [Shard(0)])
+    with CommDebugMode() as counted:
+        assert torch.mm(x, y).placements == (Shard(0),)  # as PyTorch has it
+    assert counted.get_comm_counts() == {ops.all_gather_into_tensor: 1}
+    term = DTensor.from_local(torch.randn(4, 8), mesh, [Partial()])
+    model = torch.nn.Linear(8, 3)
+    with counted:
+        term.redistribute(mesh, [Shard(1)])
+        model(torch.randn(2, 8))
+        dist.all_reduce(torch.ones(2))
+    assert counted.get_comm_counts() == {ops.reduce_scatter_tensor: 1, torch.ops.c10d.allreduce_: 1}
+    assert counted.get_total_counts() == 2 and list(counted.get_parameter_info()) == ["Linear"]
+    assert "all_reduce" in counted.generate_comm_debug_tracing_table().replace("allreduce", "all_reduce")
+
+
+def test_a_part_that_requires_gradients_may_be_written_to(mesh: Any) -> None:
+    local = torch.ones(3, requires_grad=True)
+    x = DTensor.from_local(local, mesh, [Shard(0)])
+    x.mul_(3)
+    x.sum().backward()
+    assert local.grad is not None and local.grad.tolist() == [3, 3, 3] and not x.is_leaf
+
+
+def test_results_go_into_out(mesh: Any) -> None:
+    x = distribute_tensor(torch.randn(4, 6), mesh, [Shard(0)])
+    out = distribute_tensor(torch.zeros(4, 6), mesh, [Shard(1)])
+    assert torch.add(x, x, out=out) is out and out.placements == (Shard(1),)
+
+
+def test_what_is_distributed_is_a_leaf_or_lies_so_already(mesh: Any) -> None:
+    x = distribute_tensor(torch.randn(4, 6), mesh, [Shard(0)])
+    assert distribute_tensor(x, mesh, [Shard(0)]) is x and x.is_same_size(torch.zeros(4, 6))
+    with pytest.raises(ValueError, match="to a different placements"):
+        distribute_tensor(x, mesh, [Shard(1)])
+    with pytest.raises(RuntimeError, match="distribute leaf tensors"):
+        distribute_tensor(torch.ones(4, requires_grad=True) * 2, mesh, [Shard(0)])
+    meta = distribute_tensor(torch.empty(4, 6, device="meta"), mesh, [Shard(0)])
+    assert meta.redistribute(mesh, [Replicate()]).to_local().shape == (4, 6)
+
+
+def test_chunks_with_rows_behind_them() -> None:
+    chunks, missing = Shard(1)._split_tensor(torch.ones(2, 5), 4)
+    assert [tuple(c.shape) for c in chunks] == [(2, 2)] * 4 and missing == [0, 0, 1, 2]
+    assert chunks[2].tolist() == [[1, 0], [1, 0]]
+
+
+def test_specs_are_equal_where_tensors_lie_alike(mesh: Any) -> None:
+    x, y = (distribute_tensor(torch.randn(4, 6), mesh, [Shard(0)]) for _ in range(2))
+    assert x._spec == y._spec and hash(x._spec) == hash(y._spec) and x._spec.dim_map == [0, -1]
+    made = DTensor(torch.ones(2, 6), x._spec, requires_grad=True)
+    assert made.shape == (4, 6) and made.requires_grad and made.is_leaf
+
+
+def test_moves_among_three_ranks() -> None:
+    pytest.importorskip("mpi4py")
+    assert told("moves.py", size=3) == [[], [], []]

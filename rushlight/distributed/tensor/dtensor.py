@@ -234,9 +234,11 @@ class DTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient, in the same parts."""
+        """The gradient, in the same parts; of terms, replicated."""
         found = getattr(Tensor.grad, "fget")(self)
-        return found if found is None or isinstance(found, DTensor) else self._state(found)
+        if found is None or isinstance(found, DTensor):
+            return found
+        return make(found, self._mesh, [dual(p) for p in self._placements], self._whole)
 
     @grad.setter
     def grad(self, value: Any) -> None:

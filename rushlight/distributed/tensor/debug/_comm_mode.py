@@ -11,7 +11,10 @@ import rushlight as torch
 from rushlight._engine.autograd import hooks
 from rushlight.distributed.communication.heard import LISTENERS
 from rushlight.distributed.tensor.dtensor import DTensor
-from rushlight.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from rushlight.nn.modules.base.hooks import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
 __all__ = ["CommDebugMode"]
 
