@@ -146,6 +146,12 @@ def test_results_go_into_out(mesh: Any) -> None:
     x = distribute_tensor(torch.randn(4, 6), mesh, [Shard(0)])
     out = distribute_tensor(torch.zeros(4, 6), mesh, [Shard(1)])
     assert torch.add(x, x, out=out) is out and out.placements == (Shard(1),)
+    alike = distribute_tensor(torch.zeros(4, 6), mesh, [Shard(0)])
+    assert torch.add(x, x, out=alike) is alike and alike.to_local().equal(x.to_local() * 2)
+    with CommDebugMode() as counted:
+        made = x.new_full((3,), 2.0)
+    assert made.placements == (Replicate(),) and made.to_local().tolist() == [2, 2, 2]
+    assert not counted.get_total_counts()
 
 
 def test_what_is_distributed_is_a_leaf_or_lies_so_already(mesh: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.autograd import hooks
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
 from rushlight._engine.ops.table import ROWS
@@ -57,6 +58,8 @@ _LOCAL = frozenset(
         "dim",
     )
 )
+# Ops of which a tensor tells only the dtype and the device.
+_MADE_LIKE = frozenset(("new_empty", "new_full", "new_ones", "new_zeros", "new_tensor"))
 _NORMS = frozenset(("vector_norm", "norm", "linalg_vector_norm"))
 
 
@@ -71,6 +74,11 @@ class DTensor(Tensor):
 
     def __new__(cls, local_tensor: Any, spec: Any, *, requires_grad: bool) -> Any:
         """A leaf whose part here is `local_tensor`, lying as `spec` says. For programs: from_local."""
+        if local_tensor.requires_grad and not requires_grad:
+            warn(
+                "To construct DTensor from torch.Tensor, it's recommended to use local_tensor.detach() and "
+                "make requires_grad consistent."
+            )
         made = make(alias(local_tensor), spec.mesh, spec.placements, spec.shape)
         return made.requires_grad_(requires_grad)
 
@@ -87,17 +95,21 @@ class DTensor(Tensor):
         """The tensor of which `local_tensor` is this rank's part; without `shape`, parts are of equal
         size.
         """
+        if (shape is None) != (stride is None):
+            raise RuntimeError(
+                f"Found shape:{shape}, stride:{stride}. Please pass both shape and stride at the same time."
+            )
         device_mesh = device_mesh or current_mesh()
         placements = _complete(device_mesh, placements, local_tensor.ndim)
+        if shape is None:
+            shape = list(local_tensor.shape)
+            for number, placement in enumerate(placements):
+                if isinstance(placement, Shard):
+                    shape[placement.dim] *= device_mesh.size(number)
         if device_mesh.get_coordinate() is None:
             local_tensor = local_tensor.new_empty(0, requires_grad=local_tensor.requires_grad)
         if local_tensor.requires_grad:
             local_tensor = _Held.apply(local_tensor)
-        if shape is None:
-            shape = list(local_tensor.shape)
-            for number, placement in enumerate(placements):
-                if isinstance(placement, Shard) and len(shape) > placement.dim:
-                    shape[placement.dim] *= device_mesh.size(number)
         return make(local_tensor, device_mesh, placements, shape)
 
     @classmethod
@@ -366,6 +378,8 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     name = getattr(func, "__name__", "")
     if name in TAKEN_OVER:
         return TAKEN_OVER[name](*args, **kwargs)
+    if isinstance(kwargs.get("out"), DTensor):
+        return _into(func, args, kwargs)
     given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     # The first of the largest number of dims: numbers that all ranks have go with any tensor.
     first = max((t for t in given if isinstance(t, DTensor)), key=lambda t: t.ndim)
@@ -381,9 +395,10 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     tracked = torch.is_grad_enabled() and any(t.requires_grad for t in given)
     if name in _NORMS and len(given) == 1 and len(args) <= 2 and kwargs.get("dim") is None and not tracked:
         return _norm(func, first, args, kwargs)
+    if name in _MADE_LIKE:
+        made = func(*tree_map(_part, args), **kwargs)
+        return make(made, first._mesh, [Replicate()] * first._mesh.ndim, made.shape)
     in_place = name.endswith("_") and not name.endswith("__")
-    if isinstance(kwargs.get("out"), DTensor):
-        return _into(func, args, kwargs)
     if "out" not in kwargs and rule_of(name) is not None:
         plan = _plan(func, name, args, kwargs, first._mesh, in_place)
         if plan is not None:
