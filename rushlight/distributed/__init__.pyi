@@ -6,6 +6,7 @@ is loaded when init_process_group() is called for more than one rank. docs/distr
 """
 
 from rushlight.distributed.options import AllToAllOptions as AllToAllOptions
+from rushlight.distributed.options import AllgatherOptions as AllgatherOptions
 from rushlight.distributed.options import AllreduceCoalescedOptions as AllreduceCoalescedOptions
 from rushlight.distributed.options import AllreduceOptions as AllreduceOptions
 from rushlight.distributed.backends import Backend as Backend
@@ -42,11 +43,13 @@ from rushlight.distributed.stores import TCPStore as TCPStore
 from rushlight.distributed.communication.work import Work as Work
 from rushlight.distributed.communication.coalescing import _CoalescingManager as _CoalescingManager
 from rushlight.distributed.reducer import _DEFAULT_FIRST_BUCKET_BYTES as _DEFAULT_FIRST_BUCKET_BYTES
+from rushlight.distributed.backends import _DistributedBackendOptions as _DistributedBackendOptions
 from rushlight.distributed.communication.work import _Work as _Work
 from rushlight.distributed.communication.collectives import _all_gather_base as _all_gather_base
 from rushlight.distributed.communication.common import _broadcast_coalesced as _broadcast_coalesced
 from rushlight.distributed.communication.coalescing import _coalescing_manager as _coalescing_manager
 from rushlight.distributed.reducer import _compute_bucket_assignment_by_size as _compute_bucket_assignment_by_size
+from rushlight.distributed.communication.work import _create_work_from_future as _create_work_from_future
 from rushlight.distributed.communication.reductions import _make_nccl_premul_sum as _make_nccl_premul_sum
 from rushlight.distributed.communication.collectives import _reduce_scatter_base as _reduce_scatter_base
 from rushlight.distributed import algorithms as algorithms
@@ -129,14 +132,15 @@ from rushlight.distributed.groups import split_group as split_group
 from rushlight.distributed.communication.reductions import supports_complex as supports_complex
 from rushlight.distributed import tensor as tensor
 def __dir__() -> list[str]: ...
-__all__ = ['AllToAllOptions', 'AllreduceCoalescedOptions', 'AllreduceOptions', 'Backend', 'BackendConfig',
-    'BarrierOptions', 'BroadcastOptions', 'DebugLevel', 'DeviceMesh', 'DistBackendError', 'DistError',
-    'DistNetworkError', 'DistQueueEmptyError', 'DistStoreError', 'FileStore', 'Future', 'GatherOptions',
-    'GradBucket', 'GroupMember', 'GroupName', 'HashStore', 'P2POp', 'PrefixStore', 'ProcessGroup',
-    'ProcessGroupGloo', 'RankFailure', 'RedOpType', 'ReduceOp', 'ReduceOptions', 'ReduceScatterOptions',
-    'Reducer', 'ScatterOptions', 'Store', 'TCPStore', 'Work', '_CoalescingManager',
-    '_DEFAULT_FIRST_BUCKET_BYTES', '_Work', '_all_gather_base', '_broadcast_coalesced', '_coalescing_manager',
-    '_compute_bucket_assignment_by_size', '_make_nccl_premul_sum', '_reduce_scatter_base', 'all_gather',
+__all__ = ['AllToAllOptions', 'AllgatherOptions', 'AllreduceCoalescedOptions', 'AllreduceOptions', 'Backend',
+    'BackendConfig', 'BarrierOptions', 'BroadcastOptions', 'DebugLevel', 'DeviceMesh', 'DistBackendError',
+    'DistError', 'DistNetworkError', 'DistQueueEmptyError', 'DistStoreError', 'FileStore', 'Future',
+    'GatherOptions', 'GradBucket', 'GroupMember', 'GroupName', 'HashStore', 'P2POp', 'PrefixStore',
+    'ProcessGroup', 'ProcessGroupGloo', 'RankFailure', 'RedOpType', 'ReduceOp', 'ReduceOptions',
+    'ReduceScatterOptions', 'Reducer', 'ScatterOptions', 'Store', 'TCPStore', 'Work', '_CoalescingManager',
+    '_DEFAULT_FIRST_BUCKET_BYTES', '_DistributedBackendOptions', '_Work', '_all_gather_base',
+    '_broadcast_coalesced', '_coalescing_manager', '_compute_bucket_assignment_by_size',
+    '_create_work_from_future', '_make_nccl_premul_sum', '_reduce_scatter_base', 'all_gather',
     'all_gather_coalesced', 'all_gather_into_tensor', 'all_gather_object', 'all_gather_single', 'all_reduce',
     'all_reduce_coalesced', 'all_to_all', 'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast',
     'broadcast_object_list', 'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_into_tensor',
