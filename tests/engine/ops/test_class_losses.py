@@ -55,3 +55,20 @@ def test_classes_out_of_range(bad: int) -> None:
     for weight in (None, torch.ones(4)):
         with pytest.raises(IndexError, match=f"Target {bad} is out of bounds"):
             F.cross_entropy(torch.randn(2, 4, 3), torch.full((2, 3), bad), weight)
+
+
+@pytest.mark.parametrize("shape", [(6, 10), (400, 300)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_cross_entropy_of_logits_far_from_zero(shape: tuple[int, int], compiled: bool) -> None:
+    torch.manual_seed(0)
+    x = (torch.randn(shape) + 1e4).requires_grad_()
+    exact = x.detach().double().requires_grad_()
+    target = torch.randint(0, shape[1], shape[:1])
+    F.cross_entropy(exact, target).backward()
+    call = torch.compile(F.cross_entropy) if compiled else F.cross_entropy
+    for _ in range(4):
+        x.grad = None
+        loss = call(x, target)
+        loss.backward()
+        torch.testing.assert_close(loss.double(), F.cross_entropy(exact, target), rtol=1e-6, atol=0.0)
+        torch.testing.assert_close(x.grad.double(), exact.grad, rtol=1e-5, atol=1e-8)

@@ -146,3 +146,20 @@ def test_polygamma_beside_its_zeros():
     x = torch.tensor([-1.5, -1.4999, -2.508, -7.5], dtype=torch.float64)
     expected = torch.tensor([POLYGAMMA[float(v)] for v in x], dtype=torch.float64)
     torch.testing.assert_close(torch.polygamma(2, x), expected, rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_group_norm_of_two_bytes_rounds_once(dtype, memory_format):
+    """The moments are of float32 also where there are no weights."""
+    torch.manual_seed(0)
+    x = (torch.randn(4, 8, 6, 6) * 2 + 37).to(dtype).contiguous(memory_format=memory_format)
+    wide = x.detach().float().requires_grad_()
+    x.requires_grad_()
+    for _ in range(3):
+        found, wanted = F.group_norm(x, 2), F.group_norm(wide, 2)
+        assert found.dtype is dtype
+        assert found.equal(wanted.to(dtype))
+        slopes = [torch.autograd.grad(y, t, torch.ones_like(y)) for y, t in ((found, x), (wanted, wide))]
+        assert slopes[0][0].equal(slopes[1][0].to(dtype))
+    assert [t.dtype for t in torch.native_group_norm(x, None, None, 4, 8, 36, 2, 1e-5)] == [dtype] * 3

@@ -16,6 +16,7 @@ from rushlight._engine.ops.indexing.along_dim import FEW, take_along
 from rushlight._engine.ops.nn.losses import reduced, reduction_of
 from rushlight._engine.ops.nn.softmax import _log_softmax
 from rushlight._engine.ops.pointwise.arithmetic import where
+from rushlight._engine.ops.reductions.reductions import amax
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import at, iota, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
@@ -183,35 +184,38 @@ def nll_loss2d(input, target, weight: Tensor | None = None, reduction: int = 1, 
     return nll_loss(input, target, weight, None, ignore_index, None, ("none", "mean", "sum")[reduction])
 
 
-_X, _T, _IGNORE, _LSE = symbol("x"), symbol("t"), symbol("ignore"), symbol("lse")
-_G = symbol("g")
+_X, _T, _IGNORE, _G = symbol("x"), symbol("t"), symbol("ignore"), symbol("g")
+_HIGH, _TOTAL = symbol("high"), symbol("total")
 
 
 def _loss_of_row() -> tuple[Expr, ...]:
+    """Differences from the maximum keep digits that sums with it lose."""
     high = reduce_("max", _X)
-    lse = high + m.log(reduce_("add", m.exp(_X - high)))
+    total = m.log(reduce_("add", m.exp(_X - high)))
     counted = m.ne(_T, _IGNORE)
     safe = m.where(counted, _T, 0)
-    return m.where(counted, lse - at(_X, safe), 0), lse
+    return m.where(counted, total - (at(_X, safe) - high), 0), high, total
 
 
 def _gradient_of_row() -> tuple[Expr, ...]:
-    p = m.exp(_X - _LSE)
+    p = m.exp(_X - _HIGH - _TOTAL)
     return (m.where(m.eq(iota(), _T), (p - 1) * _G, p * _G),)
 
 
 loss_of_rows = RowKernel(_loss_of_row, ("x", "t", "ignore"), ("t", "ignore"))
-gradient_of_rows = RowKernel(_gradient_of_row, ("x", "t", "lse", "g"), ("t", "lse", "g"))
+gradient_of_rows = RowKernel(_gradient_of_row, ("x", "t", "high", "total", "g"), ("t", "high", "total", "g"))
 
 
 @composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss")
 def _rows_loss(input, target, ignore_index: int, reduction: str):
-    """logsumexp(x) - x[target] of rows (N, C), 0 where ignored, reduced; and the logsumexp."""
-    lse = input.logsumexp(1)
-    counted = target != ignore_index
-    picked = input.gather(1, where(counted, target, 0).unsqueeze(1)).squeeze(1)
-    loss = where(counted, lse - picked, 0.0)
-    return loss.sum() / counted.sum() if reduction == "mean" else reduced(loss, reduction), lse
+    """-log_softmax(x)[target] of rows (N, C), 0 where ignored, reduced; the rows' maxima, and the logarithms
+    of the sums of exp(x - maximum).
+    """
+    logs, counted = _log_softmax(input, 1), target != ignore_index
+    picked = logs.gather(1, where(counted, target, 0).unsqueeze(1)).squeeze(1)
+    loss = where(counted, -picked, 0.0)
+    loss = loss.sum() / counted.sum() if reduction == "mean" else reduced(loss, reduction)
+    return loss, amax(input, 1), -amax(logs, 1)
 
 
 @_rows_loss.kernel
@@ -223,59 +227,60 @@ def _rows_loss_kernel(x: Array, t: Array, ignore_index: int, reduction: str) -> 
         return NotImplemented
     losses_of, total = kernel.large if x.size >= BIG else kernel.fn, np.add.reduce
     if x.size <= FEW and kernel.decide((x,)):
-        of_rows = np.empty((2, many), of)
+        of_rows = np.empty((3, many), of)
         operands = x, t, ignored, *of_rows
         loop = service("loop over few elements")(kernel, operands, operands)
         losses_of = kernel.fn if loop is None else _by_loop(loop, many, of)
         total = service("reduction of few elements")(np.add, of_rows[0], (0,), False) or total
 
-    def run(x: Array, t: Array) -> tuple[Array, Array]:
+    def run(x: Array, t: Array) -> tuple[Array, ...]:
         count = many if _plain(t, classes, ignore_index) else in_range(t, classes, ignore_index).sum()
         if reduction == "none":
-            found: tuple[Array, Array] = loss_of_rows(1, x, t[:, None], ignore)
+            found: tuple[Array, ...] = loss_of_rows(1, x, t[:, None], ignore)
             return found
-        losses, lse = losses_of(x, t, ignored)
+        losses, *moments = losses_of(x, t, ignored)
         loss = total(losses)
-        return np.asarray(loss / of(count) if reduction == "mean" else loss), lse
+        return np.asarray(loss / of(count) if reduction == "mean" else loss), *moments
 
     return run
 
 
 def _by_loop(loop: Any, many: int, of: Any) -> Any:
-    """The losses and logsumexps of few rows, by a kernel's loop alone."""
+    """The losses and moments of few rows, by a kernel's loop alone."""
 
-    def losses_of(x: Array, t: Array, ignored: Array) -> tuple[Array, Array]:
-        losses, lse = np.empty(many, of), np.empty(many, of)
-        loop(x, t, ignored, losses, lse)
-        return losses, lse
+    def losses_of(x: Array, t: Array, ignored: Array) -> tuple[Array, ...]:
+        found = np.empty(many, of), np.empty(many, of), np.empty(many, of)
+        loop(x, t, ignored, *found)
+        return found
 
     return losses_of
 
 
 @_rows_loss.gradient
-def _rows_loss_gradient(s: Any, grad: Any, grad_lse: Any = None) -> Any:
-    return _rows_loss_backward(s.input, s.target, s.result[1], grad, s.ignore_index, s.reduction), None
+def _rows_loss_gradient(s: Any, grad: Any, grad_high: Any = None, grad_total: Any = None) -> Any:
+    _, high, total = s.result
+    return _rows_loss_backward(s.input, s.target, high, total, grad, s.ignore_index, s.reduction), None
 
 
 @composite(name="_cross_entropy_backward", where=("aten",))
-def _rows_loss_backward(input, target, lse, grad, ignore_index: int, reduction: str):
+def _rows_loss_backward(input, target, high, total, grad, ignore_index: int, reduction: str):
     """(softmax(x) - one_hot(target)) * g, per row."""
     counted = target != ignore_index
     if reduction == "mean":
         grad = grad / counted.sum()
     grad = where(counted, grad, 0.0)  # also where nothing counts, and the mean is nan
-    p = (input - input.logsumexp(1, True)).exp()
+    p = _log_softmax(input, 1).exp()
     hot = p.new_zeros(p.shape).scatter(1, target.clamp(0, p.shape[1] - 1).unsqueeze(1), 1.0)
     return (p - hot) * grad.unsqueeze(1)
 
 
 @_rows_loss_backward.kernel
 def _rows_loss_backward_kernel(
-    x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str
+    x: Array, t: Array, high: Array, total: Array, g: Array, ignore_index: int, reduction: str
 ) -> Any:
     counted = t != ignore_index
     share = g / x.dtype.type(np.count_nonzero(counted) or 1) if reduction == "mean" else g
-    return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
+    return gradient_of_rows(1, x, *[a[:, None] for a in (t, high, total, share * counted)])
 
 
 @composite(name="_cross_entropy_planes", where=("aten",), node="nll_loss", unread=(0,), planned=True)

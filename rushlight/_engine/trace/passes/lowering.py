@@ -167,14 +167,14 @@ def _counted(entry: Entry, x: Array, t: Array, ignored: int) -> tuple[Entry | No
 
 def _cross_entropy(entry: Entry) -> list[Entry] | None:
     """A look at the targets, the rows' losses, their sum, and its share."""
-    (x, t, ignored, reduction), (out, lse) = entry.operands, entry.outs
+    (x, t, ignored, reduction), (out, *moments) = entry.operands, entry.outs
     kernel = class_losses.loss_of_rows.compiled(x, t, t)
     if reduction == "none" or t.dtype != np.int64 or kernel is NotImplemented:
         return None
     look, count, wrong = _counted(entry, x, t, ignored)
     losses, summed = np.empty(t.shape, x.dtype), out if reduction == "sum" else np.empty_like(out)
     operands = [("x", x, "vector"), ("t", t, "scalar"), ("ignore", np.array(ignored), "scalar")]
-    each = node("rows", kernel.outputs, operands, (losses, lse), kernel.out_dtypes, entry.where)
+    each = node("rows", kernel.outputs, operands, (losses, *moments), kernel.out_dtypes, entry.where)
     found = [
         look,
         Entry("run", checked, (wrong, t, x.shape[1], ignored), (), entry.where),
@@ -187,20 +187,15 @@ def _cross_entropy(entry: Entry) -> list[Entry] | None:
 
 
 def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
-    (x, t, lse, g, ignored, reduction), (out,) = entry.operands, entry.outs
-    kernel = class_losses.gradient_of_rows.compiled(x, t, lse, g)
+    (x, t, high, total, g, ignored, reduction), (out,) = entry.operands, entry.outs
+    kernel = class_losses.gradient_of_rows.compiled(x, t, high, total, g)
     if t.dtype != np.int64 or kernel is NotImplemented or g.ndim:
         return None
     look, count, _ = _counted(entry, x, t, ignored)
     share = symbol("g") / symbol("n") if reduction == "mean" else symbol("g")
     share = share * m.cast(m.ne(symbol("t"), symbol("ignored")), arg=x.dtype.name)
-    operands = [
-        ("x", x, "vector"),
-        *[
-            (n, a, "scalar")
-            for n, a in (("t", t), ("lse", lse), ("g", g), ("ignored", np.array(ignored)), ("n", count))
-        ],
-    ]
+    given = {"t": t, "high": high, "total": total, "g": g, "ignored": np.array(ignored), "n": count}
+    operands = [("x", x, "vector"), *[(name, a, "scalar") for name, a in given.items()]]
     back = node(
         "rows",
         [substitute(e, {symbol("g"): share}) for e in kernel.outputs],
