@@ -263,6 +263,8 @@ def tiled(a: Array, times: Ints) -> Array:
         lines = np.empty((times[0], a.size), a.dtype)
         lines[...] = a
         return lines.reshape(-1)
+    if a.ndim and times[-1] > 1 and max(times[:-1], default=1) > 1:  # long lines are copied sooner
+        a, times = tiled(a, (1,) * (a.ndim - 1) + times[-1:]), (*times[:-1], 1)
     shape = (1,) * (len(times) - a.ndim) + a.shape
     out = np.empty([n * s for n, s in zip(times, shape, strict=True)], a.dtype)
     apart = [each for pair in zip(times, shape, strict=True) for each in pair]

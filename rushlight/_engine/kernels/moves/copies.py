@@ -45,8 +45,8 @@ def copy(out: Array, a: Array) -> bool:
 
 
 def _in_rows(a: Array) -> bool:
-    """Whether it lies in long rows, forwards or backwards."""
-    return a.shape[-1] >= _LONG and a.strides[-1] in (a.itemsize, -a.itemsize)
+    """Whether it lies in long rows, forwards or backwards, or has a number for each."""
+    return a.shape[-1] >= _LONG and a.strides[-1] in (a.itemsize, -a.itemsize, 0)
 
 
 # Elements of a row that is copied as such.
@@ -87,12 +87,17 @@ _MOST_JOBS = 4096
 
 @lru_cache(maxsize=256)
 def _rows(item: int, shape: Ints, source: Ints, to: Ints) -> team.Call | None:
-    """What copies arrays that lie in short rows, which are apart in one of them; None for others."""
+    """What copies arrays that lie in short rows, which are apart in one of them, or backwards in the source;
+    None for others.
+    """
     size, loops = item, list[list[int]]()  # of the loops: elements, steps of both, the last loop first
+    turned = False
     for n, *both in sorted(zip(shape, source, to, strict=True), key=lambda loop: loop[2]):
         if n == 1:
             continue
-        if not loops and both == [size, size]:
+        if size == item and not loops and both == [-item, item]:
+            size, turned = n * item, True
+        elif not loops and both == [size, size] and not turned:
             size *= n
         elif loops and both == [loops[-1][0] * step for step in loops[-1][1:]]:
             loops[-1][0] *= n
@@ -112,6 +117,12 @@ def _rows(item: int, shape: Ints, source: Ints, to: Ints) -> team.Call | None:
         jobs[:, :, k] = offsets(others, each[:-1])[:, None] + low * each[-1]
     jobs[:, :, 2], jobs[:, :, 3] = np.minimum(cut, count - low), size
     loop = native.address("rows", "", copy_rows)
+    if turned:
+        jobs[:, :, 0] -= size - item  # where a row's memory begins
+        kind, lanes = f"i{8 * item}", target.lanes("int8") // item
+        loop = native.address(
+            "rows backwards", f"{kind} {lanes}", lambda module, name: turn_rows(module, name, kind, lanes)
+        )
     last = np.array([each[-1] for each in steps], np.int64)
     return team.Call(team.CallStage(loop, jobs.reshape(-1, 4), range(2), 2, last))
 
@@ -132,6 +143,29 @@ def copy_rows(module: Module, name: str) -> None:
                 part = f.op(f"load <{wide} x i8>, ptr {f.at(line, at)}, align 1")
                 f.emit(f"store <{wide} x i8> {part}, ptr {f.at(to, at)}, align 1")
             done = f.i64("add", done, f.i64("mul", left, wide))
+    close(f)
+
+
+def turn_rows(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR of the same for rows whose elements are in the opposite order in out."""
+    w = Writer(module, name, kind, lanes)
+    f, one = w.function, w.size * lanes
+    source, out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
+    count, size = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+    steps = [f.load("i64", "%steps", SLOT * k) for k in range(2)]
+    whole = f.i64("udiv", size, one)
+    begin = f.i64("mul", whole, one)
+    left = f.i64("udiv", f.i64("sub", size, begin), w.size)
+    with f.counted(count) as i:
+        line, to = (f.at(p, f.i64("mul", i, step)) for p, step in zip((source, out), steps, strict=True))
+        end = f.at(line, size)
+        with f.counted(whole) as k:
+            at = f.i64("mul", k, one)
+            part = w.read(end, f.i64("sub", -one, at))
+            w.write(w.shuffled(part, part, range(lanes - 1, -1, -1)), to, at)
+        with f.counted(left) as k:
+            at = f.i64("add", begin, f.i64("mul", k, w.size))
+            f.store(kind, f.load(kind, end, f.i64("sub", -w.size, at)), to, at)
     close(f)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.conversion import fill
 from rushlight._engine.ops.creation.copying import assign, duplicate, formatted, tensor_of
 from rushlight._engine.ops.resolved import ArrayFunction, looked_up, resolved
 from rushlight._engine.ops.table import WIDE, Array, composite, opaque
@@ -43,8 +44,9 @@ def _pad_constant(input, pad: Ints, value: Number = 0) -> ArrayFunction:
         return lambda a: duplicate(a[kept], "K")
 
     def way(a: Array) -> Array:
-        out = np.full(sizes, value, a.dtype)
-        out[to] = a[kept]
+        out = np.empty(sizes, a.dtype)
+        fill(out, value)
+        assign(out[to], a[kept])
         return out
 
     return formatted(input, way)
