@@ -265,15 +265,9 @@ def _machine_plan(
     if lead and in_rows and (whole or lead == n - 1):
         each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
         seen = (*a.shape[:lead], prod(a.shape[lead:]))
-        lanes = each.own_lanes()
-        if (
-            whole
-            and mapped is X
-            and kind in _BY_COLUMN
-            and given in ("float32", "float64")
-            and 1 < seen[-1] < min(lanes, _SHORT)
-        ):
-            return _by_column(kind, (prod(seen[:-1]), seen[-1]), lanes, shape)
+        plain = whole and mapped is X and given in ("float32", "float64")
+        if plain and kind in ("max", "min") and seen[-1] in _HALF_VECTORS:
+            return _by_column(UFUNCS[kind], (prod(seen[:-1]), seen[-1]), shape)
         # Few rows are summed before other threads are awake.
         run = each.large if a.size >= PARALLEL else each
         return lambda a: run(a.reshape(seen)).reshape(shape)
@@ -362,37 +356,23 @@ _WAYS: dict[tuple[bool, ...], Callable[[Reduction, str], ArrayFunction]] = {
     (False, True, False): _columns,
     (True, False, True): _columns_of_rows,
 }
-_BY_COLUMN = {"max": np.maximum, "min": np.minimum, "add": np.add}
-# Elements of a row from which on it takes less than its columns one after the other.
-_SHORT = 16
 
 
-def _by_column(kind: str, matrix: tuple[int, int], lanes: int, shape: tuple[int, ...]) -> ArrayFunction:
-    """Reductions of very short rows, column by column: with the bits of the row kernel, whose lanes hold an
-    element each and are added pairwise in double precision.
-    """
-    combine, n = _BY_COLUMN[kind], matrix[1]
+# Elements of rows whose extremes take less column by column: few of these rows are a vector.
+_HALF_VECTORS = range(9, 16)
 
-    def extreme(a: Array) -> Array:
-        rows = a.reshape(matrix)
-        found = combine(rows[:, 0], rows[:, 1])
-        for k in range(2, n):
-            combine(found, rows[:, k], out=found)
-        return found.reshape(shape)
+
+def _by_column(extreme: Any, matrix: tuple[int, int], shape: tuple[int, ...]) -> ArrayFunction:
+    """Extremes of very short rows, column by column."""
 
     def total(a: Array) -> Array:
         rows = a.reshape(matrix)
-        parts = [rows[:, k].astype(np.float64) for k in range(n)]
-        half = lanes // 2
-        while half:
-            for k in range(half, len(parts)):
-                parts[k - half] += parts[k]
-            del parts[half:]
-            half //= 2
-        parts[0] += 0.0  # as lanes begin with 0, which -0 does not survive
-        return parts[0].astype(a.dtype).reshape(shape)
+        found: Array = extreme(rows[:, 0], rows[:, 1])
+        for k in range(2, matrix[1]):
+            extreme(found, rows[:, k], out=found)
+        return found.reshape(shape)
 
-    return total if kind == "add" else extreme
+    return total
 
 
 # Elements up to which short rows are put together, all, and those of one of several matrices.

@@ -263,7 +263,7 @@ class Function:
         """LLVM's `name` (such as llvm.sqrt) applied lane by lane; `kind` of the result."""
         first = operands[0].kind
         result = kind or first
-        full = f"@{name}.v{self.width}{_SUFFIX[first]}"
+        full = f"@{name}.v{self.width}{SUFFIX[first]}"
         types = ", ".join(o.type for o in operands)
         self.module.declare(full, f"declare {self.type(result)} {full}({types})")
         arguments = ", ".join(map(repr, operands))
@@ -303,7 +303,7 @@ class Variable:
         self.function.emit(f"store {self.kind} {value}, ptr {self.name}, align 8")
 
 
-_SUFFIX = {
+SUFFIX = {
     "float": "f32",
     "double": "f64",
     "half": "f16",

@@ -20,7 +20,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.derive.types import operand_type
 from rushlight._engine.kernels.emit.atom_code import EMITTERS, LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
-from rushlight._engine.kernels.emit.llvm_ir import BITS, Function
+from rushlight._engine.kernels.emit.llvm_ir import BITS, SUFFIX, Function
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.emit.target import Unsupported, host
 from rushlight._engine.kernels.runtime.abi import SLOT
@@ -85,6 +85,15 @@ def load(f: Function, pointer: str, storage: str) -> Lane:
     kind = storage_kind(storage)
     align = BITS[kind] // 8
     return widen(f.lanes(kind, f"load {f.type(kind)}, ptr {pointer}, align {align}"), storage)
+
+
+def load_some(f: Function, pointer: str, mask: Lane, others: Lane) -> Lane:
+    """The elements in memory that a mask names, as they are stored, and others."""
+    kind = others.kind
+    name, vec = f"@llvm.masked.load.v{f.width}{SUFFIX[kind]}.p0", f.type(kind)
+    f.module.declare(name, f"declare {vec} {name}(ptr, i32, <{f.width} x i1>, {vec})")
+    given = f"ptr {pointer}, i32 {BITS[kind] // 8}, {mask!r}, {others!r}"
+    return f.lanes(kind, f"call {vec} {name}({given})")
 
 
 def store(f: Function, x: Lane, pointer: str, storage: str) -> None:

@@ -1,8 +1,8 @@
 """A row kernel's code: one function for all rows, which lie in memory as they are.
 
 `rows(args, rows, n, steps)` walks rows that are contiguous (row_loops.py packs the others): level by level
-over vectors, with results of reductions in registers. The last vector may be partial: it is read from and
-written to a buffer, and reductions leave its other lanes out.
+over vectors, with results of reductions in registers. The last vector may be partial: it is read by a mask,
+short numbers from a buffer, and written to a buffer; reductions leave its other lanes out.
 
 Of rows that are at most half a vector several are one, side by side in segments of as many lanes as the next
 power of two: the same numbers are added in the same order as in a vector of one row.
@@ -19,9 +19,11 @@ from rushlight._engine.kernels.emit.scalar_code import (
     Body,
     item_size,
     load,
+    load_some,
     result,
     storage_kind,
     store,
+    widen,
 )
 from rushlight._engine.kernels.loops.row_plan import (
     RowLevels,
@@ -43,6 +45,8 @@ from rushlight._engine.ops.expressions import Expr
 
 # From block to block of so many elements sums go on in double precision.
 BLOCK = 2048
+# Bytes of the shortest numbers that processors read by a mask.
+_MASKED = 4
 
 
 class _Rows:
@@ -67,7 +71,18 @@ class _Rows:
         self.known: dict[Expr, Lane] = {}
         self.given: dict[str, Lane] = {}
         self.bases: list[str] = []
-        self.row, self.now = "", "1"
+        self.row, self.now, self.valid = "", "1", ""
+        self.masked = [item_size(self.dtypes[k]) >= _MASKED for k in range(len(plan.vectors))]
+        # Whether rows that share a vector lie apart from each other, or from their segments.
+        self.scattered = [self._lie_apart(k) if masked else "" for k, masked in enumerate(self.masked)]
+
+    def _lie_apart(self, k: int) -> str:
+        f = self.function
+        if not self.grouped:
+            return "false"
+        step = f.load("i64", "%steps", SLOT * self.plan.numbers[k])
+        apart = f.i64("icmp ne", step, f.i64("mul", self.segment, item_size(self.dtypes[k])))
+        return f.op(f"and i1 {self.grouped}, {apart}")
 
     def _grouping(self) -> str:
         """How rows share a vector; an i1: whether they do."""
@@ -91,6 +106,10 @@ class _Rows:
             self.row = f.i64("mul", group, self.together)
             left = f.i64("sub", "%rows", self.row)
             self.now = f.op(f"call i64 @llvm.smin.i64(i64 {left}, i64 {self.together})")
+            self.valid = self.rest
+            if self.grouped:
+                shared = f.i64("mul", self.now, self.segment)
+                self.valid = f.op(f"select i1 {self.grouped}, i64 {shared}, i64 {self.rest}")
             self._scalars_in()
             self.bases = [self._base(number) for number in plan.numbers]
             self._copy_tails(range(len(plan.vectors)), False)
@@ -126,6 +145,7 @@ class _Rows:
 
     def _copy_tails(self, operands: Sequence[int], out: bool) -> None:
         f = self.function
+        operands = [k for k in operands if out or not self.masked[k]]
         with f.when(self.partial):
             for k in operands:
                 size, number = item_size(self.dtypes[k]), self.plan.numbers[k]
@@ -287,13 +307,40 @@ class _Rows:
         inside = f.at(self.bases[k], f.i64("mul", i, self._bytes(k)))
         return f.op(f"select i1 {last}, ptr {self.tails[k]}, ptr {inside}")
 
+    def _read(self, k: int, i: str, last: str) -> Lane:
+        """Vector i of an operand's row, which may be the partial one."""
+        f, dtype = self.function, self.plan.vectors[k][1]
+        if not self.masked[k] or last == "false":
+            return load(f, self._at(k, i, last), dtype)
+        nothing, apart = f.const(storage_kind(dtype), 0), self.scattered[k]
+        count = f.op(f"select i1 {last}, i64 {self.valid}, i64 {self.plan.lanes}")
+        mask = self._below(ramp(f, "i32"), f.op(f"select i1 {apart}, i64 0, i64 {count}"))
+        found = load_some(f, self._at(k, i, "false"), mask, nothing)
+        if not self.grouped:
+            return widen(found, dtype)
+        step, size = f.load("i64", "%steps", SLOT * self.plan.numbers[k]), item_size(dtype)
+        with f.changed(apart, [found]) as (results, changed):
+            with f.vectors(self.now, [nothing]) as (j, (rows,), updated):
+                before = f.i64("mul", j, self.segment)
+                row = f.i64("sub", f.i64("mul", j, step), f.i64("mul", before, size))
+                lanes = ramp(f, "i32") - f.splat("i32", f.op(f"trunc i64 {before} to i32"))
+                own = self._below(lanes, "%n") & lanes.compare("ge", 0)
+                updated.append(load_some(f, f.at(self.bases[k], row), own, rows))
+            changed.append(rows)
+        return widen(results[0], dtype)
+
+    def _below(self, numbers: Lane, count: str) -> Lane:
+        """A mask: which numbers are below a count."""
+        f = self.function
+        return numbers.compare("lt", f.splat("i32", f.op(f"trunc i64 {count} to i32")))
+
     def _load(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
         f, plan = self.function, self.plan
         names = [name for name, _ in plan.vectors]
         for node in within(roots):
             if node.op == "in" and plan.varies[node]:
                 k = names.index(node.arg)
-                body.give(node, load(f, self._at(k, i, last), plan.vectors[k][1]))
+                body.give(node, self._read(k, i, last))
             elif node in plan.kept and plan.first_use[node] < level:
                 body.give(node, load(f, self._at(plan.kept[node], i, last), plan.types[node]))
             elif node.op == "iota":
