@@ -22,7 +22,7 @@ from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, gradient_formula
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
 from rushlight._engine.kernels.loops.elementwise import PARALLEL
-from rushlight._engine.ops.expressions import Expr, symbol
+from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.row_expressions import reduce_
@@ -42,7 +42,12 @@ UFUNCS = {
 }
 # Large arrays of these dtypes are reduced by generated kernels.
 MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
+# Elements of a short row, and of all, from which on NumPy, which begins anew with each, takes longer.
+_FEW, _SHORT = 1 << 12, 32
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
+_SUM = Reduction("add", X)
+# Integers whose sums are of machine code, and elements of a line of those that are all added up.
+_WHOLE, _LINE = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64")), 1 << 12
 
 
 ArrayFunction = Callable[[Array], Array]
@@ -110,8 +115,10 @@ class Reducer:
         self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype
     ) -> ArrayFunction:
         total: ArrayFunction | None = None
-        if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
+        if a.dtype == compute.np and compute.name in MACHINE and by_machine(a, axes):
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
+        elif compute is dt.int64 and self.meaning == _SUM and a.size >= BIG and a.dtype.kind in "biu":
+            total = _whole_sum(a, axes, keepdim)
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
         if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
             by_numpy = total
@@ -227,6 +234,39 @@ class Reducer:
         mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
         env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}
         return formula(*[env[n] for n in names])
+
+
+def by_machine(a: Array, axes: tuple[int, ...]) -> bool:
+    """Whether an array of floats is reduced by a generated kernel, where there is one."""
+    if a.size >= BIG or a.size < _FEW:
+        return a.size >= BIG
+    lead = a.ndim - len(axes)
+    in_rows = tuple(sorted(axes)) == tuple(range(lead, a.ndim)) and a.flags.c_contiguous
+    return in_rows and 1 < prod(a.shape[lead:]) <= _SHORT
+
+
+def _whole_sum(a: Array, axes: tuple[int, ...], keepdim: bool) -> ArrayFunction | None:
+    """The sums of dense integers of any size, in int64: along rows, or all. None for others."""
+    # a program that only has small tensors needs no compiler
+    from rushlight._engine.kernels.loops import rows
+
+    of, lead = a.dtype.name, a.ndim - len(axes)
+    if of not in _WHOLE or not a.flags.c_contiguous or tuple(sorted(axes)) != tuple(range(lead, a.ndim)):
+        return None
+    added = reduce_("add", X if of == "int64" else m.cast(X, arg="int64"))
+    each = rows.rows((added,), (("input", of, "vector"),), ("int64",))
+    shape = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
+    seen = (prod(a.shape[:lead]), prod(a.shape[lead:]))
+    if lead:
+        return lambda a: each.large(a.reshape(seen)).reshape(shape)
+    whole = a.size - a.size % _LINE
+
+    def everything(a: Array) -> Array:
+        flat = a.reshape(-1)
+        total = np.add.reduce(each.large(flat[:whole].reshape(-1, _LINE)))
+        return np.asarray(total + np.add.reduce(flat[whole:], None, np.int64)).reshape(shape)
+
+    return everything
 
 
 # Rows of so many flags are one number.
