@@ -342,10 +342,13 @@ def _by_memory(
     way = _WAYS.get(tuple([bool(reduced) for reduced, _ in runs]))
     if way is None or (way is _columns and meaning.combine == "mul"):
         return None
-    run, sizes = way(meaning, of), tuple([size for _, size in runs])
+    sizes = tuple([size for _, size in runs])
+    run = way(meaning, of, sizes)
     kept = [d for d in order if d not in axes]
     turned = tuple(sorted(range(len(kept)), key=kept.__getitem__))
     lying = tuple([a.shape[d] for d in kept])
+    if order == [*range(a.ndim)]:
+        return lambda a: run(a.reshape(sizes)).reshape(shape)
 
     def total(a: Array) -> Array:
         found = run(a.transpose(order).reshape(sizes)).reshape(lying)
@@ -354,7 +357,7 @@ def _by_memory(
     return total
 
 
-def _rows(meaning: Reduction, of: str) -> ArrayFunction:
+def _rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
     """(rows, elements) to (rows)."""
     # a program that only has small tensors needs no compiler
     from rushlight._engine.kernels.loops import rows
@@ -363,10 +366,10 @@ def _rows(meaning: Reduction, of: str) -> ArrayFunction:
     return lambda a: each.large(a) if a.size >= PARALLEL else each(a)
 
 
-def _columns(meaning: Reduction, of: str) -> ArrayFunction:
+def _columns(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
     """(rows, columns) to (columns), or of several such matrices."""
     # a program that only has small tensors needs no compiler
-    from rushlight._engine.kernels.loops import columns
+    from rushlight._engine.kernels.loops import column_extremes, columns
 
     if meaning.combine == "add":
         sums = columns.columns((meaning.map,), (("input", of, "matrix"),), (of,)).large
@@ -379,18 +382,21 @@ def _columns(meaning: Reduction, of: str) -> ArrayFunction:
 
         return total
     mapped, reduce = program((meaning.map,), (("input", of),), of), UFUNCS[meaning.combine].reduce
-    plain = meaning.map is X
-    return lambda a: reduce(a if plain else mapped([a])[0], -2)
+    plain, shape = meaning.map is X, (*sizes[:-2], sizes[-1])
+    down = column_extremes.column_extremes(meaning.combine, np.dtype(of), (prod(sizes[:-2]), *sizes[-2:]))
+    if down is None:
+        return lambda a: reduce(a if plain else mapped([a])[0], -2)
+    return lambda a: down(a if plain else mapped([a])[0]).reshape(shape)
 
 
-def _columns_of_rows(meaning: Reduction, of: str) -> ArrayFunction:
+def _columns_of_rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
     """(rows, columns, elements) to (columns)."""
-    each, combine = _rows(meaning, of), UFUNCS[meaning.combine].reduce
+    each, combine = _rows(meaning, of, sizes), UFUNCS[meaning.combine].reduce
     return lambda a: combine(each(a.reshape(-1, a.shape[-1])).reshape(a.shape[:2]), 0)
 
 
 # By which dims in memory are reduced.
-_WAYS: dict[tuple[bool, ...], Callable[[Reduction, str], ArrayFunction]] = {
+_WAYS: dict[tuple[bool, ...], Callable[[Reduction, str, tuple[int, ...]], ArrayFunction]] = {
     (False, True): _rows,
     (True, False): _columns,
     (False, True, False): _columns,
