@@ -81,3 +81,26 @@ def test_layer_norm_with_weights_is_its_formula(given):
     torch.testing.assert_close(fused, by_hand)
     for one, other in zip((*firsts[0], *seconds[0]), (*firsts[1], *seconds[1]), strict=True):
         assert one is other is None or torch.allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("shape", [(300, 512), (2, 3, 33, 700)], ids=str)
+def test_copies_of_what_lies_backwards_or_repeats(dtype, shape):
+    base = (np.random.default_rng(0).standard_normal(shape) * 50).astype(dtype)
+    t = torch.from_numpy(base)
+    for dims in [*[(d,) for d in range(len(shape))], tuple(range(len(shape)))]:
+        for _ in range(3):
+            assert (t.flip(dims).numpy() == np.flip(base, dims)).all()
+    for apart in (base[..., :1], base[:1]):
+        assert (assign(np.empty(shape, dtype), np.broadcast_to(apart, shape)) == apart).all()
+    times = (*[2] * len(shape), 3)
+    assert (t[:3].repeat(times).numpy() == np.tile(base[:3], times)).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.bfloat16, torch.float32, torch.int64, torch.complex128])
+@pytest.mark.parametrize("value", [0, 2.0, -0.0])
+def test_filled_arrays(dtype, value):
+    for _ in range(3):  # by NumPy, then by machine code
+        filled = torch.full((70, 1100), value, dtype=dtype)
+        assert filled.equal(torch.tensor(value).to(dtype).expand(70, 1100))
+        assert not dtype.is_floating_point or (filled.signbit() == (str(value) == "-0.0")).all()

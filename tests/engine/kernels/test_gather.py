@@ -47,3 +47,15 @@ def test_numbers_out_of_range_raise(wrong):
     for call in (lambda: torch.nn.functional.embedding(index, weight), lambda: weight.index_select(0, index)):
         with pytest.raises(IndexError, match="out of range"):
             call()
+
+
+@pytest.mark.parametrize("shape", [(40, 70), (5, 6, 300)])
+def test_positions_along_the_last_dim(shape):
+    x, index = torch.randn(shape), torch.randint(0, shape[-1], shape)
+    for _ in range(3):
+        assert np.array_equal(x.gather(-1, index).numpy(), np.take_along_axis(x.numpy(), index.numpy(), -1))
+        written = torch.zeros(shape).scatter(-1, index.sort(-1)[0], x)
+        assert written.count_nonzero() <= index.numel()
+        for outside in (shape[-1], -1):
+            with pytest.raises(RuntimeError, match="out of bounds"):
+                x.gather(-1, index.index_fill(0, torch.tensor([1]), outside))

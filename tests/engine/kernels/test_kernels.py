@@ -405,3 +405,21 @@ def test_bfloat16_rounds_to_nearest_even():
     found = kernel(x)
     same = found.view(np.uint16) == expected.view(np.uint16)
     assert (same | (np.isnan(found) & np.isnan(expected))).all()
+
+
+@pytest.mark.parametrize("d", FLOATS)
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 10, 17, 33, 40])
+@pytest.mark.parametrize("apart", [False, True])
+def test_rows_that_are_no_whole_vectors(d, n, apart):
+    """They are read where they lie, and nothing behind them is."""
+    peak = reduce_("max", X)
+    kernel = rows((m.exp(X - peak), reduce_("add", X), peak), (("x", d, "vector"),), (d,) * 3)
+    for count in (1, 2, 7, 300):
+        room = array((count, n + 5), d)
+        x = room[:, :n] if apart else np.ascontiguousarray(room[:, :n])
+        room[:, n:] = np.nan
+        kernel.compile_now()
+        for found, wanted in zip(kernel.fn(x), kernel.reference(x), strict=True):
+            np.testing.assert_allclose(
+                found.astype("f8"), wanted.astype("f8"), rtol=4 * TOLERANCE[d], atol=8 * TOLERANCE[d]
+            )

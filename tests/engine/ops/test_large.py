@@ -137,3 +137,35 @@ def test_ctc_loss_of_many_steps_and_sequences(monkeypatch):
     monkeypatch.setattr(margin_losses, "_steps", lambda *sizes: None)  # as without machine code
     plain = torch.nn.functional.ctc_loss(logs, targets, times, [5] * 64, reduction="none")
     assert torch.allclose(together, plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64])
+@pytest.mark.parametrize("shape", [(1024, 64), (70001,), (3, 5, 7000)], ids=str)
+def test_sums_of_many_integers(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    x = torch.randint(0, 2 if dtype is torch.bool else 100, shape).to(dtype)
+    for _ in range(2):
+        assert x.sum().dtype is torch.int64 and x.sum().item() == x.numpy().sum()
+        for d in range(len(shape)):
+            assert np.array_equal(x.sum(d, keepdim=True).numpy(), x.numpy().sum(d, keepdims=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(8, 64, 256), (300, 77), (3, 50, 131), (40, 30, 17)], ids=str)
+def test_extremes_of_columns(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape).to(dtype)
+    x.view(-1)[::997] = float("nan")
+    for d in range(len(shape) - 1):
+        assert np.array_equal(x.amax(d).numpy(), np.maximum.reduce(x.numpy(), d), equal_nan=True)
+        assert np.array_equal(x.amin(d).numpy(), np.minimum.reduce(x.numpy(), d), equal_nan=True)
+
+
+@pytest.mark.parametrize("shape", [(1000, 8), (500, 10), (900, 31)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_sums_of_short_rows_compiled_and_eager(shape: tuple[int, int], dtype: torch.dtype) -> None:
+    x = torch.randn(shape).to(dtype)
+    whole = torch.compile(lambda x: ((x * 1).sum(-1), (x * 1).mean(-1), (x * 1).amax(-1)))
+    for _ in range(4):
+        for found, wanted in zip(whole(x), (x.sum(-1), x.mean(-1), x.amax(-1)), strict=True):
+            assert found.equal(wanted)
+    torch.testing.assert_close(x.sum(-1).double(), x.double().sum(-1), rtol=1e-2, atol=0.1)

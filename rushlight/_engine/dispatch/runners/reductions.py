@@ -383,7 +383,10 @@ def _columns(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFuncti
         return total
     mapped, reduce = program((meaning.map,), (("input", of),), of), UFUNCS[meaning.combine].reduce
     plain, shape = meaning.map is X, (*sizes[:-2], sizes[-1])
-    down = column_extremes.column_extremes(meaning.combine, np.dtype(of), (prod(sizes[:-2]), *sizes[-2:]))
+    down = None
+    if meaning.combine in ("max", "min"):
+        matrices = prod(sizes[:-2]), sizes[-2], sizes[-1]
+        down = column_extremes.column_extremes(meaning.combine, np.dtype(of), matrices)
     if down is None:
         return lambda a: reduce(a if plain else mapped([a])[0], -2)
     return lambda a: down(a if plain else mapped([a])[0]).reshape(shape)

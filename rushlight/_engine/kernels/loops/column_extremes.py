@@ -1,4 +1,4 @@
-"""Maxima and minima of the columns of dense matrices, vectors of which stay in registers on their way down."""
+"""Maxima and minima of the columns of dense matrices: vectors stay in registers on their way down."""
 
 from __future__ import annotations
 

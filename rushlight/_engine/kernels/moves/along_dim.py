@@ -6,6 +6,7 @@ One pass checks a position, finds its element and moves it; NumPy's ways take a 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache, lru_cache
 from math import prod
 from typing import Any
@@ -68,23 +69,27 @@ def _plan(
         or not prod(sizes)
     ):
         return None
-    found = kernel(how, *dtypes[:2])
     outer, size, n, inner = prod(sizes[:d]), sizes[d], given[d], prod(sizes[d + 1 :])
+    found = kernel(how, *dtypes[:2], inner == 1 and not slices)
     steps = (outer, 1, n, size, 1, 0) if inner == 1 else (outer, n, inner, size * inner, inner, 1)
     at = (0, inner > 1, inner == 1) if slices else (n * inner, inner, 1)
     return None if found is None else (found, np.array([*steps, size, *at], np.int64))
 
 
 @cache
-def kernel(how: str, of: Any, index: Any) -> Prepared | None:
-    """Called with a, index, other, the last two of one shape or the index a vector, and `_plan`'s numbers."""
+def kernel(how: str, of: Any, index: Any, lines: bool) -> Prepared | None:
+    """Called with a, index, other, the last two of one shape or the index a vector, and `_plan`'s numbers.
+
+    lines: whether positions are those along the last dim, of which an element's own line is known.
+    """
     kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
     if kind is None or index != np.int64:
         return None
-    return Prepared("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind), 10)
+    text = f"{how} {kind}{' lines' if lines else ''}"
+    return Prepared("along", text, lambda module, name: write(module, name, how, kind, lines), 10)
 
 
-def write(module: Module, name: str, how: str, kind: str) -> None:
+def write(module: Module, name: str, how: str, kind: str, lines: bool) -> None:
     """The IR of `i64 name(ptr a, ptr index, ptr other, i64 outer, i64 n, i64 m, i64 line, i64 step, i64 unit,
     i64 size, i64 i0, i64 i1, i64 i2)`: whether a position was outside.
     """
@@ -93,19 +98,24 @@ def write(module: Module, name: str, how: str, kind: str) -> None:
         f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "
         "i64 %line, i64 %step, i64 %unit, i64 %size, i64 %i0, i64 %i1, i64 %i2)",
     )
+    n, step, unit, of_index = "%n", "%step", "%unit", ["%i0", "%i1", "%i2"]
+    if lines:
+        n, step, unit, of_index = "1", "1", "0", ["%m", "0", "1"]
     with (
         f.vectors("%outer", [f.const("i64", 0)]) as (o, t0, u0),
-        f.vectors("%n", t0) as (i, t1, u1),
+        f.vectors(n, t0) as (i, t1, u1),
         f.vectors("%m", t1) as (k, outside, updated),
     ):
-        place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
-        parts = [f.i64("mul", n, f"%i{d}") for d, n in enumerate((o, i, k))]
+        place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, n), i), "%m"), k)
+        parts = [f.i64("mul", at, by) for at, by in zip((o, i, k), of_index, strict=True)]
         j = f.load("i64", "%index", f.i64("mul", f.i64("add", f.i64("add", *parts[:2]), parts[2]), 8))
-        line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, "%unit"))
-        at = f.i64("add", line, f.i64("mul", j, "%step"))
-        both = [f.at(p, f.i64("mul", q, BITS[kind] // 8)) for p, q in (("%a", at), ("%other", place))]
+        line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, unit))
+        at = f.i64("add", line, f.i64("mul", j, step))
         inside = f.i64("icmp ult", j, "%size")
-        with f.when(inside):
+        if how == "read":  # a position outside reads the first element, so that there is no branch
+            at = f.op(f"select i1 {inside}, i64 {at}, i64 0")
+        both = [f.at(p, f.i64("mul", q, BITS[kind] // 8)) for p, q in (("%a", at), ("%other", place))]
+        with nullcontext() if how == "read" else f.when(inside):
             source, to = both if how == "read" else both[::-1]
             moved, old = (f.lanes(kind, f"load {f.type(kind)}, ptr {p}, align 1") for p in (source, to))
             moved = _COMBINE[how](f, old, moved) if how in _COMBINE else moved
