@@ -78,8 +78,6 @@ class _Rows:
 
     def _lie_apart(self, k: int) -> str:
         f = self.function
-        if not self.grouped:
-            return "false"
         step = f.load("i64", "%steps", SLOT * self.plan.numbers[k])
         apart = f.i64("icmp ne", step, f.i64("mul", self.segment, item_size(self.dtypes[k])))
         return f.op(f"and i1 {self.grouped}, {apart}")
@@ -106,10 +104,8 @@ class _Rows:
             self.row = f.i64("mul", group, self.together)
             left = f.i64("sub", "%rows", self.row)
             self.now = f.op(f"call i64 @llvm.smin.i64(i64 {left}, i64 {self.together})")
-            self.valid = self.rest
-            if self.grouped:
-                shared = f.i64("mul", self.now, self.segment)
-                self.valid = f.op(f"select i1 {self.grouped}, i64 {shared}, i64 {self.rest}")
+            shared = f.i64("mul", self.now, self.segment)
+            self.valid = f.op(f"select i1 {self.grouped}, i64 {shared}, i64 {self.rest}")
             self._scalars_in()
             self.bases = [self._base(number) for number in plan.numbers]
             self._copy_tails(range(len(plan.vectors)), False)
@@ -316,8 +312,6 @@ class _Rows:
         count = f.op(f"select i1 {last}, i64 {self.valid}, i64 {self.plan.lanes}")
         mask = self._below(ramp(f, "i32"), f.op(f"select i1 {apart}, i64 0, i64 {count}"))
         found = load_some(f, self._at(k, i, "false"), mask, nothing)
-        if not self.grouped:
-            return widen(found, dtype)
         step, size = f.load("i64", "%steps", SLOT * self.plan.numbers[k]), item_size(dtype)
         with f.changed(apart, [found]) as (results, changed):
             with f.vectors(self.now, [nothing]) as (j, (rows,), updated):
