@@ -16,8 +16,9 @@ interpreter that runs this command, from the tree that this file lies in. Withou
     --work DIR        logs and what PyTorch passes (a folder of the user in the system's temporary folder)
     --json FILE       write the figures and all that failed
     --page FILE       write the figures of these files into the page (docs/pytorch-tests.md)
-    --cuda            instead, tests of devices on a simulated CUDA device: only Rushlight runs, PyTorch has
-                      no device here, so a failure may be PyTorch's as well; skipped tests do not count
+    --cuda            instead, tests of devices on a simulated CUDA device (RUSHLIGHT_CUDA says which, such as
+                      simulated:2x4GB): only Rushlight runs, PyTorch has no device here, so a failure may be
+                      PyTorch's as well; skipped tests do not count
     --check           fail (exit status 1) where a test fails that is no exception, or an exception passes
 
 PyTorch runs first, once for each file and release: only what it passes there counts. A test that is an
@@ -55,6 +56,7 @@ TOOLS = Path(__file__).resolve().parent
 TREE = TOOLS.parent
 EXCEPTIONS = TOOLS / "pytorch_tests_exceptions.json"
 RULE = "<!-- Below: written by tools/pytorch_tests.py --page. -->"
+INTERRUPTED = 2  # pytest's exit status
 NEEDED = ("pytest", "expecttest", "hypothesis")
 
 Outcome = dict[str, Any]
@@ -158,7 +160,7 @@ def run_file(side: Side, path: Path, args: argparse.Namespace, log: Path, wanted
             except subprocess.TimeoutExpired:
                 break
             test = crashed_in(log) if log.exists() else None
-            if code in range(6) or test is None:
+            if code == INTERRUPTED or test is None:
                 break
             with log.open("a") as told:
                 told.write(
@@ -214,7 +216,8 @@ def on_a_device(side: Side, path: Path, args: argparse.Namespace) -> Figures:
     log.unlink(missing_ok=True)
     log.with_suffix(".out").unlink(missing_ok=True)
     drawing = json.dumps([args.start, args.max or 10**9, args.match or "CUDA", []])
-    where = {"PYTORCH_TESTING_DEVICE_ONLY_FOR": "cuda", "RUSHLIGHT_CUDA": "simulated"}
+    devices = os.environ.get("RUSHLIGHT_CUDA") or "simulated"
+    where = {"PYTORCH_TESTING_DEVICE_ONLY_FOR": "cuda", "RUSHLIGHT_CUDA": devices}
     run_file(side, path, args, log, {"RUNNER_DRAW": drawing, **where})
     found = {t: told for t, told in read_outcomes(log).items() if told["outcome"] != "skipped"}
     return count(path.stem, list(found), list(found), found)

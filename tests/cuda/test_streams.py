@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 
 import pytest
@@ -147,3 +149,62 @@ def test_strict_names_reads_before_a_copy_is_done() -> None:
         torch.cuda.synchronize()
         read(host)
         assert host.tolist() == [1, 1, 1]
+
+
+def test_a_signal_is_no_fault_of_the_device() -> None:
+    class TooLong(Exception):
+        pass
+
+    def stop(number: int, frame: object) -> None:
+        raise TooLong
+
+    x = torch.ones(64, 64, device="cuda")
+    twice(lambda: x.add_(1))
+    twice(lambda: torch.linalg.pinv(x))
+    torch.cuda.synchronize()
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for _ in range(40):
+            torch.linalg.pinv(x)
+            x.add_(1)
+        with pytest.raises(TooLong):
+            signal.setitimer(signal.ITIMER_REAL, 1e-3)
+            while True:
+                torch.cuda.synchronize()
+        assert signal.getsignal(signal.SIGALRM) is stop
+        assert x[0, 0].item() == 43
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_signal_that_only_notes_does_not_end_the_work() -> None:
+    heard = []
+    x = torch.ones(64, 64, device="cuda")
+    twice(lambda: torch.linalg.pinv(x))
+    torch.cuda.synchronize()
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    try:
+        found = [torch.linalg.pinv(x) for _ in range(20)]
+        signal.setitimer(signal.ITIMER_REAL, 1e-3)
+        torch.cuda.synchronize()
+        assert not torch.cuda.current_stream()._queue.queue
+        torch.testing.assert_close(found[-1].cpu(), torch.linalg.pinv(x.cpu()))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_where_the_host_has_no_room_the_work_waits() -> None:
+    x = torch.ones(4, device="cuda")
+    twice(lambda: x + 1)
+    y = x + 1
+
+    def deep(n: int) -> list[float]:
+        return y.tolist() if n == 0 else deep(n - 1)
+
+    limit = sys.getrecursionlimit()
+    for n in range(limit - 400, limit, 5):
+        try:
+            deep(n)
+        except RecursionError:
+            pass
+    assert y.tolist() == [2.0] * 4

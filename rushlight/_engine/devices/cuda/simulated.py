@@ -75,6 +75,8 @@ class Simulated(Rows):
             token = hush()
             try:
                 work()
+            except (MemoryError, RecursionError):
+                raise  # the host's own, not the device's
             except Exception as error:
                 self.fail(error, what, place)
             finally:

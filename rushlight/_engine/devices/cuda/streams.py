@@ -8,6 +8,7 @@ streams that no event orders really runs in whatever order the host asks for it.
 from __future__ import annotations
 
 import itertools
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +17,52 @@ from typing import Any
 
 # How much a stream holds back at most: then the older half is done.
 MOST = 2048
+# Signals for which programs have functions that raise, and what they mean while a device works.
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF")
+    if hasattr(signal, name)
+]
+
+
+class _Patience:
+    """While it is entered, signals wait: a piece of a device's work is never left half done by one.
+
+    What comes is heard when it is left: the program's function is called then, and may raise.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.came: list[int] = []
+        self.programs: list[tuple[int, Any]] = []
+
+    def enter(self) -> bool:
+        """Begin, in the main thread, which alone hears signals; whether it has begun."""
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        self.depth += 1
+        if self.depth == 1:
+            self.programs = [(n, f) for n in _SIGNALS if callable(f := signal.getsignal(n)) and f != self._hear]
+            for number, _ in self.programs:
+                signal.signal(number, self._hear)
+        return True
+
+    def leave(self) -> None:
+        """End; the functions of signals that have come are called."""
+        self.depth -= 1
+        if self.depth:
+            return
+        for number, function in self.programs:
+            signal.signal(number, function)
+        came, self.came = self.came, []
+        for number in came:
+            signal.raise_signal(number)
+
+    def _hear(self, number: int, frame: Any) -> None:
+        self.came.append(number)
+
+
+_patience = _Patience()
 
 
 class Stream:
@@ -43,12 +90,33 @@ class Stream:
 
     def run(self, until: int | None = None) -> None:
         """Do the work up to a place in the queue, or all of it."""
-        with self.lock:
-            until = self.queued if until is None else until
-            while self.finished < until and self.queue:
-                work = self.queue.popleft()
-                self.finished += 1
-                work()
+        until = self.queued if until is None else until
+        while self.finished < until and self.queue:
+            self._part(until)
+
+    def _part(self, until: int) -> None:
+        """Do the work up to a place, or up to a signal, which is heard then."""
+        patient = _patience.enter()
+        try:
+            with self.lock:
+                while self.finished < until and self.queue:
+                    self._piece()
+                    if patient and _patience.came and _patience.depth == 1:
+                        break
+        finally:
+            if patient:
+                _patience.leave()
+
+    def _piece(self) -> None:
+        """Do the next piece; one that the host has no room for stays the next."""
+        work = self.queue.popleft()
+        self.finished += 1
+        try:
+            work()
+        except (MemoryError, RecursionError):
+            self.queue.appendleft(work)
+            self.finished -= 1
+            raise
 
     def mark(self) -> Mark:
         """The present end of the queue."""
