@@ -2631,6 +2631,23 @@ def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _flo
     """In-place version of baddbmm."""
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """A triangle."""
+def batch_norm_backward_elemt(grad_out: Tensor, input: Tensor, mean: Tensor, invstd: Tensor, weight: Tensor | None, sum_dy: Tensor, sum_dy_xmu: Tensor, count: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The gradient of a batch, from the sums of all batches and their sizes."""
+def batch_norm_backward_reduce(grad_out: Tensor, input: Tensor, mean: Tensor, invstd: Tensor, weight: Tensor | None, input_g: _bool, weight_g: _bool, bias_g: _bool) -> Tensor:
+    """(sums of grad_out, sums of grad_out * (input - mean), the gradients of weight and bias) of this batch;
+    None for what is not asked for: input_g the first two, weight_g, bias_g.
+    """
+def batch_norm_elemt(input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: _float, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """(input - mean) * invstd * weight + bias, of the channels of (N, C, *)."""
+def batch_norm_gather_stats(input: Tensor, mean: Tensor, invstd: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: _float, eps: _float, count: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """batch_norm_gather_stats_with_counts of batches that are all of the same size."""
+def batch_norm_gather_stats_with_counts(input: Tensor, mean: Tensor, invstd: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: _float, eps: _float, counts: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """(means, 1 / sqrt(variances + eps)) of all batches, from those of each, (batches, C), and their sizes.
+
+    running_mean, running_var: (C,), moved by `momentum`, the variance unbiased.
+    """
+def batch_norm_stats(input: Tensor, eps: _float, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """(the means of the channels of (N, C, *), 1 / sqrt(their variances + eps)); float32 of two-byte ones."""
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Ones with the probabilities in input (or all with probability p), else zeros: of the input's shape and
     dtype.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as device_of
 from rushlight._engine.tensors.kind import unavailable
 
@@ -25,7 +26,24 @@ def _unsupported(*given: Any) -> NoReturn:
     raise RuntimeError("cpu backend doesn't support events.: ops on the CPU are done when they return")
 
 
+def _of_cuda(name: str, device: Any, options: Any) -> Any:
+    """A stream or an event of a CUDA device, which None and numbers mean where there is one; else None."""
+    if accelerator.platform() is None:
+        return None
+    if not (device is None or isinstance(device, int) or device_of(device).type == "cuda"):
+        return None
+    from rushlight import cuda  # which is written with what lies here
+
+    if name == "Event":
+        return cuda.Event(**options)
+    return cuda.Stream(device, **options)
+
+
 class _Queued:
+    def __new__(cls, device: Any = None, **options: Any) -> Any:
+        """A CUDA device's own, where it is for one."""
+        return _of_cuda(cls.__name__, device, options) or object.__new__(cls)
+
     def __init__(
         self,
         device: Any = None,
@@ -45,7 +63,8 @@ class _Queued:
 
 
 class Event(_Queued):
-    """A mark in a device's queue. device: "cpu" by default, which records nothing; RuntimeError for others.
+    """A mark in a device's queue. device: by default the accelerator, else "cpu", which records nothing;
+    RuntimeError for others.
 
     enable_timing, blocking, interprocess: False by default, and without effect.
     """
@@ -54,7 +73,9 @@ class Event(_Queued):
 
 
 class Stream(_Queued):
-    """A device's queue. device: "cpu" by default; RuntimeError for others. A context that changes nothing."""
+    """A device's queue. device: by default the accelerator, else "cpu"; RuntimeError for others. A context in
+    which work goes to it.
+    """
 
     stream_id, device_index, device_type = 0, -1, 0
     wait_event, record_event, wait_stream, __exit__ = nothing, _unsupported, _unsupported, nothing

@@ -36,7 +36,7 @@ _MORE = (
     "stream",
     "StreamContext",
     "ExternalStream",
-    "check_error",
+    "_sleep",
     "list_gpu_processes",
     "default_generators",
 )
@@ -63,11 +63,18 @@ class CudaError(RuntimeError):
     def __init__(self, code: int) -> None:
         if accelerator.platform() is None:
             raise AttributeError("Torch not compiled with CUDA enabled: there is no runtime that could fail")
-        super().__init__(f"CUDA error {code}")
+        runtime = globals()["cudart"]()
+        super().__init__(f"{runtime.cudaGetErrorString(code)} ({code})")
 
 
 class DeferredCudaCallError(Exception):
     """What was put off until a device is used has failed."""
+
+
+def check_error(res: int) -> None:
+    """CudaError for an answer of the runtime's that is an error; AttributeError where there is no device."""
+    if res != cudaStatus.SUCCESS:
+        raise CudaError(res)
 
 
 def _lazy_init() -> None:

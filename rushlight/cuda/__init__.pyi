@@ -8,9 +8,11 @@ absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cu
 """
 from typing import Any
 
+from rushlight.cuda import _utils as _utils
 from rushlight.cuda import amp as amp
 from rushlight.cuda.graphed_callables import make_graphed_callables as make_graphed_callables
 from rushlight.cuda import memory as memory
+from rushlight.cuda import nccl as nccl
 from rushlight.cuda import nvtx as nvtx
 from rushlight.cuda import profiler as profiler
 from rushlight._engine.devices.cuda.graphs import CUDAGraph as CUDAGraph
@@ -102,6 +104,8 @@ def _lazy_call(callable: Any, **kwargs: Any) -> None:
     """Call it when the device is ready: now; where there is none, never."""
 def _lazy_init() -> None:
     """Make the device ready; AssertionError where there is none."""
+def check_error(res: int) -> None:
+    """CudaError for an answer of the runtime's that is an error; AttributeError where there is no device."""
 class cudaStatus:
     """The numbers of two of CUDA's answers."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import cuda
+from rushlight._engine.core import accelerator
 
 _DEVICE_TYPE = 1  # PyTorch's number of CUDA
 
@@ -66,6 +67,15 @@ def _cuda_clearCublasWorkspaces() -> None:
 def _cuda_cudaCachingAllocator_is_enabled() -> bool:
     """True: there is no other allocator."""
     return True
+
+
+if accelerator.platform() is not None:
+    from rushlight._engine.devices.cuda.memory_api import _cuda_attach_out_of_memory_observer  # noqa: F401
+
+
+def _cuda_sleep(cycles: int) -> None:
+    """Let the current stream do nothing for so many cycles of the device's clock."""
+    cuda._sleep(cycles)
 
 
 FUNCTIONS = {name: found for name, found in globals().items() if name.startswith("_cuda_")}

@@ -129,6 +129,11 @@ def test_ddp() -> None:
     assert first == second and first["losses"][2] < first["losses"][0]
 
 
+def test_batch_norm_over_the_batches_of_all() -> None:
+    for found in told("sync_batch_norm"):
+        assert found == {"uneven": [True] * 5, "empty": [True] * 5}
+
+
 def test_the_watchdog_goes_on_after_a_failure() -> None:
     class Owner:
         def __init__(self, error: Exception | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import time
@@ -203,8 +204,6 @@ def test_where_the_host_has_no_room_the_work_waits() -> None:
 
     limit = sys.getrecursionlimit()
     for n in range(limit - 400, limit, 5):
-        try:
+        with contextlib.suppress(RecursionError):
             deep(n)
-        except RecursionError:
-            pass
     assert y.tolist() == [2.0] * 4

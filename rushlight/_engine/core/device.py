@@ -38,6 +38,10 @@ class device:
             if not number.isdigit() or (number[0] == "0" and number != "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
+        if name not in _TYPES and not name.replace("_", "a").isalpha():
+            raise RuntimeError(
+                f"Invalid device string: '{type}'" if type else "Device string must not be empty"
+            )
         if index is not None and not isinstance(index, int):
             raise TypeError(
                 f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}"

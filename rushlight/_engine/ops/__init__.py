@@ -67,4 +67,5 @@ FAMILIES = (
     "nn.fake_quantization",
     "nn.recurrent",
     "nn.layer_primitives",
+    "nn.shared_moments",
 )

@@ -113,16 +113,13 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         use_running = not self.training or tracked
-        return F.batch_norm(
-            input,
-            self.running_mean if use_running else None,
-            self.running_var if use_running else None,
-            self.weight,
-            self.bias,
-            by_batch,
-            factor,
-            self.eps,
-        )
+        mean, variance = (self.running_mean, self.running_var) if use_running else (None, None)
+        return self._normalised(input, mean, variance, by_batch, factor)
+
+    def _normalised(
+        self, input: Tensor, mean: Tensor | None, variance: Tensor | None, by_batch: bool, factor: float
+    ) -> Tensor:
+        return F.batch_norm(input, mean, variance, self.weight, self.bias, by_batch, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -161,9 +158,78 @@ class BatchNorm3d(_BatchNorm):
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
 
 
+class _SharedMoments(torch.autograd.Function):
+    """Batch norm by the moments of the batches of all processes of a group."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running: tuple[Tensor | None, Tensor | None],
+        eps: float,
+        momentum: float,
+        group: Any,
+    ) -> Tensor:
+        if not _is_channels_last(input):
+            input = input.contiguous()
+        channels, ranks = input.shape[1], torch.distributed.get_world_size(group)
+        if input.numel():
+            mean, invstd = torch.batch_norm_stats(input, eps)
+            count = mean.new_full((1,), input.numel() // channels)
+            own = torch.cat([mean, invstd, count])
+        else:  # the others wait for this one
+            wide = torch.float32 if input.dtype.itemsize == 2 else input.dtype
+            own = torch.zeros(2 * channels + 1, dtype=wide, device=input.device)
+        every = own.new_empty(ranks * own.numel())
+        torch.distributed.all_gather_into_tensor(every, own, group)
+        means, invstds, counts = every.view(ranks, -1).split([channels, channels, 1], 1)
+        if not torch.cuda.is_current_stream_capturing():  # which may not ask what is on the device
+            full = counts.squeeze(1) >= 1
+            means, invstds, counts = means[full], invstds[full], counts[full]
+        mean, invstd = torch.batch_norm_gather_stats_with_counts(
+            input, means, invstds, *running, momentum, eps, counts.reshape(-1)
+        )
+        ctx.save_for_backward(input, weight, mean, invstd, counts.to(torch.int32))
+        ctx.group = group
+        if not input.numel():
+            return torch.empty_like(input)
+        return torch.batch_norm_elemt(input, weight, bias, mean, invstd, eps)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        input, weight, mean, invstd, counts = ctx.saved_tensors
+        to_input, to_weight, to_bias = wanted = ctx.needs_input_grad[:3]
+        if not _is_channels_last(grad):
+            grad = grad.contiguous()
+        found, shift, scale = None, None, None
+        if input.numel():
+            total, along, scale, shift = torch.batch_norm_backward_reduce(
+                grad, input, mean, invstd, weight, *wanted
+            )
+            sums = torch.cat([total, along]) if to_input else None
+        else:
+            sums = mean.new_zeros(2 * input.shape[1]) if to_input else None
+        if sums is not None:
+            torch.distributed.all_reduce(sums, group=ctx.group)
+        if sums is not None and input.numel():
+            total, along = sums.chunk(2)
+            scaling = None if weight is None else weight.to(mean.dtype)
+            found = torch.batch_norm_backward_elemt(grad, input, mean, invstd, scaling, total, along, counts)
+        scale, shift = (None if weight is None else g for g in (scale, shift))
+        return found, scale if to_weight else None, shift if to_bias else None, None, None, None, None
+
+
+def _is_channels_last(x: Tensor) -> bool:
+    """Whether the channels of (N, C, *) lie side by side."""
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return x.ndim in formats and x.is_contiguous(memory_format=formats[x.ndim])
+
+
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
-    are process groups it raises PyTorch's error, else it is BatchNorm.
+    """BatchNorm over the batches of all processes of a group, on CUDA devices; ValueError for a batch of the
+    CPU where there are process groups. Without them, and in evaluation, it is BatchNorm.
     """
 
     def __init__(
@@ -187,13 +253,27 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
     def forward(self, input: Tensor) -> Tensor:
-        """(N, C, *) -> the same shape; ValueError where process groups are in use: these run on the CPU."""
+        """(N, C, *) -> the same shape; ValueError for a batch of the CPU where process groups are in use."""
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
-        if self.training and torch.distributed.is_initialized():
-            raise ValueError("SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone")
         return _BatchNorm.forward(self, input)
+
+    def _normalised(
+        self, input: Tensor, mean: Tensor | None, variance: Tensor | None, by_batch: bool, factor: float
+    ) -> Tensor:
+        distributed = torch.distributed
+        if not (self.training and distributed.is_available() and distributed.is_initialized()):
+            return super()._normalised(input, mean, variance, by_batch, factor)
+        if not input.is_cuda:
+            raise ValueError("SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone")
+        group = self.process_group or distributed.group.WORLD
+        if distributed.get_world_size(group) < 2:
+            return super()._normalised(input, mean, variance, by_batch, factor)
+        shared: Any = _SharedMoments.apply(
+            input, self.weight, self.bias, (mean, variance), self.eps, factor, group
+        )
+        return shared
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

@@ -2,6 +2,7 @@
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
 from builtins import bool as _bool, float as _float, int as _int, type as _type
 from rushlight import Tensor
+from rushlight._engine.autograd.function import Function
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.module import Module, _Forward, _P, _R
@@ -43,8 +44,8 @@ class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
 
     cls_to_become: _type[Any]
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
-    are process groups it raises PyTorch's error, else it is BatchNorm.
+    """BatchNorm over the batches of all processes of a group, on CUDA devices; ValueError for a batch of the
+    CPU where there are process groups. Without them, and in evaluation, it is BatchNorm.
     """
 
     process_group: Any
@@ -53,7 +54,7 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
     def forward(self, input: Any) -> Tensor:
-        """(N, C, *) -> the same shape; ValueError where process groups are in use: these run on the CPU."""
+        """(N, C, *) -> the same shape; ValueError for a batch of the CPU where process groups are in use."""
     def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 class _BatchNorm(_NormBase):
     """The base of batch normalisation over 1, 2 and 3 dims: its forward."""
@@ -100,3 +101,12 @@ class _NormBase(Module):
         """Weight 1, bias 0, and the running statistics as before the first batch."""
     def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batch seen."""
+class _SharedMoments(Function):
+    """Batch norm by the moments of the batches of all processes of a group."""
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any: ...
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, running: tuple[Tensor | None, Tensor | None], eps: _float, momentum: _float, group: Any) -> Tensor: ...
+def _is_channels_last(x: Tensor) -> _bool:
+    """Whether the channels of (N, C, *) lie side by side."""

@@ -5,6 +5,7 @@ Started as two ranks; the case is the first argument. Each prints what it found 
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import sys
@@ -234,6 +235,33 @@ def failure() -> dict[str, Any]:
         except Exception as error:
             told.append(f"{type(error).__name__}: {error}")
     return {"told": told, "seconds": time.monotonic() - begun}
+
+
+def sync_batch_norm() -> dict[str, Any]:
+    """Batch norm of uneven batches, one of them empty the second time, and whole batches beside it."""
+    whole = torch.arange(60.0).reshape(5, 3, 4).sin().cuda()
+    net = torch.nn.BatchNorm1d(3).cuda()
+    shared = torch.nn.SyncBatchNorm.convert_sync_batchnorm(copy.deepcopy(net))
+    found = {}
+    for name, own in (("uneven", whole[:2] if RANK else whole[2:]), ("empty", whole[:0] if RANK else whole)):
+        x, y = own.clone().requires_grad_(), whole.clone().requires_grad_()
+        out, wanted = shared(x), net(y)
+        (out * out.detach().cos()).sum().backward()
+        (wanted * wanted.detach().cos()).sum().backward()
+        rows = slice(0, len(own)) if RANK else slice(5 - len(own), 5)
+        weight, other = shared.weight.grad, net.weight.grad
+        weight = torch.zeros(3, device="cuda") if weight is None else weight.clone()
+        dist.all_reduce(weight)
+        found[name] = [
+            torch.allclose(out, wanted[rows], atol=1e-6),
+            x.grad is None if not len(own) else torch.allclose(x.grad, y.grad[rows], atol=1e-6),
+            torch.allclose(weight, other, atol=1e-5),
+            torch.allclose(shared.running_mean, net.running_mean),
+            torch.allclose(shared.running_var, net.running_var),
+        ]
+        shared.zero_grad()
+        net.zero_grad()
+    return found
 
 
 def ddp() -> dict[str, Any]:

@@ -285,12 +285,6 @@ def cudart() -> _Runtime:
     return _Runtime()
 
 
-def check_error(result: int) -> None:
-    """RuntimeError for an error number."""
-    if result != _Runtime.cudaError.success:
-        raise RuntimeError(f"CUDA error: {_Runtime().cudaGetErrorString(result)} ({result})")
-
-
 def _unknown(name: str) -> Callable[..., Any]:
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise ModuleNotFoundError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from rushlight._engine.core.device import device
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.allocator import Allocator, Handle
+from rushlight._engine.devices.cuda.allocator import Allocator, Handle, rounded, segment_size
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.philox import Philox
@@ -171,6 +171,10 @@ class Device(ABC):
     def blocks(self, count: int, n: int) -> tuple[int, int]:
         """(blocks, threads of a block) for so many blocks' work, each of which has `n` elements."""
 
+    @abstractmethod
+    def sleep(self, cycles: int) -> None:
+        """Queue so many cycles of the device's clock in which the stream does nothing."""
+
     @property
     @abstractmethod
     def failed(self) -> int:
@@ -249,9 +253,14 @@ class Device(ABC):
         if not size:
             return None
         stream = stream or (self.stream if self.capture is None else self.capture.pool_of(self.stream))
-        return self.allocator.allocate(
-            size, stream, lambda _: OutOfMemoryError(words.out_of_memory(self, size))
-        )
+        return self.allocator.allocate(size, stream, self._exhausted)
+
+    def _exhausted(self, size: int) -> OutOfMemoryError:
+        """The error where there is no memory of `size` bytes; observers hear of it first."""
+        free = self.memory.total - self.memory.own - self.memory.used
+        for observer in self.platform.observers:
+            observer(self.index, size, segment_size(rounded(size)), free)
+        return OutOfMemoryError(words.out_of_memory(self, size))
 
     def empty(
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, poison: bool = True

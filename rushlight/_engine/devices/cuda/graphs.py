@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -307,6 +308,9 @@ class CUDAGraph:
             file.write("\n".join(lines or [f"{self._count} nodes"]) + "\n")
 
     def __del__(self) -> None:
+        if self._capture is not None:  # nobody can end it any more
+            with suppress(Exception):
+                self.capture_end()
         self.reset()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.devices.cuda import words
@@ -133,6 +134,13 @@ def get_allocator_backend() -> str:
 
 def caching_allocator_enable(value: bool = True) -> None:
     """Nothing: the caching allocator is always on."""
+
+
+def _cuda_attach_out_of_memory_observer(observer: Callable[[int, int, int, int], None]) -> None:
+    """Call it, from now on, before OutOfMemoryError is raised: with the device's number, the bytes that were
+    asked for, those that the allocator asked of the driver, and those that are free.
+    """
+    platform().observers.append(observer)
 
 
 _held: dict[int, Handle] = {}

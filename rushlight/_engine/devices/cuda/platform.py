@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.core.device import device as TorchDevice
@@ -35,6 +36,8 @@ class Platform:
         else:
             self.cards = self.setting.cards if shown is None else _visible(self.setting.cards, shown)
         self.sync_mode = 0
+        # Called before OutOfMemoryError is raised (memory_api.py).
+        self.observers: list[Callable[[int, int, int, int], None]] = []
         # What generators of devices start from.
         self.seed = int.from_bytes(os.urandom(8), "little") >> 11
         self.blocking = os.environ.get("CUDA_LAUNCH_BLOCKING") == "1"

@@ -6,6 +6,7 @@ memory, seen through the simulator's window.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -28,6 +29,8 @@ from rushlight._engine.ops.table import Row
 CONTEXT = 256 << 20
 # A grid of the simulator: few threads, since they take turns.
 THREADS, BLOCKS = 64, 8
+# Cycles of its clock in a second, as get_device_properties() tells.
+CLOCK = 1_410_000_000
 # How many calls' geometries are kept.
 _KEPT = 1 << 14
 # A call whose geometry depends on the numbers: it is never late.
@@ -329,6 +332,11 @@ class Simulated(Rows):
                     raise RuntimeError("the kernel's result depends on the order of its threads")
 
         self._submit(work, what, operands, [*results, *also])
+
+    def sleep(self, cycles: int) -> None:
+        """The stream waits, by the host's clock."""
+        seconds = cycles / CLOCK
+        self._submit(lambda: time.sleep(seconds), "sleep")
 
     @property
     def failed(self) -> int:

@@ -171,6 +171,8 @@ class Event:
         """A number that stands for the driver's handle."""
         return 0 if self._moment is None else int(self._moment.handle)
 
+    event_id = cuda_event
+
     def __repr__(self) -> str:
         place = "uninitialized" if self._moment is None else f"{id(self):#x}"
         return f"<torch.cuda.Event {place}>"
@@ -218,6 +220,11 @@ def current_stream(device: Any = None) -> Stream:
 def default_stream(device: Any = None) -> Stream:
     """The stream that work goes to at first."""
     return Stream._of(backend(device).default)
+
+
+def _sleep(cycles: int) -> None:
+    """Let the current stream do nothing for so many cycles of the device's clock."""
+    backend().sleep(int(cycles))
 
 
 def is_current_stream_capturing() -> bool:

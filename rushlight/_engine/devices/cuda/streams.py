@@ -42,7 +42,9 @@ class _Patience:
             return False
         self.depth += 1
         if self.depth == 1:
-            self.programs = [(n, f) for n in _SIGNALS if callable(f := signal.getsignal(n)) and f != self._hear]
+            self.programs = [
+                (n, f) for n in _SIGNALS if callable(f := signal.getsignal(n)) and f != self._hear
+            ]
             for number, _ in self.programs:
                 signal.signal(number, self._hear)
         return True

@@ -23,7 +23,7 @@ from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, 
 from rushlight._engine.devices.cuda.driver.modules import Modules
 from rushlight._engine.devices.cuda.driver.nvidia_libraries import NotInstalled
 from rushlight._engine.devices.cuda.driver.queues import Queue
-from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.devices.cuda.kernels import launches, waiting
 from rushlight._engine.devices.cuda.rows import Rows
 from rushlight._engine.names.absent_devices import AcceleratorError
 from rushlight._engine.ops.table import Row
@@ -182,6 +182,9 @@ class Real(Rows):
             raise AcceleratorError(
                 f"CUDA error: the context of {self.where} is lost, {self.driver.dead}; start the process anew"
             )
+
+    def sleep(self, cycles: int) -> None:
+        waiting.sleep(self, cycles)
 
     @property
     def failed(self) -> int:
