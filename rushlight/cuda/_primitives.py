@@ -75,7 +75,7 @@ if accelerator.platform() is not None:
 
 def _cuda_sleep(cycles: int) -> None:
     """Let the current stream do nothing for so many cycles of the device's clock."""
-    cuda._sleep(cycles)
+    cuda.__dict__["_sleep"](cycles)
 
 
 FUNCTIONS = {name: found for name, found in globals().items() if name.startswith("_cuda_")}

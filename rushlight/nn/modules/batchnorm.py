@@ -94,6 +94,18 @@ class _NormBase(Module):
                 state_dict[key] = counted if known else torch.tensor(0, dtype=torch.long)
 
 
+def _options(layer: Any) -> tuple[Any, ...]:
+    """What batch_norm takes beside a layer's input; a batch is counted."""
+    factor, tracked = 0.0 if layer.momentum is None else layer.momentum, layer.track_running_stats
+    if layer.training and tracked and layer.num_batches_tracked is not None:
+        layer.num_batches_tracked.add_(1)
+        if layer.momentum is None:  # a plain average over all batches
+            factor = 1.0 / float(layer.num_batches_tracked)
+    by_batch = layer.training or (layer.running_mean is None and layer.running_var is None)
+    running = (layer.running_mean, layer.running_var) if not layer.training or tracked else (None, None)
+    return *running, layer.weight, layer.bias, by_batch, factor, layer.eps
+
+
 class _BatchNorm(_NormBase):
     """The base of batch normalisation over 1, 2 and 3 dims: its forward."""
 
@@ -105,21 +117,7 @@ class _BatchNorm(_NormBase):
         ValueError for an input of other dims than the class takes.
         """
         self._check_input_dim(input)
-        factor = 0.0 if self.momentum is None else self.momentum
-        tracked = self.track_running_stats
-        if self.training and tracked and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # a plain average over all batches
-                factor = 1.0 / float(self.num_batches_tracked)
-        by_batch = self.training or (self.running_mean is None and self.running_var is None)
-        use_running = not self.training or tracked
-        mean, variance = (self.running_mean, self.running_var) if use_running else (None, None)
-        return self._normalised(input, mean, variance, by_batch, factor)
-
-    def _normalised(
-        self, input: Tensor, mean: Tensor | None, variance: Tensor | None, by_batch: bool, factor: float
-    ) -> Tensor:
-        return F.batch_norm(input, mean, variance, self.weight, self.bias, by_batch, factor, self.eps)
+        return F.batch_norm(input, *_options(self))
 
 
 class BatchNorm1d(_BatchNorm):
@@ -257,23 +255,18 @@ class SyncBatchNorm(_BatchNorm):
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
-        return _BatchNorm.forward(self, input)
-
-    def _normalised(
-        self, input: Tensor, mean: Tensor | None, variance: Tensor | None, by_batch: bool, factor: float
-    ) -> Tensor:
+        mean, variance, *parameters, _, factor, eps = options = _options(self)
         distributed = torch.distributed
-        if not (self.training and distributed.is_available() and distributed.is_initialized()):
-            return super()._normalised(input, mean, variance, by_batch, factor)
-        if not input.is_cuda:
-            raise ValueError("SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone")
-        group = self.process_group or distributed.group.WORLD
-        if distributed.get_world_size(group) < 2:
-            return super()._normalised(input, mean, variance, by_batch, factor)
-        shared: Any = _SharedMoments.apply(
-            input, self.weight, self.bias, (mean, variance), self.eps, factor, group
-        )
-        return shared
+        if self.training and distributed.is_available() and distributed.is_initialized():
+            if not input.is_cuda:
+                raise ValueError("SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone")
+            group = self.process_group or distributed.group.WORLD
+            if distributed.get_world_size(group) > 1:
+                shared: Tensor = _SharedMoments.apply(
+                    input, *parameters, (mean, variance), eps, factor, group
+                )
+                return shared
+        return F.batch_norm(input, *options)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

@@ -110,3 +110,5 @@ class _SharedMoments(Function):
     def forward(ctx: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, running: tuple[Tensor | None, Tensor | None], eps: _float, momentum: _float, group: Any) -> Tensor: ...
 def _is_channels_last(x: Tensor) -> _bool:
     """Whether the channels of (N, C, *) lie side by side."""
+def _options(layer: Any) -> tuple[Any, ...]:
+    """What batch_norm takes beside a layer's input; a batch is counted."""
