@@ -9,10 +9,8 @@ by TAPE, as to compile().
 
 from __future__ import annotations
 
-import linecache
 import math
 import operator
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -46,15 +44,11 @@ from rushlight.export.numbers.symbolic import (
     plain,
     python_functions,
 )
+from rushlight.export.places import Places
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
-from rushlight.fx.names import typename
 from rushlight.fx.node import Node, map_aggregate
-from rushlight.fx.traceback import get_current_meta, has_preserved_node_meta
-
-_PACKAGE = torch.__file__.rpartition("__init__")[0]
-_INNER = tuple(f"{_PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
 
 
 def _is_number(index: Any) -> bool:
@@ -93,14 +87,15 @@ class Value:
         return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
 
 
-class Listener(Subgraphs, Lowering):
+class Listener(Subgraphs, Lowering, Places):
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
     opened(row, its overload): whether a composite row is told in the rows that it consists of. instead:
     functions in the place of overloads. failures: gets what else would be an error (of a draft).
     symbolic: whether the program gets sizes and numbers of tensors as symbolic numbers; else as those that
     `values` assigns to their symbols. ranges: bounds of the symbols of inputs' sizes. shapes: the shape of
     each recorded tensor, in expressions, where an earlier record has told. conditions: of each branch,
-    whether its condition was a number that is the same in all calls.
+    whether its condition was a number that is the same in all calls. preserved: names of modules of whose
+    calls it is noted what they are given.
     """
 
     hears_rows = True  # what a level of vmap or forward mode computes by formulas is to come as ops
@@ -116,6 +111,7 @@ class Listener(Subgraphs, Lowering):
         ranges: dict[str, Any] | None = None,
         shapes: list[Any] | None = None,
         conditions: list[bool] | None = None,
+        preserved: Any = (),
     ) -> None:
         self.top = self.frame = Frame(Graph())
         # The functions that are being recorded, which the program hands to branches and loops.
@@ -138,7 +134,7 @@ class Listener(Subgraphs, Lowering):
         self.decomposes = opened is not None
         self.core = bool(getattr(opened, "core", False))
         self.opened = opened or (lambda row, found: found is None)
-        self.paths = {id(m): name for name, m in module.named_modules()}
+        self._begin(module, preserved)
         self.attributes = {
             id(t): f"{p}.{n}".lstrip(".")
             for p, m in module.named_modules()
@@ -475,38 +471,7 @@ class Listener(Subgraphs, Lowering):
             self.order.append(self.known[id(t)])
         return self.known[id(t)]
 
-    # --- places ----------------------------------------------------------------------------------
 
-    def place(self) -> dict[str, Any]:
-        """Where the program is: lines of its forwards, and the modules that these are of."""
-        noted = get_current_meta() if has_preserved_node_meta() else {}
-        if "from_node" in noted:  # a program is recorded again, node by node
-            return {key: noted[key] for key in _NOTED if key in noted}
-        frame: Any = sys._getframe(1)
-        lines, modules = [], {}
-        begin = f"{_PACKAGE}export{os.sep}tracing"
-        while frame is not None and not frame.f_code.co_filename.startswith(begin):
-            file, own = frame.f_code.co_filename, None
-            code_of = frame.f_code
-            if code_of.co_name == "forward" and code_of.co_argcount and not file.startswith(_INNER):
-                own = frame.f_locals.get(code_of.co_varnames[0])
-                code = linecache.getline(file, frame.f_lineno).strip()
-                lines.append(f'File "{file}", line {frame.f_lineno}, in forward\n    {code}')
-            path = self.paths.get(id(own)) if own is not None else None
-            if path is not None:
-                modules[f"L__self__{''.join(f'_{p}' for p in path.split('.') if p)}"] = (
-                    path,
-                    typename(type(own)),
-                )
-            frame = frame.f_back
-        found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
-        if noted.get("custom"):
-            found["custom"] = dict(noted["custom"])
-        return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
-
-
-# What a node that is recorded again takes over.
-_NOTED = ("nn_module_stack", "stack_trace", "custom", "torch_fn", "from_node")
 _COUNTED = frozenset(
     ("nonzero", "masked_select", "index", "unique", "unique_consecutive", "repeat_interleave")
 )
@@ -628,10 +593,15 @@ def listening(listener: Listener) -> Iterator[None]:
     if listener.symbolic:
         for name, made in _SIZED.items():
             setattr(torch.Tensor, name, made(listener))
+    run = torch.nn.Module.__call__
+    module: Any = torch.nn.Module
+    if listener.symbolic:
+        module.__call__ = _module_call(listener, run)
     try:
         with python_functions() if listener.symbolic else nullcontext():
             yield
     finally:
+        module.__call__ = run
         for name, own in before if listener.symbolic else ():
             if own is None:
                 delattr(torch.Tensor, name)
@@ -644,6 +614,16 @@ def listening(listener: Listener) -> Iterator[None]:
 def listens(listener: Listener) -> bool:
     """Whether it is this thread's, and no op is running."""
     return not listener.depth and listener in interpreters.STACK.modes
+
+
+def _module_call(listener: Listener, run: Any) -> Any:
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """The module's call."""
+        if listener in interpreters.STACK.modes:
+            return listener.call_module(self, run, args, kwargs)
+        return run(self, *args, **kwargs)
+
+    return __call__
 
 
 def _shape(listener: Listener) -> Any:

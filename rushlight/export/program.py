@@ -417,8 +417,14 @@ class ExportedModule(GraphModule):
             (args, {k: kwargs[k] for k in self.__dict__["_in_spec"].child(1).keys if k in kwargs})
         )[0]
         with preserve_node_meta():
-            found = Interpreter(self).run(*leaves, enable_io_processing=False)
+            found = _Noting(self, self.results).run(*leaves, enable_io_processing=False)
         return self.__dict__["_out_spec"].unflatten(found)
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """What nodes gave in a call node by node, by their names, while it is asked for."""
+        found: dict[str, Any] = self.__dict__.setdefault("_results", {})
+        return found
 
     def train(self, mode: bool = True) -> Any:
         """Refused, as by PyTorch."""
@@ -427,6 +433,19 @@ class ExportedModule(GraphModule):
     def eval(self) -> Any:
         """Refused, as by PyTorch."""
         raise NotImplementedError("Calling eval() is not supported yet.")
+
+
+class _Noting(Interpreter):
+    """An Interpreter that keeps what nodes give."""
+
+    def __init__(self, module: Any, results: dict[str, Any]) -> None:
+        super().__init__(module)
+        self.results = results
+
+    def run_node(self, n: Any) -> Any:
+        """The node's value."""
+        found = self.results[n.name] = super().run_node(n)
+        return found
 
 
 class Guards(torch.nn.Module):

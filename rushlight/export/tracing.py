@@ -12,13 +12,14 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import contiguous_strides
-from rushlight._engine.core.pytree import Tree, broadcast, flatten
+from rushlight._engine.core.pytree import Tree, broadcast, flatten, tree_map
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.fakes import Fakes
 from rushlight.export.functional import without_writes, writes
 from rushlight.export.listener import Listener, Value, identifier, listening, resized
+from rushlight.export.module_calls import module_calls, renamed
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
 from rushlight.export.numbers.given import is_size, numbers, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
@@ -34,6 +35,7 @@ from rushlight.export.signature import (
     TensorArgument,
     user_output,
 )
+from rushlight.export.stand_ins import StandIns
 from rushlight.export.symbols import (
     UNBOUNDED,
     AdditionalInputs,
@@ -80,7 +82,7 @@ def export(
     something else at other sizes; GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict:
     taken for PyTorch's sake; both ways are recorded alike.
     """
-    return _exported(mod, args, kwargs or {}, dynamic_shapes, None)
+    return _exported(mod, args, kwargs or {}, dynamic_shapes, None, preserve_module_call_signature)
 
 
 def draft_export(
@@ -100,7 +102,9 @@ def draft_export(
     The arguments are export()'s.
     """
     report = DraftExportReport([])
-    found = _exported(mod, args, kwargs or {}, dynamic_shapes, report.failures)
+    found = _exported(
+        mod, args, kwargs or {}, dynamic_shapes, report.failures, preserve_module_call_signature
+    )
     found._report = report
     if not report.successful():
         log.warning("%s issue(s) found during export; print(ep._report) shows them", len(report.failures))
@@ -116,7 +120,12 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
 
 
 def _exported(
-    mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, failures: list[FailureReport] | None
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    shapes: Any,
+    failures: list[FailureReport] | None,
+    preserved: tuple[str, ...],
 ) -> ExportedProgram:
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
@@ -130,7 +139,16 @@ def _exported(
     given = shapes
     if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
         given = shapes.dynamic_shapes(mod, args, kwargs)
-    found = _Call(mod, args, kwargs, given, failures=failures).exported()
+    stand_ins = StandIns()
+    before = dict(mod.state_dict(keep_vars=True))
+    with stand_ins.within(mod):
+        own_args, own_kwargs = tree_map(stand_ins.of, (args, kwargs))
+        call = _Call(mod, own_args, own_kwargs, given, failures=failures)
+        call.mode, call.preserved = stand_ins.mode, tuple(preserved)
+        found = call.exported()
+    if stand_ins.mode is not None:
+        found._example_inputs = args, kwargs
+        found._state_dict = {name: before.get(name, value) for name, value in found._state_dict.items()}
     if isinstance(shapes, AdditionalInputs):
         shapes.verify(found)
     return found
@@ -149,7 +167,11 @@ class _Call:
         failures: list[FailureReport] | None = None,
     ) -> None:
         self.instead: dict[Any, Any] = {}
-        self.failures, self.mode = failures, None
+        self.failures = failures
+        self.mode: Any = None
+        self.preserved: tuple[str, ...] = ()
+        # Of a program that is recorded again: its nodes' names, and the nodes that they are now.
+        self.known: dict[str, Any] = {}
         self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, _held(mod)
         self.leaves, self.spec = flatten((args, kwargs))
         forward = inspect.signature(mod.forward)
@@ -294,18 +316,12 @@ class _Call:
                 values[place.leaf] = size if place.dim is None else resized(given, place.dim, size)
         failures = None if self.failures is None else self.failures if symbolic else []
         listener = Listener(
-            self.mod, self.opened, self.instead, failures, symbolic, sizes, self.ranges(), shapes, conditions
+            *(self.mod, self.opened, self.instead, failures, symbolic, sizes, self.ranges(), shapes),
+            *(conditions, self.preserved),
         )
         nodes = SizeNodes(listener.graph, self.symbols, listener.numbers)
         listener.numbers.nodes = nodes.now
-        for spec, tensor in self.held:
-            listener.knows(tensor, listener.placeholder(spec.arg.name))
-        for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
-            node = listener.placeholder(name)
-            node.meta["leaf"] = leaf
-            node.meta["source"] = re.sub(r"^L\['(\w+)'\]", r"\1", self.sources[leaf])
-            if isinstance(value, torch.Tensor):
-                listener.knows(value, node)
+        self.holders(listener, values)
         exprs = [
             (place, symbol(s.name) * number(of(1) - of(0)) + number(of(0)))
             for s in self.symbols
@@ -330,7 +346,23 @@ class _Call:
                 raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
             leaves, out = flatten(result)
             outputs = [listener.argument(v) for v in leaves]
+            if symbolic and again:
+                self.known = {n: listener.known.get(id(v)) for n, v in self.mod.results.items()}
+                self.mod.results.clear()
         return _Record(listener, nodes, outputs, out)
+
+    def holders(self, listener: Listener, values: list[Any]) -> None:
+        """Placeholders of the state, and of the inputs."""
+        for spec, tensor in self.held:
+            listener.knows(tensor, listener.placeholder(spec.arg.name))
+        for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
+            node = listener.placeholder(name)
+            node.meta["leaf"] = leaf
+            node.meta["source"] = re.sub(r"^L\['(\w+)'\]", r"\1", self.sources[leaf])
+            if isinstance(value, torch.Tensor):
+                listener.knows(value, node)
+            elif value is None or isinstance(value, (int, float, str)):
+                node.meta["val"] = value
 
     def ranges(self) -> dict[str, Any]:
         """The bounds of the sizes; those of sizes 0 and 1 are programs of their own."""
@@ -572,6 +604,7 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     )
     if isinstance(mod, GraphModule):
         made.graph_module.meta.update(mod.meta)
+    made._calls = None if call.opened else module_calls(made, record.listener)
     Fakes(record.listener.numbers, call.mode).module(made.graph_module)
     made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or _has_operations(r)]
     return made
@@ -658,4 +691,5 @@ def recorded(
     ]
     made = call.program()
     made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}
+    made._calls = renamed(program, made, call.known)
     return made

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
@@ -43,6 +43,15 @@ class FlatArgsAdapter(abc.ABC):
         return []
 
 
+class Kept(NamedTuple):
+    """What a module is called with and gives, as nodes, and their structures."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    in_spec: Tree
+    out_spec: Tree
+
+
 class InterpreterModule(torch.nn.Module):
     """A submodule: its state, and a graph of its own that runs on tensors (no containers)."""
 
@@ -51,6 +60,8 @@ class InterpreterModule(torch.nn.Module):
         self.graph = Graph()
         self.calls: dict[str, int] = {}
         self._type: str | None = None
+        # What it is called with, where that was to be kept.
+        self.signature: Any = None
 
     def type_name(self) -> str | None:
         """The type of the module that it was."""
@@ -70,9 +81,15 @@ class InterpreterModule(torch.nn.Module):
         shown: str = GraphModule(self, self.graph, "GraphModule").print_readable(print_output=print_output)
         return shown
 
-    def forward(self, *args: Any) -> Any:
-        """The graph's result."""
-        return Interpreter(self, graph=self.graph).run(*args, enable_io_processing=False)
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The graph's result. TypeError for arguments of another structure than was kept."""
+        leaves = list(args)
+        if self.signature is not None:
+            leaves, spec = flatten((args, kwargs))
+            if spec != self.signature.in_spec:
+                raise TypeError(f"Expected the structure {self.signature.in_spec}, got {spec}.")
+        found = Interpreter(self, graph=self.graph).run(*leaves, enable_io_processing=False)
+        return found if self.signature is None else self.signature.out_spec.unflatten(found)
 
 
 class UnflattenedModule(InterpreterModule):
@@ -155,6 +172,8 @@ class _Outline:
                 and node.args[0] in self.state
             ):
                 node.replace_all_uses_with(node.args[0])
+        self.by_name = {n.name: n for n in nodes}
+        self.kept = {e.fqn: e.signature for e in program.module_call_graph if e.fqn and e.signature}
         self.temporary = {s.target for s in specs if s.kind is InputKind.BUFFER and s.persistent is False}
 
     def tensor(self, name: str) -> Any:
@@ -182,9 +201,11 @@ class _Outline:
     ) -> None:
         """Write a module's graph: `body` by these inputs, giving these results."""
         made, values = module.graph, {}
-        for node in inputs:
-            values[node] = made.placeholder(node.name)
-            values[node].meta = dict(node.meta)
+        for i, node in enumerate(inputs):
+            holder = made.placeholder(node.name if isinstance(node, Node) else f"arg_{i}")
+            if isinstance(node, Node) and node not in values:
+                values[node] = holder
+                holder.meta = dict(node.meta)
 
         def value(node: Node) -> Node:
             if node not in values:
@@ -202,37 +223,88 @@ class _Outline:
                         put(module, node.target, self.program.graph_module.get_submodule(node.target))
                     values[node] = made.node_copy(node, value)
                 continue
-            uses = self._used(nodes, child)
-            gives = [n for n in nodes if any(user not in set(nodes) for user in n.users)]
-            noted = _shared_notes(nodes)
-            called = self._child(
-                module, child.removeprefix(f"{path}." if path else ""), child, depth, nodes, uses, gives
-            )
-            call = made.call_module(called, tuple(map(value, uses)))
-            call.meta.update({"custom": noted} if noted else {})
-            for i, node in enumerate(gives):
-                values[node] = call if len(gives) == 1 else made.call_function(_item, (call, i))
-                values[node].meta = dict(node.meta)
+            self._call(module, path, child, depth, nodes, values, value)
         found = map_aggregate(results, lambda a: value(a) if isinstance(a, Node) else a)
         if not path:
             found = copied_back(self.program, made, found, lambda name: value(self.named[name]))
         made.output(found)
 
+    def _call(
+        self,
+        module: InterpreterModule,
+        above: str,
+        child: tuple[str, str],
+        depth: int,
+        nodes: Any,
+        values: Any,
+        value: Any,
+    ) -> None:
+        """Write the call of a submodule, and note what its results are in `values`."""
+        made, inside = module.graph, set(nodes)
+        uses = self._used(nodes, child[1])
+        gives = [n for n in nodes if any(user not in inside for user in n.users)]
+        noted = _shared_notes(nodes)
+        kept = self._signature(child[0], uses, gives)
+        called = self._child(module, above, child[1], depth, nodes, uses, gives, kept)
+        if kept is None:
+            call = made.call_module(called, tuple(map(value, uses)))
+            results = list(enumerate(gives)) if len(gives) > 1 else []
+            values |= dict.fromkeys(gives, call)
+        else:
+            given = [value(n) if isinstance(n, Node) else n for n in kept.inputs]
+            call = made.call_module(called, *kept.in_spec.unflatten(given))
+            results = [(i, n) for i, n in enumerate(kept.outputs) if n in gives]
+        call.meta.update({"custom": noted} if noted else {})
+        for i, node in results:
+            values[node] = made.call_function(_item if kept is None else _leaf, (call, i))
+        for node in gives:
+            values[node].meta |= {k: v for k, v in node.meta.items() if k != "custom" or not noted}
+
+    def _signature(self, name: str, uses: Any, gives: Any) -> Any:
+        """What is kept of a call: its inputs and outputs as nodes; None where there is nothing, or where it
+        is not all that the module uses and gives.
+        """
+        told = self.kept.get(name)
+        if told is None or not all(map(_is_plain, (told.in_spec, told.out_spec))):
+            return None
+        inputs, outputs = (
+            [self.by_name.get(a.name) if a.name else a.value for a in told_of]
+            for told_of in (told.inputs, told.outputs)
+        )
+        if not set(gives) <= {n for n in outputs if isinstance(n, Node)}:
+            return None
+        if not set(uses) <= {n for n in inputs if isinstance(n, Node)}:
+            return None
+        return Kept(inputs, outputs, told.in_spec, told.out_spec)
+
     def _child(
-        self, module: InterpreterModule, name: str, path: str, depth: int, nodes: Any, uses: Any, gives: Any
+        self,
+        module: InterpreterModule,
+        above: str,
+        path: str,
+        depth: int,
+        nodes: Any,
+        uses: Any,
+        gives: Any,
+        kept: Any,
     ) -> str:
         """The submodule for a call: that of an earlier call which did the same, or a new one."""
         own = InterpreterModule()
+        name = path.removeprefix(f"{above}." if above else "")
         own._type = next(
             (kind for n in nodes for where, kind in n.meta["nn_module_stack"].values() if where == path), None
         )
-        self.fill(own, path, depth + 1, nodes, uses, gives[0] if len(gives) == 1 else tuple(gives))
+        own.signature = kept
+        if kept is not None:
+            self.fill(own, path, depth + 1, nodes, kept.inputs, tuple(kept.outputs))
+        else:
+            self.fill(own, path, depth + 1, nodes, uses, gives[0] if len(gives) == 1 else tuple(gives))
         count = module.calls.get(name, 0)
-        for earlier in range(count):
-            known = _call_name(name, earlier)
-            if _alike(module.get_submodule(known), own):
-                return known
         module.calls[name] = count + 1
+        for earlier in range(count):
+            known = _there(module, _call_name(name, earlier))
+            if known is not None and _alike(known, own):
+                return _call_name(name, earlier)
         held = _there(module, _call_name(name, count))
         if held is not None:  # modules within it were called on their own
             _adopt(own, held)
@@ -286,6 +358,11 @@ def _adopt(own: Any, other: Any) -> None:
             _adopt(mine, child)
 
 
+def _leaf(values: Any, index: int) -> Any:
+    """One of the tensors of a result of any structure."""
+    return flatten(values)[0][index]
+
+
 def _item(values: Any, index: int) -> Any:
     """One of several results."""
     return values[index]
@@ -295,11 +372,21 @@ def _call_name(name: str, count: int) -> str:
     return f"{name}@{count}" if count else name
 
 
-def _below(node: Node, path: str, depth: int) -> str | None:
-    """The module below that of `path` that a node was recorded in; None of the module's own nodes."""
-    stack = [where for where, _ in node.meta.get("nn_module_stack", {}).values() if where]
+def _below(node: Node, path: str, depth: int) -> tuple[str, str] | None:
+    """The call of a module below that of `path` that a node was recorded in, and the module's path; None of
+    the module's own nodes.
+    """
+    noted = node.meta.get("nn_module_stack", {}).items()
+    stack = [(key.removeprefix("L__self__"), where) for key, (where, _) in noted if where]
     below = stack[depth] if len(stack) > depth else None
-    return below if below is not None and below.startswith(f"{path}." if path else "") else None
+    return below if below is not None and below[1].startswith(f"{path}." if path else "") else None
+
+
+def _is_plain(spec: Any) -> bool:
+    """Whether a structure is of what nodes may have as arguments."""
+    if spec.is_leaf():
+        return True
+    return spec.type in (tuple, list, dict) and all(map(_is_plain, spec.children()))
 
 
 def _alike(a: Any, b: Any) -> bool:

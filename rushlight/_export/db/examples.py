@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import nn
+from rushlight._export.db import python
 from rushlight._export.db.case import ExportCase, SupportLevel
 from rushlight.export.symbols import Dim
 
@@ -152,6 +153,7 @@ def all_examples() -> dict[str, ExportCase]:
         _case("static_for_loop", StaticForLoop(), x),
         _case("user_input_mutation", UserInputMutation(), x),
     ]
+    found += [_case(name, model, *args, **options) for name, model, args, options in python.examples()]
     return {case.name: case for case in found}
 
 

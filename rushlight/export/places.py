@@ -1,0 +1,102 @@
+"""Where a program is while it is recorded: its modules, its lines, and what modules are called with."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import rushlight as torch
+from rushlight._engine.core.pytree import Tree, flatten
+from rushlight.fx.names import typename
+from rushlight.fx.traceback import get_current_meta, has_preserved_node_meta
+
+PACKAGE = torch.__file__.rpartition("__init__")[0]
+_INNER = tuple(f"{PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
+# What a node that is recorded again takes over.
+_NOTED = ("nn_module_stack", "stack_trace", "custom", "torch_fn", "from_node")
+_CONTAINERS = (torch.nn.Sequential, torch.nn.ModuleList)
+
+
+class ModuleCall(NamedTuple):
+    """What a module was called with and gave: nodes or values, and their structures."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    in_spec: Tree
+    out_spec: Tree
+
+
+class Places:
+    """The part of a Listener that knows where the program is."""
+
+    argument: Callable[[Any], Any]
+    frames: list[Any]
+
+    def _begin(self, module: Any, preserved: Any = ()) -> None:
+        self.root, self.preserved = module, frozenset(preserved)
+        self.paths: dict[int, list[str]] = {}
+        for name, m in module.named_modules(remove_duplicate=False):
+            self.paths.setdefault(id(m), []).append(name)
+        # The modules that are running, outermost first: their paths, and what they are called in notes.
+        self.running: list[tuple[str, str, Any]] = []
+        self.counts: Counter[str] = Counter()
+        self.module_calls: dict[str, ModuleCall] = {}
+
+    def _path(self, module: Any) -> str | None:
+        """The name of a module: below the one that is running where it has several."""
+        names = self.paths.get(id(module))
+        if not names or len(names) == 1:
+            return names[0] if names else None
+        above = self.running[-1][0] if self.running else ""
+        below = [n for n in names if n.startswith(f"{above}." if above else "")] or names
+        if self.running and isinstance(self.running[-1][2], _CONTAINERS):
+            return below[sum(self.counts[n] for n in below) % len(below)]
+        return below[0]
+
+    def call_module(self, module: Any, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A module's call, which nodes are told to be in."""
+        path = self._path(module)
+        if path is None:
+            return run(module, *args, **kwargs)
+        number = self.counts[path]
+        self.counts[path] += 1
+        name = f"{path}@{number}" if number else path
+        self.running.append((path, f"L__self__{name}", module))
+        kept = path in self.preserved and bool(path) and not self.frames
+        try:
+            given = flatten((args, kwargs)) if kept else None
+            inputs = [] if given is None else [self.argument(v) for v in given[0]]
+            result = run(module, *args, **kwargs)
+            if given is not None:
+                leaves, spec = flatten(result)
+                first = self.module_calls.get(path)
+                if first is not None and first.in_spec != given[1]:
+                    raise AssertionError(f"in_spec mismatch for {path}: {first.in_spec} != {given[1]}")
+                self.module_calls[name] = ModuleCall(inputs, [*map(self.argument, leaves)], given[1], spec)
+            return result
+        finally:
+            self.running.pop()
+
+    def place(self) -> dict[str, Any]:
+        """Where the program is: lines of its forwards, and the modules that these are of."""
+        noted = get_current_meta() if has_preserved_node_meta() else {}
+        if "from_node" in noted:  # a program is recorded again, node by node
+            return {key: noted[key] for key in _NOTED if key in noted}
+        frame: Any = sys._getframe(1)
+        lines = []
+        begin = f"{PACKAGE}export{os.sep}tracing"
+        while frame is not None and not frame.f_code.co_filename.startswith(begin):
+            file, code = frame.f_code.co_filename, frame.f_code
+            if code.co_name == "forward" and code.co_argcount and not file.startswith(_INNER):
+                text = linecache.getline(file, frame.f_lineno).strip()
+                lines.append(f'File "{file}", line {frame.f_lineno}, in forward\n    {text}')
+            frame = frame.f_back
+        stack = {key: (path, typename(type(m))) for path, key, m in self.running}
+        found: dict[str, Any] = {"nn_module_stack": stack or {"L__self__": ("", typename(type(self.root)))}}
+        if noted.get("custom"):
+            found["custom"] = dict(noted["custom"])
+        return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})

@@ -1,0 +1,90 @@
+"""Modules that an exported program was recorded in: their names in nodes, and calls that are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from rushlight.export import export, unflatten
+
+
+class _Part(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("shift", torch.ones(1), persistent=False)
+
+    def forward(self, x: Any, more: bool, *, other: Any = None) -> Any:
+        x = x + self.shift if more else x - 2 * self.shift
+        return {"result": x, "others": (x * 2,)}
+
+
+class _Whole(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.n = _Part()
+        norm = torch.nn.LayerNorm(2)
+        self.seq = torch.nn.Sequential(norm, torch.nn.ReLU(), norm)
+
+    def forward(self, x: Any) -> Any:
+        x = self.n(x, True)["result"]
+        x = self.n(x, False)["others"][0]
+        return self.seq(x)
+
+
+def test_notes_say_which_call_of_which_module() -> None:
+    program = export(_Whole(), (torch.randn(3, 2),))
+    inner = [list(n.meta["nn_module_stack"])[-1] for n in program.graph.nodes if n.op == "call_function"]
+    assert dict.fromkeys(inner) == dict.fromkeys(
+        f"L__self__{name}" for name in ("n", "n@1", "seq.0", "seq.1", "seq.2")
+    )
+    stack = next(n for n in program.graph.nodes if n.name == "relu").meta["nn_module_stack"]
+    assert stack["L__self__seq"] == ("seq", "torch.nn.modules.container.Sequential")
+
+
+def test_calls_that_are_kept() -> None:
+    x = torch.randn(3, 2)
+    program = export(_Whole(), (x,), preserve_module_call_signature=("n",))
+    entries = {e.fqn: e.signature for e in program.module_call_graph}
+    assert entries["seq"] is None and [a.name for a in entries["n"].inputs] == ["x", ""]
+    assert entries["n@1"].inputs[1].value is False and entries["n"].out_spec.num_leaves == 2
+    for told in (program, program.run_decompositions()):
+        parts = unflatten(told)
+        assert parts(x).equal(_Whole()(x))
+        parts.set_submodule("n", _Part())
+        assert parts(x).equal(_Whole()(x))
+        with pytest.raises(TypeError, match="Expected the structure"):
+            parts.get_submodule("n@1")(x)
+
+
+def test_calls_of_another_structure_cannot_be_kept() -> None:
+    class Other(_Whole):
+        def forward(self, x: Any) -> Any:
+            x = self.n(x, True)["result"]
+            return self.n(x, False, other=x)["result"]
+
+    with pytest.raises(AssertionError, match="in_spec mismatch"):
+        export(Other(), (torch.randn(3, 2),), preserve_module_call_signature=("n",))
+
+
+def test_fake_inputs_and_weights() -> None:
+    mode = FakeTensorMode()
+    with mode:
+        x, model = torch.randn(3, 2), torch.nn.Linear(2, 2)
+    real = torch.nn.Linear(2, 2)
+    program = export(real, (x,))
+    assert program.module()(torch.ones(3, 2)).equal(real(torch.ones(3, 2)))
+    assert all(n.meta["val"].fake_mode is mode for n in program.graph.nodes if "val" in n.meta)
+    fake = export(model, (torch.randn(3, 2),))
+    assert isinstance(fake.state_dict["weight"], FakeTensor) and model.weight is fake.state_dict["weight"]
+
+
+def test_inputs_that_are_constants_are_told() -> None:
+    class Add(torch.nn.Module):
+        def forward(self, a: Any, b: Any, alpha: int) -> Any:
+            return torch.add(a, b, alpha=alpha)
+
+    program = export(Add(), (torch.ones(2), torch.ones(2), 3))
+    assert next(n for n in program.graph.nodes if n.name == "alpha").meta["val"] == 3
