@@ -100,7 +100,7 @@ class FakeTensor(Tensor):
 
     def on(self, device: Any) -> FakeTensor:
         """The same, on another device."""
-        made = FakeTensor(self.fake_mode, _on_meta(self), device)
+        made: FakeTensor = FakeTensor(self.fake_mode, _on_meta(self), device)
         if "_told" in self.__dict__:
             made._told = self._told
         made.requires_grad = self.requires_grad

@@ -35,16 +35,20 @@ class Places:
 
     argument: Callable[[Any], Any]
     frames: list[Any]
+    root: Any
+    preserved: frozenset[str]
+    paths: dict[int, list[str]]
+    # The modules that are running, outermost first: their paths, and what they are called in notes.
+    running: list[tuple[str, str, Any]]
+    counts: Counter[str]
+    module_calls: dict[str, ModuleCall]
 
     def _begin(self, module: Any, preserved: Any = ()) -> None:
         self.root, self.preserved = module, frozenset(preserved)
-        self.paths: dict[int, list[str]] = {}
+        self.paths = {}
         for name, m in module.named_modules(remove_duplicate=False):
             self.paths.setdefault(id(m), []).append(name)
-        # The modules that are running, outermost first: their paths, and what they are called in notes.
-        self.running: list[tuple[str, str, Any]] = []
-        self.counts: Counter[str] = Counter()
-        self.module_calls: dict[str, ModuleCall] = {}
+        self.running, self.counts, self.module_calls = [], Counter(), {}
 
     def _path(self, module: Any) -> str | None:
         """The name of a module: below the one that is running where it has several."""

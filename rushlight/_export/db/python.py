@@ -6,10 +6,13 @@ import functools
 from collections.abc import Callable
 from contextlib import nullcontext
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight import nn
+
+
+_Method = TypeVar("_Method")
 
 
 class _Doubled(torch.autograd.Function):
@@ -30,10 +33,13 @@ class AutogradFunction(nn.Module):
         return _Doubled.apply(x) + 1
 
 
+_constant: Callable[[_Method], _Method] = torch.compiler.assume_constant_result
+
+
 class AssumeConstantResult(nn.Module):
     """A method that is marked gives a number that is the same in all calls."""
 
-    @torch.compiler.assume_constant_result
+    @_constant
     def places(self, y: Any) -> int:
         """How many columns are wanted."""
         return int(y.item())
