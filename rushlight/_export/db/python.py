@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import rushlight as torch
 from rushlight import nn
 
-
 _Method = TypeVar("_Method")
 
 
@@ -33,7 +32,7 @@ class AutogradFunction(nn.Module):
         return _Doubled.apply(x) + 1
 
 
-_constant: Callable[[_Method], _Method] = torch.compiler.assume_constant_result
+_constant: Callable[[_Method], _Method] = torch.compiler.allow_in_graph
 
 
 class AssumeConstantResult(nn.Module):
