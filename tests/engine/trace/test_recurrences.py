@@ -4,6 +4,7 @@ import pytest
 
 import rushlight as torch
 from rushlight._engine.trace.stage_planning import steps
+from tests.engine.trace.test_matching import matched
 
 pytest.importorskip("llvmlite")
 
@@ -57,3 +58,25 @@ def test_sequences_of_different_lengths():
     expected = run(x)
     for _ in range(4):
         assert torch.equal(made(x), expected)
+
+
+@pytest.mark.parametrize("cls", ["LSTM", "GRU", "RNN"])
+def test_a_matched_step_has_a_recurrence_among_its_ops_both_ways(cls):
+    made = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        model = getattr(torch.nn, cls)(4, 8)
+        made.append((model, torch.optim.SGD(model.parameters(), lr=0.1)))
+
+    def step(model, optimizer, x):
+        optimizer.zero_grad()
+        loss = model(x)[0].square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    function = matched(step)
+    for _ in range(6):
+        x = torch.randn(5, 3, 4)
+        assert function(*made[0], x).equal(step(*made[1], x))
+    assert not [why for why in function.trace.reasons if "out=" in why]

@@ -119,7 +119,7 @@ def _recurrence_backward(
     to_out: Tensor | None,
     to_h: Tensor | None,
     to_c: Tensor | None,
-    out,
+    states,
     kept: Tensor | None,
     gates,
     h0,
@@ -133,7 +133,8 @@ def _recurrence_backward(
 ):
     """Gradients of (gates, h0, c0, w, b, projection).
 
-    The states are computed once more: as results of ops they carry gradients of their own.
+    The states are computed once more: as results of ops they carry gradients of their own. (No operand is
+    called "out", which would be where results go.)
     """
     *_, trace = _run(gates, h0, c0, (w, b, projection), mode, sizes, reverse)
     dh = h0.new_zeros(h0.shape) if to_h is None else to_h
@@ -167,7 +168,7 @@ def _recurrence_backward_kernel(
     to_out: Any,
     to_h: Any,
     to_c: Any,
-    out: Array,
+    states: Array,
     kept: Any,
     gates: Array,
     h0: Array,
@@ -181,17 +182,24 @@ def _recurrence_backward_kernel(
 ) -> Any:
     if kept is None and mode in ("LSTM", "GRU"):
         return NotImplemented
-    if out.dtype in _FUSED:
+    if states.dtype in _FUSED:
         return kernels.Backward(
-            mode, (to_out, to_h, to_c), out, kept, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)
+            mode,
+            (to_out, to_h, to_c),
+            states,
+            kept,
+            h0,
+            c0,
+            (w, b, projection),
+            kernels.spans(sizes, reverse),
         ).run()
-    if not is_low_precision(out):
+    if not is_low_precision(states):
         return NotImplemented
     grads = tuple(map(_wide, (to_out, to_h, to_c)))
-    ended, h, c, wide, bias, onto = map(_wide, (out, h0, c0, w, b, projection))
+    ended, h, c, wide, bias, onto = map(_wide, (states, h0, c0, w, b, projection))
     steps = kernels.spans(sizes, reverse)
     made: Any = kernels.Backward(mode, grads, ended, kept, h, c, (wide, bias, onto), steps, narrow=w)  # type: ignore[arg-type]
-    return tuple([_as(out.dtype, a) for a in made.run()])
+    return tuple([_as(states.dtype, a) for a in made.run()])
 
 
 # --- stacks of layers -----------------------------------------------------------------------------
