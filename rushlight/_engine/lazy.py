@@ -50,6 +50,27 @@ def our_module(found: Any) -> str:
     return f"rushlight{module[5:]}" if module.partition(".")[0] == "torch" else module
 
 
+def all_subclasses(package: str) -> Any:
+    """The method `__subclasses__` of a base class of ours, for who looks for all classes of a kind.
+
+    Of our own classes, it first loads all of `package`; a base that only we have (`_only_here`) is left out, and
+    what is made of it is there instead.
+    """
+
+    def __subclasses__(cls: type[Any]) -> list[type[Any]]:
+        """The classes made of this one."""
+        if not is_ours(cls):
+            return type.__subclasses__(cls)
+        vars(import_module(package))
+        return [each for made in type.__subclasses__(cls) for each in _as_torch_has_them(made)]
+
+    return classmethod(__subclasses__)
+
+
+def _as_torch_has_them(made: type[Any]) -> list[type[Any]]:
+    return made.__subclasses__() if "_only_here" in vars(made) else [made]
+
+
 def public(homes: Mapping[str, str]) -> list[str]:
     """The names that are no modules, in order."""
     return sorted(name for name, home in homes.items() if home != ".")

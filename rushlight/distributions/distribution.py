@@ -9,7 +9,7 @@ import rushlight as torch
 from rushlight import Size, Tensor
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.lazy import our_module
+from rushlight._engine.lazy import all_subclasses, our_module
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
 
@@ -25,6 +25,7 @@ class Distribution:
     parameters.
     """
 
+    __subclasses__ = all_subclasses("rushlight.distributions")
     has_rsample = False
     has_enumerate_support = False
     _validate_args = __debug__

@@ -215,6 +215,7 @@ class Elementwise(Optimizer):
     no options.
     """
 
+    _only_here = True
     _switches: tuple[str, ...]  # names of the formula's options
     _counted = True  # whether there is a state `step`
     _number_states: tuple[str, ...] = ()  # further states, of one number for each parameter

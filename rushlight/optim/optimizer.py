@@ -15,6 +15,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.recording import TAPE, escape, region, settle
+from rushlight._engine.lazy import all_subclasses
 from rushlight._engine.tensors.gradient import zero_gradient
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.utils.hooks import RemovableHandle, add_hook
@@ -107,6 +108,8 @@ class Optimizer:
     step itself; `capturable` keeps step counts in tensors. ValueError for a negative lr, eps, weight_decay,
     momentum or a beta outside [0, 1), and for no parameters at all.
     """
+
+    __subclasses__ = all_subclasses("rushlight.optim")
 
     def _patch_step_function(self) -> None:
         """Let the class's step() call the hooks, where it does not yet (for subclasses that do not call

@@ -107,6 +107,7 @@ class Categorical(Distribution):
 class OfClasses(Distribution):
     """Distributions of vectors with a number for each class; `_categorical` holds the parameters."""
 
+    _only_here = True
     _categorical: Categorical
 
     arg_constraints = Categorical.arg_constraints

@@ -27,6 +27,7 @@ from rushlight.nn.functional import binary_cross_entropy_with_logits
 class LogOdds(Distribution):
     """`probs` or `logits` = log(probs / (1 - probs)) is given; the other is computed when it is read."""
 
+    _only_here = True
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
 
     def _take_odds(

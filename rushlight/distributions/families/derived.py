@@ -18,6 +18,7 @@ from rushlight.distributions.utils import of_base
 class Half(TransformedDistribution):
     """Of a base distribution around 0 of some `scale`: twice its density from 0 on."""
 
+    _only_here = True
     _whole: type[_Placed]
     base_dist: _Placed
 

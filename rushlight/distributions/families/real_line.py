@@ -24,6 +24,7 @@ from rushlight.distributions.exp_family import ExponentialFamily
 class _Placed(Distribution):
     """Of a standard distribution's numbers times `scale`, plus `loc`, around which they are symmetric."""
 
+    _only_here = True
     loc: Tensor
     scale: Tensor
 

@@ -86,6 +86,7 @@ def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril
 class ScaleMatrix(Distribution):
     """The matrices that were not given are computed from `_unbroadcasted_scale_tril` when they are read."""
 
+    _only_here = True
     _unbroadcasted_scale_tril: Tensor
 
     def _full(self, matrix: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.lazy import all_subclasses
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import Constraint
 from rushlight.distributions.utils import absent, sum_rightmost
@@ -21,6 +22,8 @@ class Transform:
     number for each value of the domain. `sign` is +1 or -1 for increasing and decreasing maps of numbers.
     cache_size: 0, or 1 to remember the last pair, so that the inverse of a result is what it was made of.
     """
+
+    __subclasses__ = all_subclasses("rushlight.distributions.transforms")
 
     domain: Constraint
     codomain: Constraint
@@ -109,6 +112,8 @@ class Transform:
 
 class Alike(Transform):
     """A transform without parameters: all of its class are equal."""
+
+    _only_here = True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))

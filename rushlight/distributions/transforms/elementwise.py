@@ -28,6 +28,7 @@ def clipped_sigmoid(x: Tensor) -> Tensor:
 class _Increasing(Alike):
     """An increasing function of all numbers, without parameters."""
 
+    _only_here = True
     domain = constraints.real
     bijective, sign = True, +1
 

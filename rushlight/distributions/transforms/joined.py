@@ -18,6 +18,8 @@ from rushlight.distributions.utils import absent, demand, sum_rightmost
 class _Joined(Transform):
     """Transforms, one for each part along a dim."""
 
+    _only_here = True
+
     def _join(self, parts: Sequence[Tensor]) -> Tensor:
         raise absent(self, "_join")
 

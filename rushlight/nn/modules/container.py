@@ -59,6 +59,8 @@ def _need_iterable(given: Any, call: str, of: str = "") -> None:
 class _ListLike(Module):
     """Members are attributes named by their positions, which dir() leaves out."""
 
+    _only_here = True
+
     def __len__(self) -> int:
         raise NotImplementedError
 
@@ -80,6 +82,8 @@ class _ListLike(Module):
 
 class _DictLike(Module):
     """Members are found by their keys, those of the dict `_table`."""
+
+    _only_here = True
 
     def __len__(self) -> int:
         return len(getattr(self, self._table))
@@ -121,6 +125,8 @@ class Container(Module):
 
 class _Modules(_ListLike):
     """Children named by their positions."""
+
+    _only_here = True
 
     def _renumber(self, modules: Iterable[Any]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}

@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import rushlight as torch
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import all_subclasses, is_ours
 from rushlight.nn.modules.base import hooks
 from rushlight.nn.modules.base.conversion import Conversion
 from rushlight.nn.modules.base.state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys
@@ -84,6 +84,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     `training` is True until eval(). NotImplementedError from a class without a forward.
     """
 
+    __subclasses__ = all_subclasses("rushlight.nn.modules")
     dump_patches: bool = False
     _version = 1
     call_super_init: bool = False

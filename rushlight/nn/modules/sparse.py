@@ -24,6 +24,8 @@ def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> i
 class _Table(Module):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
+    _only_here = True
+
     def _make_weight(
         self, given: Tensor | None, freeze: bool, device: Device, dtype: torch.dtype | None
     ) -> None:

@@ -279,6 +279,7 @@ class TransformerDecoder(Module):
 class _Layer(Module):
     """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""
 
+    _only_here = True
     __constants__ = ["norm_first"]
 
     _attentions: tuple[str, ...] = ("self_attn",)

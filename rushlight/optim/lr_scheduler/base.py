@@ -10,6 +10,7 @@ from weakref import ref
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import replayed
+from rushlight._engine.lazy import all_subclasses
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.optimizer import Optimizer
 
@@ -50,6 +51,7 @@ class LRScheduler:
     beginning; KeyError if the groups have no "initial_lr" then.
     """
 
+    __subclasses__ = all_subclasses("rushlight.optim.lr_scheduler")
     _is_initial = False
     _parts = ""  # the attribute that lists schedulers or functions, which may have states of their own
 

@@ -30,6 +30,7 @@ def check_strategy(name: str) -> None:
 class _Momenta(LRScheduler):
     """Schedulers that move the momentum (or beta1) against the rate."""
 
+    _only_here = True
     use_beta1: bool  # whether the momentum is the first of `betas`
 
     def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:

@@ -13,6 +13,7 @@ from rushlight.optim.lr_scheduler.base import LRScheduler
 class _Factors(LRScheduler):
     """Schedulers by functions of the epoch: one for all groups, or one for each."""
 
+    _only_here = True
     _parts = "lr_lambdas"
     _refuses = False  # what cannot be called
 
@@ -57,6 +58,8 @@ class MultiplicativeLR(_Factors):
 
 class _Scaled(LRScheduler):
     """Schedulers that scale the rates of all groups alike."""
+
+    _only_here = True
 
     def _factor(self) -> float | None:
         """What the last rates are multiplied by at this epoch; None: they stay."""

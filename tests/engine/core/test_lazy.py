@@ -42,6 +42,22 @@ def test_classes_are_found_by_walking():
     assert torch.distributed.device_mesh.init_device_mesh is torch.distributed.init_device_mesh
 
 
+def test_subclasses_of_a_base_are_all_there_as_torch_has_them():
+    code = (
+        "import rushlight as t; from rushlight.distributions import Distribution, transforms\n"
+        "names = lambda cls: {each.__name__ for each in cls.__subclasses__()}\n"
+        "assert {'SGD', 'Adam', 'LBFGS', 'Muon', 'Adafactor'} <= names(t.optim.Optimizer)\n"
+        "assert names(t.optim.Adam) == {'AdamW'} and 'Elementwise' not in names(t.optim.Optimizer)\n"
+        "assert {'StepLR', 'OneCycleLR', 'SequentialLR'} <= names(t.optim.lr_scheduler.LRScheduler)\n"
+        "assert {'Linear', 'GELU', '_ConvNd', 'ModuleList', 'Transformer'} <= names(t.nn.Module)\n"
+        "assert {'Categorical', 'Laplace', 'OneHotCategorical'} <= names(Distribution)\n"
+        "assert {'ExpTransform', 'StackTransform'} <= names(transforms.Transform)\n"
+        "class Own(t.optim.SGD): pass\n"
+        "assert names(t.optim.SGD) == {'Own'} and Own.__subclasses__() == []\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_asking_for_a_name_loads_no_other():
     code = "import rushlight as t, sys; t.nn; dir(t.optim); assert 'rushlight.optim.adam' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
