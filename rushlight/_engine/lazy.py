@@ -53,8 +53,8 @@ def our_module(found: Any) -> str:
 def all_subclasses(package: str) -> Any:
     """The method `__subclasses__` of a base class of ours, for who looks for all classes of a kind.
 
-    Of our own classes, it first loads all of `package`; a base that only we have (`_only_here`) is left out, and
-    what is made of it is there instead.
+    Of our own classes, it first loads all of `package`; a base that only we have (`_only_here`) is left out
+    for what is made of it.
     """
 
     def __subclasses__(cls: type[Any]) -> list[type[Any]]:

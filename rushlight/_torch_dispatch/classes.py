@@ -112,4 +112,4 @@ def make_wrapper_subclass(
         dtype, str(torch.device(device) if device is not None else torch.get_default_device())
     )
     made._grad_node, made._output_nr, made._storage = None, 0, None
-    return made.requires_grad_() if requires_grad else made
+    return Tensor.requires_grad_(made) if requires_grad else made

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import check_writable
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.dispatcher import function
@@ -107,6 +108,8 @@ def hear(
     if opened and (aten.op.namespace == "rushlight" or aten.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
+    if writes:
+        check_writable(bound[row.params[0].name], _tracked(bound.values()))
     found = tell(handler, aten.op, aten.args, aten.kwargs, once, None if aten.take is None else aten.take)
     if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
         found.requires_grad_()  # PyTorch's op does not know of it
@@ -164,6 +167,8 @@ def tell(
         LOCAL.enabled = call.enabled
         CALLS.stack.pop()
     result = found if take is None else found[take]
+    if tracked and op._schema.writes and not call.ran and args[0]._kind.on_meta:
+        _unheard(once)  # there is nothing to write to: the tensor's new place in the graph
     if tracked and not op._schema.writes:
         wanted = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
         if any(t._grad_node is None and t._kind.dtype.category >= 2 for t in wanted):

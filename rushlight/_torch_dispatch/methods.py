@@ -172,6 +172,11 @@ _TOLD: dict[str, Callable[..., Any]] = {
 }
 
 
+def told(name: str, plain: Callable[..., Any], *args: Any) -> Any:
+    """A method of a plain tensor that is handed an instance of a class that hears."""
+    return _TOLD[name](plain, *args)
+
+
 def _plain(name: str) -> Any:
     if name not in _PLAIN:
         _PLAIN[name] = lookup("operator", name) if name.startswith("__") else getattr(Tensor, name)

@@ -97,6 +97,12 @@ def taken_over(op: Callable[..., Any], plain: Callable[..., _T], *args: Any, **k
     return ask(op, plain, classes, args, kwargs) if classes else plain(*args, **kwargs)
 
 
+def taken_over_by(operand: Any, plain: Callable[..., _T], *args: Any, **kwargs: Any) -> tuple[()] | tuple[_T]:
+    """(result,) of the method of a plain tensor that the class of another operand takes over; else ()."""
+    classes = [] if operand.__class__ in interpreters.PLAIN else foreign((operand,), {})
+    return (ask(plain, plain, classes, args, kwargs),) if classes else ()
+
+
 def listener(name: str) -> Listener:
     """What listens to a name of Tensor's."""
     return Listener(getattr(Tensor, name), name)

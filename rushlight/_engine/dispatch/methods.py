@@ -28,10 +28,19 @@ from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, off_host, settle
 from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import node_names
-from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
-from rushlight._engine.dispatch.method_overrides import taken_over
+from rushlight._engine.dispatch.interpreters import (
+    BELOW,
+    CLASSES,
+    MODES,
+    PLAIN,
+    interpret,
+    listening,
+    wrapped,
+)
+from rushlight._engine.dispatch.method_overrides import taken_over, taken_over_by
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
+from rushlight._engine.dispatch.runners.each_element import apply_, map2_, map_
 from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.lazy import package
 from rushlight._engine.ops.table import ROWS
@@ -53,6 +62,8 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         other = wrap(np.asarray(other, of_number(other).np))
     if not isinstance(other, Tensor):
         raise wrong_type("copy_", "other", "Tensor", other, 1)
+    if other.__class__ not in PLAIN and (taken := _copied_by_class(self, other)):
+        return taken[0]
     if MODES and (wrapped((self, other)) or listening()):
         return interpret(ROWS["_overwritten"], copy_, (self, other), {})
     if self._kind.lazy:
@@ -80,6 +91,14 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
             TAPE[-1].write(assign, (a, b), (self, other))
     storage(self).version += 1
     return self
+
+
+def _copied_by_class(self: Tensor, other: Tensor) -> tuple[()] | tuple[Tensor]:
+    """(result,) where the class of what is copied hears of it, above autograd or below; else ()."""
+    taken = taken_over_by(other, copy_, self, other)
+    if not taken and other.__class__ in BELOW and CLASSES.below:
+        return (service("method told to a class with a __torch_dispatch__")("copy_", copy_, self, other),)
+    return taken
 
 
 def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
@@ -134,6 +153,8 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         fill(self._array, 0 if value.__class__ is int and not value else number(value, self._kind.dtype))
         storage(self).version += 1
         return self
+    if isinstance(value, Tensor) and (taken := taken_over_by(value, fill_, self, value)):
+        return taken[0]
     if MODES and (wrapped((self, value)) or listening()):
         return interpret(ROWS["fill"], fill_, (self, value), {})
     if self._kind.lazy:
@@ -269,6 +290,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if args[0] is self._kind.dtype:
             return _unchanged(self, False) if TAPE else self
         return ROWS["_to_dtype"](self, args[0], None)  # type: ignore[no-any-return]
+    if args and isinstance(args[0], Tensor) and (taken := taken_over_by(args[0], to, self, *args, **kwargs)):
+        return taken[0]
     non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
     where, dtype, copy, order = _to_arguments(args, kwargs)
     where = self._kind.device if where is None else where
@@ -482,6 +505,8 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     """Give this tensor another's shape; with a memory format also its strides, preserved ones the other's."""
     if not isinstance(the_template, Tensor):
         raise wrong_type("resize_as_", "the_template", "Tensor", the_template, 1)
+    if taken := taken_over_by(the_template, resize_as_, self, the_template):
+        return taken[0]
     shape, theirs = the_template._geometry.shape, the_template.stride()
     resize_(self, shape)
     if memory_format in (None, contiguous_format):
@@ -579,45 +604,6 @@ def record_stream(self: Tensor, s: Any) -> None:
             "devices have streams"
         )
     self._kind.backend.record_stream(self._memory, s)
-
-
-def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by callable(element), Python numbers both, in place: any dtype and shape; slow.
-
-    RuntimeError for a tensor that requires grad, TypeError for a result that is no number.
-    """
-    return _each("apply_", callable, self)
-
-
-def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element a by callable(a, b), b from `other`: of the same dtype, expanded to this shape."""
-    return _each("map_", callable, self, other=other)
-
-
-def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each element a by callable(a, b, c), from `x` and `y` as in map_."""
-    return _each("map2_", callable, self, x=x, y=y)
-
-
-def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
-    if any(getattr(t, "requires_grad", False) for t in (out, *others.values())):
-        use = f"Use var.detach().{op}() instead."
-        raise RuntimeError(f"Can't call {op}() on Variable that requires grad. {use}")
-    for i, (n, t) in enumerate({"self": out, **others}.items()):
-        if not isinstance(t, Tensor):
-            raise wrong_type(op, n, "Tensor", t, i)
-        if t.dtype is not out.dtype:
-            raise TypeError(f"{op}: expected {out.type()} for '{n}' (got {t.type()})")
-    escape(f".{op}()")
-    given = [out, *[t.expand(out.shape) for t in others.values()]]
-    # One after the other, as elements that lie in the same memory demand.
-    for at in np.ndindex(*out._geometry.shape) if not out._kind.on_meta else ():
-        found = function(*[t[at].item() for t in given])
-        if not isinstance(found, (int, float, complex if out.is_complex() else int)):
-            found = math.ldexp(found, 0)  # what is no real number raises Python's TypeError
-        settle()
-        out._array[at] = number(found, out.dtype)
-    return out
 
 
 # For interpreters, which see the functional rows.

@@ -47,6 +47,10 @@ class Conversion(_Tensor):
         """The values as nested lists of Python numbers; of a 0-d tensor, the number."""
         a = self._array
         if self._kind.on_meta:
+            if self._kind.device.type != "meta":  # a class that says it lies elsewhere
+                raise RuntimeError(
+                    f".tolist() is not supported for tensor subclasses, got {type(self).__name__}"
+                )
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         if TAPE:
             if hasattr(TAPE[-1], "number") and a.size:
@@ -60,6 +64,8 @@ class Conversion(_Tensor):
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The NumPy array that shares this tensor's memory."""
+        if self._kind.on_meta and self._kind.device.type != "meta":  # a class that says it lies elsewhere
+            raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if self._grad_node is not None and not force and self._recorded:  # type: ignore[attr-defined]
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."

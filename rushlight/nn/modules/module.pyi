@@ -41,6 +41,9 @@ class Module(Tree, Hooks, State, Conversion):
     def __getattr__(self, name: str) -> Any: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
     def __setstate__(self, state: dict[str, Any]) -> None: ...
+    @classmethod
+    def __subclasses__(cls) -> list[_type[Any]]:
+        """The classes made of this one."""
     T_destination: Any
     def add_module(self, name: str, module: Any) -> None:
         """Add a child; None reserves the name. TypeError for what is no module, KeyError for a bad or taken

@@ -18,9 +18,19 @@ from rushlight._engine.autograd.in_place import check_writable, remember, track_
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, constant, off_host, settle
+from rushlight._engine.core.services import service
 from rushlight._engine.dispatch import overrides
 from rushlight._engine.dispatch.dispatcher import lookup
-from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
+from rushlight._engine.dispatch.interpreters import (
+    BELOW,
+    CLASSES,
+    LONE,
+    MODES,
+    PLAIN,
+    STACK,
+    interpret,
+    listening,
+)
 from rushlight._engine.dispatch.methods import copy_, fill_
 from rushlight._engine.dispatch.nodes import indexing_nodes
 from rushlight._engine.dispatch.runners.in_place import through
@@ -54,6 +64,8 @@ def getitem(self: Tensor, index: Any) -> Any:
             pass  # named by the parser
     elif index is None:
         return _view(self, self._memory.reshape((1, *self._geometry.shape)), WHOLE, (0,), "unsqueeze")
+    elif index.__class__ not in PLAIN and isinstance(index, Tensor):
+        return _watched(_getitem, operator.getitem, self, index)
     else:
         indices = _plain_indices(index)
         if indices is not None:
@@ -277,7 +289,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if MODES or self.__class__ not in PLAIN:
         _watched(_setitem, operator.setitem, self, index, value)
         return
-    untracked = value._grad_node is None if isinstance(value, Tensor) else isinstance(value, _NUMBERS)
+    if isinstance(value, Tensor):
+        if value.__class__ not in PLAIN:
+            _watched(_setitem, operator.setitem, self, index, value)
+            return
+        untracked = value._grad_node is None
+    else:
+        untracked = isinstance(value, _NUMBERS)
     if untracked and self._grad_node is None and _write_plain(self, index, value):
         return
     _setitem(self, index, value)
@@ -326,6 +344,11 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, (Tensor, *_NUMBERS)):
         _refuse_value(self, value)
+    if value.__class__ in BELOW and CLASSES.below:
+        service("method told to a class with a __torch_dispatch__")(
+            "__setitem__", _setitem, self, index, value
+        )
+        return
     value = value.clone() if isinstance(value, Tensor) and value._kind.lazy else value
     plan = parse(index, self._geometry.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self

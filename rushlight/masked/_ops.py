@@ -1,4 +1,4 @@
-"""torch.masked: reductions and normalisations over the elements that a mask chooses.
+"""Reductions and normalisations over the elements that a mask chooses.
 
 `mask` is a bool tensor that broadcasts to the input; what it leaves out counts as the operation's identity
 (0 for a sum, -inf for a maximum), so that a row without any element gives that identity. Without a mask every
@@ -13,8 +13,6 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
-
-__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 Tensor = torch.Tensor
 __all__ = [

@@ -1,0 +1,195 @@
+"""MaskedTensor: data, and a mask that is True where an element counts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeGuard
+
+import rushlight as torch
+from rushlight import Tensor
+
+__all__ = ["MaskedTensor", "is_masked_tensor"]
+
+_PROTOTYPE = (
+    "The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. Please open "
+    "a Github issue for features requests and see our documentation on the torch.masked module for further "
+    "information about the project."
+)
+_TRACKED = (
+    "It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can "
+    "use data.detach().clone()"
+)
+_MISSING = (
+    "{} is not implemented in __torch_dispatch__ for MaskedTensor.\nIf you would like this operator to be "
+    "supported, please file an issue for a feature request at https://github.com/pytorch/maskedtensor/issues "
+    "with a minimal reproducible code snippet.\nIn the case that the semantics for the operator are not "
+    "trivial, it would be appreciated to also include a proposal for the semantics."
+)
+_DTYPES = ("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64")
+
+
+def is_masked_tensor(obj: Any, /) -> TypeGuard[MaskedTensor]:
+    """Whether `obj` is a MaskedTensor."""
+    return isinstance(obj, MaskedTensor)
+
+
+def data_of(value: Any) -> Any:
+    """The data of a MaskedTensor; anything else as it is."""
+    return value._masked_data if is_masked_tensor(value) else value
+
+
+def mask_of(value: Any) -> Any:
+    """The mask of a MaskedTensor; None for anything else."""
+    return value._masked_mask if is_masked_tensor(value) else None
+
+
+class _Values(torch.autograd.Function):
+    """Data under a mask, differentiable in the data."""
+
+    @staticmethod
+    def forward(ctx: Any, data: Tensor, mask: Tensor) -> MaskedTensor:
+        return MaskedTensor(data, mask)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad, None
+
+
+class _Data(torch.autograd.Function):
+    """The data of a MaskedTensor, whose gradient has its mask."""
+
+    @staticmethod
+    def forward(ctx: Any, masked: MaskedTensor) -> Tensor:
+        ctx.mask = masked._masked_mask
+        return masked._masked_data.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad if is_masked_tensor(grad) else MaskedTensor(grad, ctx.mask)
+
+
+class MaskedTensor(Tensor):
+    """A tensor whose elements count where `mask`, a bool tensor of the same size, is True.
+
+    Reductions leave the others out, and where there is no element the result is masked. Data and mask are
+    copied. Ops on two of them want equal masks. TypeError for other than tensors, a mask that is not bool and
+    dtypes that have no MaskedTensor; ValueError for different sizes. Sparse data is not there.
+    """
+
+    _masked_data: Tensor
+    _masked_mask: Tensor
+
+    @staticmethod
+    def __new__(cls: Any, data: Tensor, mask: Tensor, requires_grad: bool = False) -> Any:
+        """An instance without memory of its own."""
+        for name, given in (("data", data), ("mask", mask)):
+            if is_masked_tensor(given) or not isinstance(given, Tensor):
+                raise TypeError(f"{name} must be a Tensor")
+        warnings.warn(_PROTOTYPE, UserWarning, stacklevel=2)
+        if data.requires_grad:
+            warnings.warn(_TRACKED, UserWarning, stacklevel=2)
+        if data.layout != torch.strided:
+            raise NotImplementedError(f"MaskedTensor of layout {data.layout} is not there in Rushlight")
+        return Tensor._make_wrapper_subclass(
+            cls,
+            data.size(),
+            strides=data.stride(),
+            dtype=data.dtype,
+            device=data.device,
+            requires_grad=requires_grad,
+        )
+
+    def __init__(self, data: Tensor, mask: Tensor, requires_grad: bool = False) -> None:
+        if data.layout != mask.layout:
+            raise TypeError("data and mask must have the same layout.")
+        self._set_data_mask(data.detach().clone(), mask.clone())
+
+    def _set_data_mask(self, data: Tensor, mask: Tensor) -> None:
+        if type(data) is not type(mask):
+            raise TypeError(f"data and mask must have the same type. Got {type(data)} and {type(mask)}")
+        if mask.dtype != torch.bool:
+            raise TypeError("mask must have dtype bool.")
+        if str(data.dtype).partition(".")[2] not in _DTYPES:
+            raise TypeError(f"{data.dtype} is not supported in MaskedTensor.")
+        if data.dim() != mask.dim():
+            raise ValueError("data.dim() must equal mask.dim()")
+        if data.size() != mask.size():
+            raise ValueError("data.size() must equal mask.size()")
+        self._masked_data = data
+        self._masked_mask = mask
+
+    @staticmethod
+    def _from_values(data: Tensor, mask: Tensor) -> MaskedTensor:
+        made: MaskedTensor = _Values.apply(data, mask)
+        return made
+
+    def get_data(self) -> Tensor:
+        """The data, also of elements that do not count; its gradient has this mask."""
+        found: Tensor = _Data.apply(self)
+        return found
+
+    def get_mask(self) -> Tensor:
+        """The mask."""
+        return self._masked_mask
+
+    def to_tensor(self, value: Any) -> Tensor:
+        """The data, with `value` where elements do not count."""
+        return self.get_data().masked_fill(~self.get_mask(), value)
+
+    def __repr__(self, **options: Any) -> str:
+        data, mask = self._masked_data, self._masked_mask
+        if data.dim() == 0:
+            return f"MaskedTensor({_shown(data.item()) if mask.item() else '--'}, {mask.item()})"
+        return f"MaskedTensor(\n{_indented(_table(data, mask))}\n)"
+
+    def __lt__(self, other: Any) -> MaskedTensor:
+        return MaskedTensor(self.get_data() < data_of(other), self.get_mask())
+
+    def is_sparse_coo(self) -> bool:
+        """Whether the layout is torch.sparse_coo: never."""
+        return False
+
+    @classmethod
+    def unary(cls, fn: Callable[[Tensor], Tensor], data: Tensor, mask: Tensor) -> MaskedTensor:
+        """fn(data) under `mask`."""
+        return MaskedTensor(fn(data), mask)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Reductions, `where` and `contiguous` by their rules; what else, below autograd."""
+        # Written with this class.
+        rule = import_module("rushlight.masked.maskedtensor.rules").function_rule(func)
+        if rule is not None:
+            return rule(*args, **(kwargs or {}))
+        if not all(issubclass(cls, each) for each in types):
+            return NotImplemented
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What an op of torch.ops.aten does to data and mask."""
+        rule = import_module("rushlight.masked.maskedtensor.rules").op_rule(func)
+        if rule is not None:
+            return rule(func, *args, **(kwargs or {}))
+        warnings.warn(_MISSING.format(func.overloadpacket.__name__), stacklevel=2)
+        return NotImplemented
+
+
+def _shown(value: Any) -> str:
+    return f"{value:8.4f}" if isinstance(value, float) else str(value)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))
+
+
+def _table(data: Tensor, mask: Tensor) -> str:
+    if data.dim() > 1:
+        rows = [_indented(_table(*row)) for row in zip(data, mask, strict=True)]
+        return "[\n" + ",\n".join(rows) + "\n]"
+    there = mask.tolist()
+    shown = [_shown(value) for value in data.tolist()]
+    width = max(len(text) if counts else 8 for text, counts in zip(shown, there, strict=True))
+    return "[" + ", ".join(t if m else "--".rjust(width) for t, m in zip(shown, there, strict=True)) + "]"

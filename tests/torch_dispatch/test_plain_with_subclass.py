@@ -1,0 +1,74 @@
+"""Methods of a plain tensor that is handed an instance of a class: the class hears of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight.utils._pytree import tree_map
+
+HEARD: list[str] = []
+
+
+class Wrapped(torch.Tensor):
+    """Has a tensor, and writes down the ops that it hears."""
+
+    inner: torch.Tensor
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls: Any, inner: torch.Tensor) -> Any:
+        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        HEARD.append(str(func.overloadpacket.__name__))
+        found = func(*tree_map(lambda t: t.inner if isinstance(t, cls) else t, args), **(kwargs or {}))
+        return args[0] if HEARD[-1].endswith("_") else tree_map(cls, found)
+
+
+class Named(torch.Tensor):
+    """Writes down the functions that it hears."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        HEARD.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+@pytest.mark.parametrize(
+    ("index", "size", "heard"),
+    [
+        (slice(None), (3, 2), ["copy_"]),
+        (0, (2,), ["copy_"]),
+        (torch.tensor([1, 2]), (2, 2), ["index_put_"]),
+    ],
+)
+def test_a_wrapper_is_written_into_a_plain_tensor(index: Any, size: Any, heard: list[str]) -> None:
+    plain, wanted = torch.zeros(3, 2), torch.zeros(3, 2)
+    wanted[index] = 5.0
+    HEARD.clear()
+    plain[index] = Wrapped(torch.full(size, 5.0))
+    assert plain.equal(wanted) and heard == HEARD
+
+
+@pytest.mark.parametrize("name", ["copy_", "resize_as_", "to"])
+def test_methods_with_one_operand(name: str) -> None:
+    other = torch.ones(3, 2).as_subclass(Named)
+    HEARD.clear()
+    assert type(getattr(torch.zeros(3, 2), name)(other)) is Named
+    assert [name] == HEARD
+
+
+def test_brackets_and_numbers() -> None:
+    plain, one = torch.zeros(3, 2), torch.tensor(1.0).as_subclass(Named)
+    HEARD.clear()
+    assert type(plain.fill_(one)) is Named
+    plain[0] = one
+    assert type(plain[torch.tensor([0]).as_subclass(Named)]) is Named
+    assert HEARD == ["fill_", "__setitem__", "__getitem__"]
+    assert type(plain.map_(torch.zeros(3, 2).as_subclass(Named), lambda a, b: a + b)) is Named
