@@ -7,7 +7,7 @@
 FOLDER holds a folder for each project, with its Python files. `collect` reads their syntax trees; `ask`
 resolves what PyTorch and Rushlight have of it (tools/ask_names.py, under either); `page` writes
 docs/names-in-use.md, prints what is missing by weight (how many projects use it), and prints shares. The
-projects are in tools/projects.tsv.
+projects are in tools/projects.tsv, or another LIST.
 """
 
 from __future__ import annotations
@@ -123,16 +123,16 @@ def collect_project(folder: Path) -> dict[str, dict[str, int]]:
     return {"names": dict(uses), "keywords": dict(keywords)}
 
 
-def listed() -> list[str]:
-    """The projects of the list: packages by name, repositories as owner/name."""
-    lines = PROJECTS.read_text(encoding="utf-8").splitlines()
+def listed(projects: Path) -> list[str]:
+    """The projects of the list, one a line: packages by name, repositories as owner/name."""
+    lines = projects.read_text(encoding="utf-8").splitlines()
     return [line.split("\t")[0] for line in lines if line and not line.startswith("#")]
 
 
-def collect(folder: Path, uses: Path) -> None:
+def collect(folder: Path, uses: Path, projects: Path) -> None:
     """Read every listed project that lies in the folder (a repository's slash may be a plus)."""
     there = {}
-    for project in listed():
+    for project in listed(projects):
         places = [folder / project, folder / project.replace("/", "+")]
         place = next((p for p in places if p.is_dir()), None)
         if place is None:
@@ -242,6 +242,7 @@ def main() -> None:
         command = commands.add_parser(name)
         if name == "collect":
             command.add_argument("folder", type=Path)
+            command.add_argument("--projects", type=Path, default=PROJECTS)
         command.add_argument("uses", type=Path)
         if name == "ask":
             command.add_argument("--pytorch", required=True, help="a Python that has PyTorch and torchvision")
@@ -251,7 +252,7 @@ def main() -> None:
             command.add_argument("--missing", type=int, default=100)
     given = parser.parse_args()
     if given.command == "collect":
-        collect(given.folder, given.uses)
+        collect(given.folder, given.uses, given.projects)
     elif given.command == "ask":
         ask(given.uses, given.pytorch, given.answers)
     else:
