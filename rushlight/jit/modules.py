@@ -272,7 +272,7 @@ class ScriptModule(Module):
         """Raise where it is no container of modules."""
         own = getattr(type(self), "_type", None)
         python = own.python if isinstance(own, ClassType) else None
-        if isinstance(self, TopLevelTracedModule) or not isinstance(self, RecursiveScriptModule):
+        if isinstance(self, TracedModule) or not isinstance(self, RecursiveScriptModule):
             raise TypeError(f"'{type(self).__name__}' object {message}")
         if isinstance(python, type) and not hasattr(python, "__iter__"):
             raise NotImplementedError
@@ -299,12 +299,20 @@ class RecursiveScriptModule(ScriptModule):
     """What torch.jit.script makes of a module."""
 
 
-class TopLevelTracedModule(ScriptModule):
+class TracedModule(ScriptModule):
+    """What torch.jit.trace makes of a module within the one that it was given."""
+
+    def _get_name(self) -> str:
+        name: str = self.original_name
+        return name
+
+
+class TopLevelTracedModule(TracedModule):
     """What torch.jit.trace makes of a module."""
 
 
-for _cls in (ScriptModule, RecursiveScriptModule, TopLevelTracedModule):
-    _cls.__module__ = "torch.jit" if _cls is not TopLevelTracedModule else "torch.jit._trace"
+for _cls in (ScriptModule, RecursiveScriptModule, TracedModule, TopLevelTracedModule):
+    _cls.__module__ = "torch.jit._trace" if issubclass(_cls, TracedModule) else "torch.jit._script"
 
 
 def _copied(name: str, t: Type) -> property:

@@ -452,3 +452,14 @@ def test_modules_of_a_container_one_by_one() -> None:
 
     module, x = Unpacks(), torch.randn(2)
     assert torch.equal(torch.jit.script(module)(x), module(x))
+
+
+def test_traced_modules_are_printed_by_their_own_names() -> None:
+    outer = torch.jit.trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()), torch.ones(1, 2))
+    assert repr(outer).splitlines()[0] == "Sequential("
+    assert [repr(inner) for inner in outer.children()] == [
+        "Linear(original_name=Linear)",
+        "ReLU(original_name=ReLU)",
+    ]
+    assert type(outer).__name__ == "TopLevelTracedModule"
+    assert {type(inner).__name__ for inner in outer.children()} == {"TracedModule"}

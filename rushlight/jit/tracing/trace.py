@@ -16,6 +16,7 @@ from rushlight.jit.modules import (
     ScriptFunction,
     ScriptModule,
     TopLevelTracedModule,
+    TracedModule,
     annotated,
     attributes,
     instance,
@@ -396,18 +397,18 @@ def _class_of(module: Any, known: dict[int, ClassType]) -> ClassType:
     return owner
 
 
-def _wrapped(module: Any, owner: ClassType, known: dict[int, Any]) -> Any:
+def _wrapped(module: Any, owner: ClassType, known: dict[int, Any], top: bool = True) -> Any:
     if isinstance(module, ScriptModule):
         return module
     if id(module) in known:
         return known[id(module)]
     values = {
-        name: _wrapped(module._modules[name], owner.fields[name].cls, known)
+        name: _wrapped(module._modules[name], owner.fields[name].cls, known, False)
         if owner.kinds[name] == "module"
         else getattr(module, name)
         for name in owner.fields
     }
-    made = known[id(module)] = instance(owner, values, TopLevelTracedModule)
+    made = known[id(module)] = instance(owner, values, TopLevelTracedModule if top else TracedModule)
     return made
 
 
