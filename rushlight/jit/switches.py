@@ -26,6 +26,7 @@ _SWITCHES = (
     ("_jit_set_autocast_mode", None, True),
     ("_jit_set_inline_everything_mode", "_jit_get_inline_everything_mode", False),
     ("_jit_set_tracer_state_warn", "_jit_get_tracer_state_warn", True),
+    ("_jit_set_symbolic_shapes_test_mode", "_jit_symbolic_shapes_test_mode_enabled", False),
     ("_debug_only_display_vmap_fallback_warnings", "_debug_only_are_vmap_fallback_warnings_enabled", False),
     ("_debug_set_fusion_group_inlining", "_debug_get_fusion_group_inlining", True),
     ("_debug_set_autodiff_subgraph_inlining", None, None),

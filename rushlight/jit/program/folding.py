@@ -66,8 +66,14 @@ def _folds(node: Node, everything: bool) -> bool:
         return True
     if node.schema is None or has_effect(node) or written_arguments(node) or node.blocks:
         return False
+    return not random(node)
+
+
+def random(node: Node) -> bool:
+    """Whether two runs of an op may give different results."""
     name = node.kind.split("::")[1]
-    return not name.startswith(_RANDOM) and "generator" not in [p.name for p in node.schema.parameters]
+    given = [p.name for p in node.schema.parameters] if node.schema is not None else []
+    return name.startswith(_RANDOM) or "generator" in given
 
 
 def _compute(block: Block, node: Node) -> None:

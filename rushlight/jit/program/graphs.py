@@ -8,219 +8,21 @@ these.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import rushlight as torch
-from rushlight.jit.program import ir
-from rushlight.jit.program.graphtext import SCALARS, GraphWriter, constants_of, node_text
-from rushlight.jit.program.types import TENSOR, Type as Plain, subtype
+from rushlight.jit.program import ir, schema as schemas
+from rushlight.jit.program.graphtext import GraphWriter, constants_of, node_text
+from rushlight.jit.program.folding import random, reread as _reread
+from rushlight.jit.program.graphtypes import TYPES, Type, typed
+from rushlight.jit.program.memory import remove
+from rushlight.jit.program.resolve import resolve, result_types
+from rushlight.jit.program.types import TENSOR, Type as Plain, of_value
 
 if TYPE_CHECKING:  # it shows its programs as graphs
     from rushlight.jit.tracing.tracer import Tracer
-
-
-class Type:
-    """A type; `example` says what a traced tensor was: its dtype, sizes, strides, device."""
-
-    _plain: Plain | None = None
-
-    def __init__(self, plain: Plain | None = None, example: ir.Example | None = None) -> None:
-        self._type = plain or self._plain or TENSOR
-        self._example = example
-
-    @classmethod
-    def get(cls) -> Type:
-        """The type itself, where it has no parts."""
-        return cls()
-
-    getInferred = get
-
-    def kind(self) -> str:
-        """TensorType, ListType, ..."""
-        return _kind(self._type)
-
-    def str(self) -> str:
-        """As graphs write it."""
-        return self._type.short()
-
-    @property
-    def annotation_str(self) -> Any:
-        """As code writes it."""
-        return str(self._type)
-
-    def __str__(self) -> Any:
-        return str(self._type)
-
-    def __repr__(self) -> Any:
-        return str(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Type) and self._type == other._type
-
-    def __hash__(self) -> int:
-        return hash(self._type)
-
-    def isSubtypeOf(self, other: Type) -> bool:
-        """Whether a value of this type may stand for the other's."""
-        return subtype(self._type, other._type)
-
-    def containedTypes(self) -> list[Type]:
-        """The types of the parts."""
-        return [typed(part) for part in self._type.args]
-
-    def getElementType(self) -> Type:
-        """The type of a list's elements, or an optional's value."""
-        return typed(self._type.args[0])
-
-    def elements(self) -> list[Type]:
-        """The types of a tuple's parts."""
-        return self.containedTypes()
-
-    def getKeyType(self) -> Type:
-        """Of a dict."""
-        return typed(self._type.args[0])
-
-    def getValueType(self) -> Type:
-        """Of a dict."""
-        return typed(self._type.args[1])
-
-    def qualified_name(self) -> Any:
-        """A class's full name."""
-        return str(self._type)
-
-    def name(self) -> Any:
-        """A class's name."""
-        return str(self._type).rpartition(".")[2]
-
-    def _tensor(self, name: builtins.str) -> Any:
-        if self._type != TENSOR:
-            raise AttributeError(f"'{_kind(self._type)}' object has no attribute '{name}'")
-        return self._example
-
-    def sizes(self) -> list[int] | None:
-        """The sizes of a traced tensor; None where they are not known."""
-        example = self._tensor("sizes")
-        return None if example is None else list(example.sizes)
-
-    varyingSizes = symbolic_sizes = sizes
-
-    def strides(self) -> list[int] | None:
-        """The strides of a traced tensor."""
-        example = self._tensor("strides")
-        return None if example is None else list(example.strides)
-
-    def dim(self) -> int | None:
-        """The number of dims."""
-        example = self._tensor("dim")
-        return None if example is None else len(example.sizes)
-
-    def dtype(self) -> Any:
-        """The dtype."""
-        example = self._tensor("dtype")
-        return None if example is None else example.dtype
-
-    def scalarType(self) -> Any:
-        """The dtype's name: Float, Long, ..."""
-        example = self._tensor("scalarType")
-        return None if example is None else SCALARS.get(example.dtype)
-
-    def device(self) -> Any:
-        """The device."""
-        example = self._tensor("device")
-        return None if example is None else example.device
-
-    def requires_grad(self) -> bool:
-        """Whether a gradient was recorded."""
-        example = self._tensor("requires_grad")
-        return True if example is None else example.requires_grad
-
-    def undefined(self) -> bool:
-        """False: there is always a tensor."""
-        return False
-
-
-def _kind(plain: Plain) -> str:
-    named = {"number": "NumberType", "str": "StringType", "Device": "DeviceObjType", "NoneType": "NoneType"}
-    return named.get(plain.kind) or f"{plain.kind[0].upper()}{plain.kind[1:]}Type"
-
-
-_PLAIN = "Tensor int float bool complex str NoneType Any number Device Generator".split()
-TYPES: dict[str, type[Type]] = {
-    _kind(Plain(name)): type(_kind(Plain(name)), (Type,), {"_plain": Plain(name), "__module__": "torch"})
-    for name in _PLAIN
-}
-
-
-class ListType(Type):
-    """The type of a list."""
-
-    def __init__(self, element: Type | Plain) -> None:
-        super().__init__(element if isinstance(element, Plain) else Plain("List", (element._type,)))
-
-    @staticmethod
-    def ofInts() -> ListType:
-        """int[]"""
-        return ListType(TYPES["IntType"]())
-
-    @staticmethod
-    def ofTensors() -> ListType:
-        """Tensor[]"""
-        return ListType(TYPES["TensorType"]())
-
-    @staticmethod
-    def ofFloats() -> ListType:
-        """float[]"""
-        return ListType(TYPES["FloatType"]())
-
-    @staticmethod
-    def ofBools() -> ListType:
-        """bool[]"""
-        return ListType(TYPES["BoolType"]())
-
-
-class OptionalType(Type):
-    """The type of what may be None."""
-
-    def __init__(self, element: Type | Plain) -> None:
-        super().__init__(element if isinstance(element, Plain) else Plain("Optional", (element._type,)))
-
-    @staticmethod
-    def ofTensor() -> OptionalType:
-        """Tensor?"""
-        return OptionalType(TYPES["TensorType"]())
-
-
-class TupleType(Type):
-    """The type of a tuple."""
-
-    def __init__(self, elements: Any) -> None:
-        plain = elements if isinstance(elements, Plain) else Plain("Tuple", tuple(e._type for e in elements))
-        super().__init__(plain)
-
-
-class DictType(Type):
-    """The type of a dict."""
-
-    def __init__(self, key: Type | Plain, value: Any = None) -> None:
-        super().__init__(key if isinstance(key, Plain) else Plain("Dict", (key._type, value._type)))
-
-
-class ClassType(Type):
-    """The type of a scripted class or module."""
-
-
-for _own in (ListType, OptionalType, TupleType, DictType, ClassType):
-    _own.__module__ = "torch"
-    TYPES[_own.__name__] = _own
-
-
-def typed(plain: Plain, example: ir.Example | None = None) -> Type:
-    """The object of a type."""
-    cls = TYPES.get(_kind(plain), Type)
-    made = Type.__new__(cls)
-    Type.__init__(made, plain, example)
-    return made
 
 
 _Of = TypeVar("_Of")
@@ -275,11 +77,51 @@ class Value(_View[ir.Value]):
 
     def isCompleteTensor(self) -> bool:
         """Whether dtype, sizes and strides are known."""
-        return self._of.example is not None
+        return self._of.example is not None and self._of.example.complete
 
     def requires_grad(self) -> bool:
         """Whether a gradient was recorded."""
-        return self._of.example is not None and self._of.example.requires_grad
+        return self._of.example is not None and bool(self._of.example.requires_grad)
+
+    requiresGrad = requires_grad
+
+    def setType(self, type: Type) -> Value:
+        """Say of what type it is; itself."""
+        self._of.type, self._of.example = type._type, type._example
+        self._graph.edited()
+        return self
+
+    def setTypeAs(self, other: Value) -> Value:
+        """Say that it is of another value's type; itself."""
+        return self.setType(other.type())
+
+    def inferTypeFrom(self, tensor: Any) -> None:
+        """Say that it is a tensor like this one."""
+        self.setType(TYPES["TensorType"].create_from_tensor(tensor))
+
+    def setDebugName(self, name: str) -> Value:
+        """Say what it is called in the graph's text; itself."""
+        self._of.name = name
+        self._graph.edited()
+        return self
+
+    def copyMetadata(self, other: Value) -> Value:
+        """Take over another value's name and type; itself."""
+        self._of.hint = other._of.hint
+        return self.setType(other.type())
+
+    def replaceAllUsesWith(self, other: Value) -> None:
+        """Let all who read it read another value."""
+        ir.replace(self._of, other._of)
+        self._graph.edited()
+
+    def replaceAllUsesAfterNodeWith(self, node: Node, other: Value) -> None:
+        """Let all who read it behind a node read another value."""
+        order = _order(self._graph._of, {})
+        for user, place in list(self._of.uses):
+            if order[user] > order[node._of]:
+                _reread(user, place, other._of)
+        self._graph.edited()
 
     def __repr__(self) -> str:
         return f"{self.debugName()} defined in ({self.node()!s})"
@@ -394,6 +236,8 @@ class Node(_View[ir.Node]):
     # --- attributes -----------------------------------------------------------------------------
 
     def _attributes(self) -> dict[str, Any]:
+        if "given" in self._of.attrs:
+            return {name: value for name, (_, value) in self._of.attrs["given"].items()}
         kept = {"prim::Constant": "value", "prim::GetAttr": "name", "prim::SetAttr": "name"}
         name = kept.get(self._of.kind, "name" if self._of.kind == "prim::CallMethod" else None)
         value = None if name is None else self._of.attrs.get(name)
@@ -413,6 +257,8 @@ class Node(_View[ir.Node]):
 
     def kindOf(self, name: str) -> str:
         """What an attribute is: i, f, s, c, t, or ival; the method of this name reads it."""
+        if "given" in self._of.attrs:
+            return str(self._of.attrs["given"][name][0])
         value = self._attributes()[name]
         kinds = ((bool, "i"), (int, "i"), (float, "f"), (str, "s"), (complex, "c"), (torch.Tensor, "t"))
         return next((kind for cls, kind in kinds if isinstance(value, cls)), "ival")
@@ -423,7 +269,32 @@ class Node(_View[ir.Node]):
             raise RuntimeError(f"required keyword attribute '{name}' is undefined")
         return int(found[name]) if isinstance(found[name], bool) else found[name]
 
-    i = f = s = c = t = ival = _attribute
+    i = f = s = c = t = g = ty = ival = fs = ss = ts = gs = tys = _attribute
+    z = zs = _attribute
+
+    def is_(self, name: str, values: list[int]) -> Node:
+        """Set an attribute that is a list of integers; itself."""
+        return self._give("is", name, values)
+
+    def _give(self, kind: str, name: str, value: Any) -> Node:
+        if self._of.kind == "prim::Constant" and name == "value":
+            self._of.attrs["value"] = value
+        else:
+            self._of.attrs.setdefault("given", {})[name] = (kind, value)
+        self._graph.edited()
+        return self
+
+    def removeAttribute(self, name: str) -> Node:
+        """Take an attribute away; itself."""
+        self._of.attrs.get("given", {}).pop(name, None)
+        self._graph.edited()
+        return self
+
+    def copyAttributes(self, other: Node) -> Node:
+        """Take over another node's attributes; itself."""
+        self._of.attrs = dict(other._of.attrs)
+        self._graph.edited()
+        return self
 
     # --- of a call of Python --------------------------------------------------------------------
 
@@ -445,7 +316,124 @@ class Node(_View[ir.Node]):
             raise RuntimeError(f"expected a node of kind prim::PythonOp, got {self._of.kind}")
         return self._of.attrs["python"]
 
+    # --- changing it ----------------------------------------------------------------------------
+
+    def addInput(self, value: Value) -> Value:
+        """Let it read one more value."""
+        ir.read(self._of, value._of)
+        self._graph.edited()
+        return value
+
+    def addOutput(self) -> Value:
+        """One more result."""
+        self._of.outputs.append(ir.Value(TENSOR, self._of))
+        self._graph.edited()
+        return Value(self._graph, self._of.outputs[-1])
+
+    def eraseOutput(self, i: int) -> None:
+        """Take a result away that nobody reads."""
+        del self._of.outputs[i]
+        self._graph.edited()
+
+    def addBlock(self) -> Block:
+        """A block in it."""
+        self._of.blocks.append(ir.Block())
+        self._graph.edited()
+        return Block(self._graph, self._of.blocks[-1])
+
+    def replaceInput(self, i: int, value: Value) -> Value:
+        """Let one input be another value; what it was."""
+        old = self._of.inputs[i]
+        _reread(self._of, i, value._of)
+        self._graph.edited()
+        return Value(self._graph, old)
+
+    def replaceInputWith(self, old: Value, new: Value) -> None:
+        """Let each input that is one value be another."""
+        for i, value in enumerate(self._of.inputs):
+            if value is old._of:
+                _reread(self._of, i, new._of)
+        self._graph.edited()
+
+    def removeInput(self, i: int) -> None:
+        """Take an input away."""
+        ir.unread(self._of, i)
+        self._graph.edited()
+
+    def removeAllInputs(self) -> None:
+        """Take all inputs away."""
+        while self._of.inputs:
+            self.removeInput(len(self._of.inputs) - 1)
+
+    def replaceAllUsesWith(self, other: Node) -> None:
+        """Let all who read its results read those of another node."""
+        for old, new in zip(self._of.outputs, other._of.outputs, strict=True):
+            ir.replace(old, new)
+        self._graph.edited()
+
+    def destroy(self) -> None:
+        """Take it out of the graph."""
+        remove(self._of)
+        self._graph.edited()
+
+    def _place(self, other: Node, behind: int) -> Node:
+        if self._of.block is not None and self._of in self._of.block.nodes:
+            self._of.block.nodes.remove(self._of)
+        block: Any = other._of.block
+        at = len(block.nodes) if other._of is block.ending else block.nodes.index(other._of) + behind
+        block.nodes.insert(at, self._of)
+        self._of.block = block
+        resolve(self._of)
+        self._graph.edited()
+        return self
+
+    def insertBefore(self, other: Node) -> Node:
+        """Put it before another node; itself."""
+        return self._place(other, 0)
+
+    def insertAfter(self, other: Node) -> Node:
+        """Put it behind another node; itself."""
+        return self._place(other, 1)
+
+    moveBefore, moveAfter = insertBefore, insertAfter
+
+    def isBefore(self, other: Node) -> bool:
+        """Whether it comes earlier in the program."""
+        order = _order(self._graph._of, {})
+        return order[self._of] < order[other._of]
+
+    def isAfter(self, other: Node) -> bool:
+        """Whether it comes later in the program."""
+        return other.isBefore(self)
+
+    def prev(self) -> Node:
+        """The node before it."""
+        nodes = self.owningBlock()._of.nodes
+        return Node(self._graph, nodes[nodes.index(self._of) - 1])
+
+    def copyMetadata(self, other: Node) -> Node:
+        """Take over the place in the source and the scope of another node; itself."""
+        self._of.place, self._of.scope = other._of.place, other._of.scope
+        return self
+
     # --- beside ---------------------------------------------------------------------------------
+
+    def hasUses(self) -> bool:
+        """Whether anybody reads a result."""
+        return any(v.uses for v in self._of.outputs)
+
+    def isNondeterministic(self) -> bool:
+        """Whether two runs may give different results."""
+        return random(self._of)
+
+    def matches(self, line: str) -> bool:
+        """Whether it is the op of this signature."""
+        return self.schema().replace(" ", "") == line.replace(" ", "") or self._is(line)
+
+    def _is(self, line: str) -> bool:
+        found = self._of.schema
+        name = line.partition("(")[0]
+        return found is not None and name == found.kind + (f".{found.overload}" if found.overload else "")
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind in its blocks."""
@@ -491,6 +479,33 @@ class Block(_View[ir.Block]):
         return list(_found(self, kind, recurse))
 
 
+    def addNode(self, kind: str, inputs: Sequence[Value]) -> Node:
+        """A new node at the end."""
+        made = self._graph.create(kind, inputs, 0)
+        self._of.nodes.append(made._of)
+        made._of.block = self._of
+        return made
+
+    def registerOutput(self, value: Value) -> int:
+        """Let it give one more value; which one that is."""
+        self._of.ending.block = self._of
+        ir.read(self._of.ending, value._of)
+        self._graph.edited()
+        return len(self._of.ending.inputs) - 1
+
+    def eraseOutput(self, i: int) -> None:
+        """Let it give one value less."""
+        ir.unread(self._of.ending, i)
+        self._graph.edited()
+
+    def addInputToBlock(self, name: str = "") -> Value:
+        """One more parameter."""
+        made = self._of.param(TENSOR)
+        made.name = name
+        self._graph.edited()
+        return Value(self._graph, made)
+
+
 def _found(block: Block, kind: str, recurse: bool) -> Iterator[Node]:
     for node in block.nodes():
         if node.kind() == kind:
@@ -504,8 +519,10 @@ class Graph(Block):
 
     _text: str  # once it is written
 
-    def __init__(self, function: ir.Function, inlined: bool = False) -> None:
+    def __init__(self, function: ir.Function | None = None, inlined: bool = False) -> None:
+        function = ir.Function("__torch__.graph", [], None) if function is None else function
         self._function = ir.inlined(function) if inlined else function
+        self._point: tuple[ir.Block, ir.Node | None] | None = None  # where insertNode puts nodes
         super().__init__(self, self._function.block)
         self._writer: GraphWriter | None = None
 
@@ -528,6 +545,131 @@ class Graph(Block):
         """The program is this one from now on, for all who call it."""
         self._function.block, self._function.run = function.block, None
         self._of, self._writer = function.block, None
+
+    def edited(self) -> None:
+        """The program has changed in place."""
+        self._function.run, self._writer = None, None
+
+    # --- building it ----------------------------------------------------------------------------
+
+    def addInput(self, name: str = "") -> Value:
+        """One more argument."""
+        return self.addInputToBlock(name)
+
+    def eraseInput(self, i: int) -> None:
+        """Take an argument away that nobody reads."""
+        del self._of.params[i]
+        self.edited()
+
+    def permuteInputs(self, order: Sequence[int]) -> None:
+        """Bring the arguments into another order."""
+        self._of.params[:] = [self._of.params[i] for i in order]
+        self.edited()
+
+    def create(self, kind: str, *given: Any) -> Node:
+        """A node that is not in the graph yet; given: its inputs, how many results (1)."""
+        inputs = next((list(one) for one in given if not isinstance(one, int)), [])
+        count = next((one for one in given if isinstance(one, int)), 1)
+        made = ir.Node(kind, [])
+        for value in inputs:
+            ir.read(made, value._of)
+        resolve(made)
+        kinds = result_types(made) if made.schema is not None else []
+        made.outputs = [ir.Value(kinds[i] if i < len(kinds) else TENSOR, made) for i in range(count)]
+        return Node(self, made)
+
+    def createClone(self, node: Node, value: Callable[[Value], Value], copy_blocks: bool = True) -> Node:
+        """A copy of a node that is not in the graph yet; value: what its inputs are here."""
+        of = node._of
+        made = self.create(of.kind, [value(v) for v in node.inputs()], len(of.outputs))
+        made._of.attrs, made._of.schema, made._of.place = dict(of.attrs), of.schema, of.place
+        for new, old in zip(made._of.outputs, of.outputs, strict=True):
+            new.type, new.example, new.hint = old.type, old.example, old.hint
+        return made
+
+    def setInsertPoint(self, place: Node | Block) -> None:
+        """Let insertNode put nodes before a node, or at the end of a block."""
+        if isinstance(place, Node):
+            self._point = (place.owningBlock()._of, place._of)
+        else:
+            self._point = (place._of, None)
+
+    def insertPoint(self) -> Node:
+        """The node before which insertNode puts nodes."""
+        block, node = self._point or (self._of, None)
+        return Node(self, node or block.ending)
+
+    @contextmanager
+    def insert_point_guard(self, place: Node | Block) -> Iterator[None]:
+        """Let insertNode put nodes there for as long as this lasts."""
+        before = self._point
+        self.setInsertPoint(place)
+        try:
+            yield
+        finally:
+            self._point = before
+
+    def insertNode(self, node: Node) -> Node:
+        """Put a node where setInsertPoint said, at first at the end; the node."""
+        block, before = self._point or (self._of, None)
+        known = before is not None and before in block.nodes
+        block.nodes.insert(block.nodes.index(before) if known else len(block.nodes), node._of)  # type: ignore
+        node._of.block = block
+        resolve(node._of)
+        self.edited()
+        return node
+
+    def appendNode(self, node: Node) -> Node:
+        """Put a node at the end; the node."""
+        self._of.nodes.append(node._of)
+        node._of.block = self._of
+        self.edited()
+        return node
+
+    def prependNode(self, node: Node) -> Node:
+        """Put a node at the beginning; the node."""
+        self._of.nodes.insert(0, node._of)
+        node._of.block = self._of
+        self.edited()
+        return node
+
+    def insertConstant(self, value: Any) -> Value:
+        """Put a constant where insertNode would; its value."""
+        made = ir.Node("prim::Constant", [], attrs={"value": value})
+        kind = TENSOR if isinstance(value, torch.Tensor) else of_value(value)
+        made.outputs = [ir.Value(kind, made)]
+        self.insertNode(Node(self, made))
+        return Value(self, made.output)
+
+    def insert(self, kind: str, args: Sequence[Any], kwargs: Any = None) -> Value:
+        """Put an op on values and constants where insertNode would; its result."""
+        inputs = [one if isinstance(one, Value) else self.insertConstant(one) for one in args]
+        defaults = [p.default for p in _fitting(kind, [v._of.type for v in inputs])[len(inputs) :]]
+        inputs += [self.insertConstant(one) for one in defaults]
+        return self.insertNode(self.create(kind, inputs)).output()
+
+    def insertGraph(self, callee: Graph, inputs: Sequence[Value]) -> list[Value]:
+        """Put what another graph does where insertNode would; its results."""
+        made = ir.Block()
+        other = callee._of
+        known = dict(zip(other.params, (v._of for v in inputs), strict=True))
+        ir._copy_nodes(made, other, known, False)
+        for node in made.nodes:
+            self.insertNode(Node(self, node))
+        return [Value(self, known[v]) for v in other.ending.inputs]
+
+    def makeMultiOutputIntoTuple(self) -> None:
+        """Let it give one tuple of what it gives."""
+        given = list(self._of.ending.inputs)
+        while self._of.ending.inputs:
+            ir.unread(self._of.ending, len(self._of.ending.inputs) - 1)
+        kind = Plain("Tuple", tuple(v.type for v in given))
+        self._of.finish([self._of.add("prim::TupleConstruct", given, [kind]).output])
+        self.edited()
+
+    def lint(self) -> None:
+        """Raise where a node reads what is not there yet."""
+        self._written()
 
     def block(self) -> Block:
         """Itself, as a block."""
@@ -555,6 +697,18 @@ class Graph(Block):
         """The text, with or without the lines that nodes come from."""
         lines = str(self).split("\n")
         return "\n".join(line if print_source_ranges else line.partition(" # ")[0] for line in lines)
+
+
+def _fitting(kind: str, types: list[Plain]) -> list[schemas.Parameter]:
+    """The parameters of the first signature that takes values of these types, the rest being defaults."""
+    for found in schemas.named(kind):
+        bound: dict[Any, Plain] = {}
+        fits = len(found.parameters) >= len(types) and all(
+            schemas.bind(p.type, t, bound) is not None for p, t in zip(found.parameters, types, strict=False)
+        )
+        if fits and all(p.default is not schemas.REQUIRED for p in found.parameters[len(types) :]):
+            return found.parameters
+    raise RuntimeError(f"Unknown builtin op or arguments that it does not take: {kind}")
 
 
 def graph_of(function: ir.Function) -> Graph:
@@ -589,6 +743,22 @@ class TracingState:
         self._tracer.compiler.block.scope = "/".join(self._tracer.scopes)
 
 
+def _setters() -> None:
+    """Node.i_, Node.f_, ...: each sets an attribute of its kind."""
+
+    def setter(kind: str) -> Callable[..., Node]:
+        def give(self: Node, name: str, value: Any) -> Node:
+            return self._give(kind, name, value)
+
+        give.__name__, give.__doc__ = f"{kind}_", "Set an attribute of this kind; itself."
+        return give
+
+    for kind in "i f s c t g ty ival fs ss ts gs tys z zs".split():
+        setattr(Node, f"{kind}_", setter(kind))
+    setattr(Node, "is", Node._attribute)
+
+
+_setters()
 CLASSES: dict[str, type] = {c.__name__: c for c in (Graph, Node, Value, Block, Use, Type, TracingState)}
 for _shown in CLASSES.values():
     _shown.__module__ = "torch"

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 import rushlight as torch
-from rushlight.jit.program.ir import Block, Function, Names, Node, Value
+from rushlight.jit.program.ir import Block, Example, Function, Names, Node, Value, walk
 from rushlight.jit.program.schema import spell
 from rushlight.jit.program.types import Type, qualified
 
@@ -37,20 +37,36 @@ class GraphWriter:
         self.counts: dict[str, int] = {}
         self.number = 0
         self.forked: list[Function] = []
+        self.said: set[str] = set()  # names that values were given
+        self.taken: set[str] = set()  # those of them that are in the text
 
     def name(self, value: Value) -> str:
         """A new name for a value."""
-        if value.hint == "self":
+        if value.name and value.name not in self.taken:
+            self.taken.add(value.name)
+            self.spelled[value] = f"%{value.name}"
+        elif value.hint == "self":
             self.spelled[value] = "%self"
         elif self.alone(value):
             self.spelled[value] = f"%{value.hint}"
         elif value.hint:
-            count = self.counts[value.hint] = self.counts.get(value.hint, 0) + 1
-            self.spelled[value] = f"%{value.hint}.{count}"
+            self.spelled[value] = f"%{self.counted(value.hint)}"
         else:
-            self.number += 1
-            self.spelled[value] = f"%{self.number}"
+            self.spelled[value] = f"%{self.numbered()}"
         return f"{self.spelled[value]} : {type_text(value)}"
+
+    def numbered(self) -> int:
+        """The next number that is no value's name."""
+        self.number += 1
+        while str(self.number) in self.said:
+            self.number += 1
+        return self.number
+
+    def counted(self, hint: str) -> str:
+        """A name with a number behind it."""
+        self.counts[hint] = self.counts.get(hint, 0) + 1
+        name = f"{hint}.{self.counts[hint]}"
+        return self.counted(hint) if name in self.said else name
 
     def alone(self, value: Value) -> bool:
         """Whether a name has no number: of a constant that was an attribute, an unused argument."""
@@ -61,6 +77,8 @@ class GraphWriter:
 
     def write(self, function: Function) -> str:
         """The whole text."""
+        self.said = {v.name for v in function.block.params}
+        self.said |= {v.name for node in walk(function.block) for v in _values_of(node)}
         params = (",\n" + " " * 6).join(map(self.name, function.block.params))
         self.block(function.block, 1)
         results = ", ".join(self.spelled[v] for v in function.block.ending.inputs)
@@ -78,7 +96,7 @@ class GraphWriter:
         """One node and its blocks."""
         pad, inputs = "  " * depth, [self.spelled[v] for v in node.inputs]
         if node.kind == "prim::CallFunction":
-            self.number += 1
+            self.numbered()
             self.lines.append(
                 f'{pad}%{self.number} : Function = prim::Constant[name="{node.attrs["function"].name}"]()'
             )
@@ -88,11 +106,16 @@ class GraphWriter:
         if node.kind == "prim::fork":
             head = f"prim::fork_{len(self.forked)}"
             self.forked.append(node.attrs["function"])
-        self.lines.append(f"{pad}{outputs} = {head}({', '.join(inputs)}){place}")
+        self.lines.append(f"{pad}{outputs}{' = ' if outputs else ''}{head}({', '.join(inputs)}){place}")
         for i, block in enumerate(node.blocks):
             self.lines.append(f"{pad}  block{i}({', '.join(map(self.name, block.params))}):")
             self.block(block, depth + 2)
             self.lines.append(f"{pad}    -> ({', '.join(self.spelled[v] for v in block.ending.inputs)})")
+
+
+def _values_of(node: Node) -> list[Value]:
+    """What a node gives, and what its blocks take."""
+    return [*node.outputs, *(v for inner in node.blocks for v in inner.params)]
 
 
 def _constant(node: Node) -> str:
@@ -133,12 +156,25 @@ def _head(node: Node) -> str:
 
 
 def _attributes(node: Node) -> str:
+    given = node.attrs.get("given")
+    if given:
+        parts = (f"{name}={_given(value)}" for name, (_, value) in sorted(given.items()))
+        return f"[{', '.join(parts)}]"
     if node.kind == "prim::Constant":
         return _constant(node)
     if node.kind == "prim::isinstance":
         return f"[types=[{', '.join(t.short() for t in node.attrs['types'])}]]"
     named = node.kind in ("prim::GetAttr", "prim::SetAttr", "prim::CallMethod")
     return f'[name="{node.attrs["name"]}"]' if named else ""
+
+
+def _given(value: Any) -> str:
+    """The value of an attribute."""
+    if isinstance(value, torch.Tensor):
+        return f"{{{value.item()}}}" if value.numel() == 1 else "<Tensor>"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_given, value))}]"
+    return spell(value) if isinstance(value, (int, float, str, complex)) else "<Graph>"
 
 
 def shown(t: Type) -> str:
@@ -169,14 +205,27 @@ def _default(value: Any) -> str:
 
 
 def type_text(value: Value) -> str:
-    """A value's type as graphs write it; of a traced tensor also what it was."""
-    known = value.example
-    if known is None or known.dtype not in SCALARS:
+    """A value's type as graphs write it; of a tensor also what is known of it."""
+    if value.example is None or value.type.kind != "Tensor":
         return shown(value.type)
-    sizes = [str(n) for n in known.sizes]
-    strides = [f"strides=[{', '.join(map(str, known.strides))}]"] if sizes else []
-    rest = [*sizes, *strides, f"requires_grad={int(known.requires_grad)}", f"device={known.device}"]
-    return f"{SCALARS[known.dtype]}({', '.join(rest)})"
+    return tensor_text(value.example)
+
+
+def tensor_text(known: Example) -> str:
+    """What is known of a tensor: Float(2, *, strides=[3, 1], requires_grad=0, device=cpu)."""
+    if known.dtype is not None and known.dtype not in SCALARS:
+        return "Tensor"
+    name = SCALARS.get(known.dtype, "Tensor")
+    if known.dtype is not None and known.sizes is None:
+        name += "Tensor"
+    parts = ["*" if n < 0 else str(n) for n in known.sizes or ()]
+    if parts and known.strides is not None:
+        parts.append(f"strides=[{', '.join(map(str, known.strides))}]")
+    if known.requires_grad is not None:
+        parts.append(f"requires_grad={int(known.requires_grad)}")
+    if known.device is not None:
+        parts.append(f"device={known.device}")
+    return name if known.sizes is None and not parts else f"{name}({', '.join(parts)})"
 
 
 def node_text(node: Node, name: Callable[[Value], str]) -> str:
@@ -187,4 +236,4 @@ def node_text(node: Node, name: Callable[[Value], str]) -> str:
     return f"{outputs}{' = ' if outputs else ''}{_head(node)}({inputs}){place}\n"
 
 
-__all__ = ["GraphWriter", "Names", "node_text", "type_text"]
+__all__ = ["GraphWriter", "Names", "node_text", "tensor_text", "type_text"]

@@ -17,13 +17,22 @@ from rushlight.jit.program.types import Type
 
 @dataclass(frozen=True)
 class Example:
-    """What a value was while it was traced."""
+    """What is known of a tensor: what it was while it was traced, or what a pass found out; None is unknown.
 
-    dtype: Any
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-    device: Any
-    requires_grad: bool
+    A negative size is a symbol: sizes of the same symbol are the same number.
+    """
+
+    dtype: Any = None
+    sizes: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+    device: Any = None
+    requires_grad: bool | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all but the gradient is known."""
+        known = None not in (self.dtype, self.sizes, self.strides, self.device)
+        return known and min(self.sizes or (0,)) >= 0
 
 
 @dataclass(eq=False)
@@ -36,6 +45,7 @@ class Value:
     uses: list[tuple[Node, int]] = field(default_factory=list)
     example: Example | None = None
     inferred: bool = False  # an argument that nobody said to be a tensor
+    name: str = ""  # what it is called in the graph's text, where somebody said so
 
     def __repr__(self) -> str:
         """One line: what it is made from, and all that is made from it, is not told again."""
@@ -110,6 +120,16 @@ def read(node: Node, value: Value) -> None:
     """Give a node one more input."""
     value.uses.append((node, len(node.inputs)))
     node.inputs.append(value)
+
+
+def unread(node: Node, place: int) -> Value:
+    """Take an input away from a node; the later ones move up."""
+    value = node.inputs.pop(place)
+    value.uses.remove((node, place))
+    for i in range(place, len(node.inputs)):
+        later = node.inputs[i]
+        later.uses[later.uses.index((node, i + 1))] = (node, i)
+    return value
 
 
 def replace(old: Value, new: Value) -> None:
@@ -199,7 +219,7 @@ def _copy_nodes(into: Block, block: Block, known: dict[Value, Value], calls: boo
 
 
 def _copy_value(value: Value, node: Node | None) -> Value:
-    return Value(value.type, node, value.hint, example=value.example)
+    return Value(value.type, node, value.hint, example=value.example, name=value.name)
 
 
 class Names:

@@ -60,7 +60,7 @@ def freeze_module(
     return ModuleHandle(frozen(module._module, preservedAttrs, freezeInterfaces, preserveParameters))
 
 
-def _over(change: Callable[[Any], None]) -> Callable[..., None]:
+def over(change: Callable[[Any], None]) -> Callable[..., None]:
     """A pass that changes a program's block in place."""
 
     def run(graph: Graph, *options: Any) -> None:
@@ -70,7 +70,7 @@ def _over(change: Callable[[Any], None]) -> Callable[..., None]:
     return run
 
 
-def _as_it_is(block: Any) -> None:
+def as_it_is(block: Any) -> None:
     """Change nothing."""
 
 
@@ -95,25 +95,3 @@ def function_of(name: str, graph: Graph) -> ScriptFunction:
         made.block.finish([made.block.add("prim::TupleConstruct", results, [kind]).output])
     made.returns, made.finished = copied.block.ending.inputs[0].type, True
     return ScriptFunction(made)
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "_jit_pass_dce": dce,
-    "_jit_pass_inline": inline,
-    "_jit_pass_canonicalize": canonicalize,
-    "_jit_pass_erase_shape_information": erase_shape_information,
-    "_jit_pass_constant_pooling": constant_pooling,
-    "_freeze_module": freeze_module,
-    "_jit_pass_constant_propagation": constant_propagation,
-    "_jit_pass_constant_propagation_immutable_types": _over(tidy),
-    "_jit_pass_peephole": constant_propagation,
-    "_jit_pass_transpose_frozen_linear": _over(optimizations.transpose_linear),
-    "_jit_pass_convert_frozen_ops_to_mkldnn": _over(_as_it_is),  # there is no oneDNN
-    "_jit_pass_remove_dropout": _over(optimizations.remove_dropout),
-    "_jit_pass_fold_frozen_conv_bn": _over(optimizations.fold_conv_bn),
-    "_jit_pass_fold_frozen_linear_bn": _over(optimizations.fold_linear_bn),
-    "_jit_pass_fold_frozen_conv_add_or_sub": _over(optimizations.fold_conv_add_or_sub),
-    "_jit_pass_fold_frozen_conv_mul_or_div": _over(optimizations.fold_conv_mul_or_div),
-    "_jit_pass_optimize_frozen_graph": _over(optimizations.optimize),
-    "_create_function_from_graph": function_of,
-}

@@ -1,0 +1,1 @@
+"""torch.jit._passes: helpers of passes over graphs."""
