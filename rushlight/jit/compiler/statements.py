@@ -326,9 +326,7 @@ class Compiler(Contexts):
                 "aten::index_put_", [*made.inputs, self.number_like(base, value, node)], {}, node
             )
         else:
-            self.call_builtin(
-                "aten::copy_" if value.type == TENSOR else "aten::fill_", [place, value], {}, node
-            )
+            self.call_builtin("aten::copy_", [place, self.number_like(base, value, node)], {}, node)
 
     def refuse_items(self, base: Any, what: str, node: Any) -> None:
         """Raise where items of a tuple are assigned."""

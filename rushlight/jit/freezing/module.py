@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import rushlight as torch
@@ -10,7 +10,7 @@ from rushlight.jit.compiler.names import unique
 from rushlight.jit.freezing.attributes import LATER, Attribute, Inlined, changed, held, memory_of, type_of
 from rushlight.jit.modules import ScriptModule, instance
 from rushlight.jit.program.folding import constant_before, fold
-from rushlight.jit.program.ir import Example, Function, Node, replace, walk
+from rushlight.jit.program.ir import Example, Function, Node, Value, replace, walk
 from rushlight.jit.program.memory import ELSEWHERE, Memory, remove, sweep
 from rushlight.jit.program.tidy import tidy
 from rushlight.jit.program.types import ClassType, Type
@@ -303,10 +303,16 @@ def simplify(block: Any) -> None:
     for _ in range(2):  # what is in a branch is known once the branch is
         _lower_tuples(block)
         memory = Memory(block)
-        constant = not any(ELSEWHERE in memory.written(node) for node in walk(block))
-        fold(block, everything=constant)
+        written = {root for node in walk(block) for root in memory.written(node)}
+        changes = _among(memory, written)
+        fold(block, everything=ELSEWHERE not in written, changes=changes)
         sweep(block)
     tidy(block)
+
+
+def _among(memory: Memory, written: set[Hashable]) -> Callable[[Value], bool]:
+    """Whether a value is among what a program writes to."""
+    return lambda value: bool(memory.of(value) & written)
 
 
 def _lower_tuples(block: Any) -> None:

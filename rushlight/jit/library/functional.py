@@ -24,7 +24,7 @@ def relu(input: Tensor, inplace: bool = False):
 
 
 def relu6(input: Tensor, inplace: bool = False):
-    return torch.hardtanh_(input, 0.0, 6.0) if inplace else torch.hardtanh(input, 0.0, 6.0)
+    return torch._C._nn.relu6_(input) if inplace else torch._C._nn.relu6(input)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False):

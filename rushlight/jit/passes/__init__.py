@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.jit.freezing import optimizations
-from rushlight.jit.passes import basic, devices, shapes
+from rushlight.jit.passes import basic, devices, mutation, patterns, peephole, products, shapes, structure
+from rushlight.jit.program import graphreader
 from rushlight.jit.program.graphtypes import new_symbol
 from rushlight.jit.program.tidy import tidy
 
@@ -19,7 +20,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_freeze_module": basic.freeze_module,
     "_jit_pass_constant_propagation": basic.constant_propagation,
     "_jit_pass_constant_propagation_immutable_types": basic.over(tidy),
-    "_jit_pass_peephole": basic.constant_propagation,
+    "_jit_pass_peephole": peephole.peephole,
     "_jit_pass_transpose_frozen_linear": basic.over(optimizations.transpose_linear),
     "_jit_pass_convert_frozen_ops_to_mkldnn": basic.over(basic.as_it_is),  # there is no oneDNN
     "_jit_pass_remove_dropout": basic.over(optimizations.remove_dropout),
@@ -36,4 +37,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_propagate_shapes": shapes.partly,
     "_jit_erase_non_input_shape_information": shapes.erase_inner,
     "_new_symbolic_shape_symbol": new_symbol,
+    "_jit_pass_cse": structure.over(structure.cse),
+    "_jit_pass_lower_all_tuples": structure.over(structure.lower_all_tuples),
+    "_jit_pass_loop_unrolling": structure.over(structure.loop_unrolling),
+    "_jit_pass_constant_loop_unrolling": structure.over(structure.loop_unrolling),
+    "_jit_pass_erase_number_types": structure.over(structure.erase_number_types),
+    "_jit_pass_inline_fork_wait": structure.over(structure.inline_fork_wait),
+    "_jit_pass_refine_tuple_types": structure.over(structure.refine_tuple_types),
+    "_jit_pass_remove_mutation": structure.over(mutation.remove_mutation),
+    "_jit_pass_functional_to_inplace_activation": structure.over(mutation.functional_to_inplace),
+    "_jit_pass_inplace_to_functional_activation": structure.over(mutation.inplace_to_functional),
+    "_jit_pass_custom_pattern_based_rewrite_graph": patterns.rewrite_graph,
+    "_jit_pass_custom_pattern_based_rewrite": patterns.rewrite_module,
+    "_jit_pass_fuse_linear": patterns.fuse_linear,
+    "_jit_pass_fuse_add_relu": patterns.fuse_add_relu,
+    "_jit_pass_batch_mm": structure.over(products.batch_mm),
+    "parse_ir": graphreader.parse_ir,
 }

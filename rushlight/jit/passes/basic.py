@@ -31,7 +31,20 @@ def inline(graph: Graph) -> None:
 
 def canonicalize(graph: Graph, keep_unique_names: bool = True) -> Graph:
     """Another graph of the same program, whose values are numbered from the start."""
-    return graph.copy()
+    made = graph.copy()
+    kept = made._function.block.params if keep_unique_names else []
+    for value in _all_values(made._function.block):
+        if value not in kept and (value.name.isdigit() or not keep_unique_names):
+            value.name = ""
+    return made
+
+
+def _all_values(block: Any) -> list[Any]:
+    return [*block.params, *(v for node in walk(block) for v in _given_by(node))]
+
+
+def _given_by(node: Node) -> list[Any]:
+    return [*node.outputs, *(v for inner in node.blocks for v in inner.params)]
 
 
 def erase_shape_information(graph: Graph) -> None:
@@ -95,3 +108,9 @@ def function_of(name: str, graph: Graph) -> ScriptFunction:
         made.block.finish([made.block.add("prim::TupleConstruct", results, [kind]).output])
     made.returns, made.finished = copied.block.ending.inputs[0].type, True
     return ScriptFunction(made)
+
+
+def functions_of(module: Any) -> list[Function]:
+    """All methods of a scripted module and of the modules in it."""
+    top = getattr(module, "_module", module)
+    return [f for part in top.modules() for f in part._type.methods.values() if f is not None]

@@ -150,6 +150,11 @@ class PythonWriter(Writer):
         )
         return f"{test}({self.ref(node.inputs[0])})"
 
+    def at_MMBatchSide(self, node: Node) -> str:
+        """Products of one matrix with several."""
+        side = node.attrs["given"]["side"][1]
+        return f"rt.products({side}, {', '.join(map(self.ref, node.inputs))})"
+
     def at_RaiseException(self, node: Node) -> str:
         """`rt.fail(name, message)`."""
         shown = node.attrs.get("shown", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from rushlight.jit.program.ir import Block, Function, Node, Value, read, replace
@@ -17,13 +18,17 @@ _BUILT = frozenset(("prim::ListConstruct", "prim::TupleConstruct", "prim::DictCo
 _RANDOM = ("rand", "bernoulli", "multinomial", "normal", "poisson", "dropout", "rrelu", "empty", "binomial")
 
 
-def fold(block: Block, everything: bool = False) -> None:
-    """Compute what is known. Only numbers, text and None are, except with `everything`: tensors, too."""
+def fold(block: Block, everything: bool = False, changes: Callable[[Value], bool] | None = None) -> None:
+    """Compute what is known. Only numbers, text and None are, except with `everything`: tensors, too, and
+    containers; `changes`: which of these the program writes to.
+    """
     for node in list(block.nodes):
         for inner in node.blocks:
-            fold(inner, everything)
+            fold(inner, everything, changes)
         if node.kind == "prim::If" and is_constant(node.inputs[0]):
             _take_branch(block, node)
+        elif changes is not None and any(map(changes, node.outputs)):
+            continue
         elif _folds(node, everything):
             _compute(block, node)
 

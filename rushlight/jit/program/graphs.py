@@ -19,7 +19,7 @@ from rushlight.jit.program.folding import random, reread as _reread
 from rushlight.jit.program.graphtypes import TYPES, Type, typed
 from rushlight.jit.program.memory import remove
 from rushlight.jit.program.resolve import resolve, result_types
-from rushlight.jit.program.types import TENSOR, Type as Plain, of_value
+from rushlight.jit.program.types import FUNCTION, TENSOR, Type as Plain, of_value
 
 if TYPE_CHECKING:  # it shows its programs as graphs
     from rushlight.jit.tracing.tracer import Tracer
@@ -158,8 +158,13 @@ class Node(_View[ir.Node]):
         return self._of.kind
 
     def inputs(self) -> Iterator[Value]:
-        """What it reads."""
-        return (Value(self._graph, v) for v in self._of.inputs)
+        """What it reads; of a call, first the function."""
+        called = self._of.attrs.get("function") if self._of.kind == "prim::CallFunction" else None
+        if called is not None:
+            constant = ir.Node("prim::Constant", [], attrs={"value": called})
+            yield Value(self._graph, ir.Value(FUNCTION, constant))
+        for value in self._of.inputs:
+            yield Value(self._graph, value)
 
     def outputs(self) -> Iterator[Value]:
         """What it gives."""
@@ -428,12 +433,7 @@ class Node(_View[ir.Node]):
 
     def matches(self, line: str) -> bool:
         """Whether it is the op of this signature."""
-        return self.schema().replace(" ", "") == line.replace(" ", "") or self._is(line)
-
-    def _is(self, line: str) -> bool:
-        found = self._of.schema
-        name = line.partition("(")[0]
-        return found is not None and name == found.kind + (f".{found.overload}" if found.overload else "")
+        return _plain(self.schema()) == _plain(line)
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
         """The first node of a kind in its blocks."""
@@ -444,7 +444,17 @@ class Node(_View[ir.Node]):
         return [n for block in self.blocks() for n in _found(block, kind, recurse)]
 
     def __repr__(self) -> str:
+        block = self._of.block
+        if block is None or self._of.kind not in ("prim::Return", "prim::Param"):
+            if block is None or self._of not in block.nodes:
+                raise RuntimeError("This node has been invalidated: it is no longer in the graph")
         return node_text(self._of, self._graph._names())
+
+
+def _plain(line: str) -> str:
+    """A signature without the name of its overload."""
+    name, bracket, rest = line.partition("(")
+    return (name.partition(".")[0] + bracket + rest).replace(" ", "")
 
 
 class Block(_View[ir.Block]):
@@ -536,7 +546,10 @@ class Graph(Block):
         return self._written().spelled.__getitem__
 
     def _name(self, value: ir.Value) -> str:
-        return self._written().spelled[value][1:]
+        spelled = self._written().spelled
+        if value not in spelled:
+            raise RuntimeError("This value has been invalidated: it is no longer in the graph")
+        return spelled[value][1:]
 
     def _order(self, value: ir.Value) -> int:
         return list(self._written().spelled).index(value)
@@ -549,6 +562,13 @@ class Graph(Block):
     def edited(self) -> None:
         """The program has changed in place."""
         self._function.run, self._writer = None, None
+
+    def alias_db(self, isFrozen: bool = False, descend_function_calls: bool = False) -> Any:
+        """What its values may share, and what is written to."""
+        # What few programs need; it imports nothing of this file.
+        from rushlight.jit.passes.aliases import AliasDb
+
+        return AliasDb(self._of, isFrozen, descend_function_calls)
 
     # --- building it ----------------------------------------------------------------------------
 
@@ -569,6 +589,8 @@ class Graph(Block):
     def create(self, kind: str, *given: Any) -> Node:
         """A node that is not in the graph yet; given: its inputs, how many results (1)."""
         inputs = next((list(one) for one in given if not isinstance(one, int)), [])
+        if not all(isinstance(one, Value) for one in inputs):
+            raise ValueError("inputs of a node are values of a graph")
         count = next((one for one in given if isinstance(one, int)), 1)
         made = ir.Node(kind, [])
         for value in inputs:

@@ -101,6 +101,7 @@ class GraphWriter:
                 f'{pad}%{self.number} : Function = prim::Constant[name="{node.attrs["function"].name}"]()'
             )
             inputs.insert(0, f"%{self.number}")
+        going = self.loop(node, inputs, pad) if node.kind == "prim::Loop" else []
         outputs = ", ".join(map(self.name, node.outputs))
         place, head = f" # {node.place}" if node.place else "", _head(node)
         if node.kind == "prim::fork":
@@ -108,9 +109,30 @@ class GraphWriter:
             self.forked.append(node.attrs["function"])
         self.lines.append(f"{pad}{outputs}{' = ' if outputs else ''}{head}({', '.join(inputs)}){place}")
         for i, block in enumerate(node.blocks):
-            self.lines.append(f"{pad}  block{i}({', '.join(map(self.name, block.params))}):")
+            params = list(map(self.name, block.params))
+            if node.kind == "prim::Loop" and node.attrs.get("while"):
+                params.insert(0, f"%{self.numbered()} : int")
+            self.lines.append(f"{pad}  block{i}({', '.join(params)}):")
             self.block(block, depth + 2)
-            self.lines.append(f"{pad}    -> ({', '.join(self.spelled[v] for v in block.ending.inputs)})")
+            results = [*going, *(self.spelled[v] for v in block.ending.inputs)]
+            self.lines.append(f"{pad}    -> ({', '.join(results)})")
+
+
+    def loop(self, node: Node, inputs: list[str], pad: str) -> list[str]:
+        """In the text a loop counts and asks a condition: write the constant that one of them is; the
+        condition of its next round where it only counts.
+        """
+        number = f"%{self.numbered()}"
+        if node.attrs.get("while"):
+            self.lines.append(f"{pad}{number} : int = prim::Constant[value={_FOREVER}]()")
+            inputs.insert(0, number)
+            return []
+        self.lines.append(f"{pad}{number} : bool = prim::Constant[value=1]()")
+        inputs.insert(1, number)
+        return [number]
+
+
+_FOREVER = 2**63 - 1  # rounds of a loop that asks a condition
 
 
 def _values_of(node: Node) -> list[Value]:

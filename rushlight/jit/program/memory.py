@@ -192,8 +192,14 @@ class _Living:
         while count != len(self.nodes):
             count = len(self.nodes)
             for node in everything:
-                if node not in self.nodes and (has_effect(node) or memory.written(node) & self.roots):
+                if node not in self.nodes and self.acts(node):
                     self.node(node)
+
+    def acts(self, node: Node) -> bool:
+        """Whether anybody can see that a node ran."""
+        if node.kind == "prim::SetAttr":
+            return bool(self.memory.of(node.inputs[0]) & self.roots)
+        return has_effect(node) or bool(self.memory.written(node) & self.roots)
 
     def value(self, value: Value) -> None:
         """A value is read."""

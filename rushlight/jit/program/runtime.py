@@ -475,3 +475,12 @@ def spectrum(
 ) -> torch.Tensor:
     """torch.stft of the internal op's arguments: nothing is added at the ends."""
     return torch.stft(x, n_fft, hop, width, window, False, "reflect", normalized, onesided, return_complex)
+
+
+def products(side: int, common: torch.Tensor, *others: torch.Tensor) -> list[torch.Tensor]:
+    """The products of one matrix, on the left (0) or the right (1), with several."""
+    if len({t.shape for t in others}) != 1:
+        return [torch.mm(*((common, t) if side == 0 else (t, common))) for t in others]
+    if side == 0:
+        return list(torch.mm(common, torch.cat(others, 1)).chunk(len(others), 1))
+    return list(torch.mm(torch.cat(others, 0), common).chunk(len(others), 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import rushlight as torch
@@ -509,3 +510,22 @@ def indices(x: Any) -> Any:
 @of_tensors("_values")
 def held(x: Any) -> Any:
     return x._values()
+
+
+@plain("prim::MMTreeReduce")
+def tree_of_products(*sides: torch.Tensor) -> torch.Tensor:
+    half = len(sides) // 2
+    left, right = sides[:half], sides[half:]
+    if len({t.shape for t in left}) == len({t.shape for t in right}) == 1:
+        return torch.mm(torch.cat(left, 1), torch.cat(right, 0))
+    return functools.reduce(torch.add, map(torch.mm, left, right))
+
+
+@of_tensors("_add_relu")
+def add_relu(input: Any, other: Any, alpha: Any = 1, out: Any = None) -> torch.Tensor:
+    return torch.relu_(torch.add(input, other, alpha=alpha, out=out))
+
+
+@of_tensors("_add_relu_")
+def add_relu_(input: Any, other: Any, alpha: Any = 1) -> torch.Tensor:
+    return torch.relu_(input.add_(other, alpha=alpha))
