@@ -53,7 +53,10 @@ _TABLES = (
     (("_get_", "_set_"), "rushlight.backends._switch_names"),
     (("_cuda_",), "rushlight.cuda._primitives"),
     (("_jit_", "_debug_", "_get_graph_", "_set_graph_"), "rushlight.jit.switches"),
-    (("_jit_", "_create_function_", "_freeze_module", "_new_symbolic", "_propagate_shapes", "parse_ir"), "rushlight.jit.passes"),
+    (
+        ("_jit_", "_create_function_", "_freeze_module", "_new_symbolic", "_propagate_shapes", "parse_ir"),
+        "rushlight.jit.passes",
+    ),
 )
 
 

@@ -100,6 +100,10 @@ def unused(fn: Any) -> Any:
 
 def _overload(fn: Any) -> Any:
     """Signatures that come before a function of the same name: Python keeps the last, and so does script."""
+    from rushlight.jit.declarations import check_declaration  # nn imports this file
+
+    fn._torchscript_overload = True
+    check_declaration(fn)
     return fn
 
 

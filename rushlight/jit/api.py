@@ -14,9 +14,12 @@ import rushlight as torch
 from rushlight._engine.lazy import is_ours
 from rushlight.jit._state import _enabled
 from rushlight.jit.compiler.names import class_type, script_function
+from rushlight.jit.handles import run_graph
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
+from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import walk
+from rushlight.jit.program.runtime import LAST
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
 from rushlight.nn.modules.module import Module
@@ -169,6 +172,14 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
 def fuser(name: str) -> Iterator[None]:
     """Nothing: torch.compile fuses kernels here."""
     yield
+
+
+def last_executed_optimized_graph() -> Graph:
+    """The graph that the last call of a compiled function or method ran."""
+    function = LAST[0]
+    if function is None:
+        raise RuntimeError("no compiled function has run yet")
+    return run_graph(function)
 
 
 def set_fusion_strategy(strategy: Any) -> Any:

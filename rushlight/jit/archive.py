@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
 import struct
@@ -217,6 +218,7 @@ class _Data:
         self.storages: dict[str, Any] = {}
         self._keys: dict[int, tuple[str, Any]] = {}
         self._objects: dict[int, int] = {}
+        self._texts: dict[str, int] = {}
         self.classes: list[ClassType] = []  # of objects of which only an interface is mentioned
 
     def finish(self) -> bytes:
@@ -233,9 +235,17 @@ class _Data:
         self.put(f"c{module}\n{name}\n".encode())
 
     def text(self, value: str) -> None:
-        """A string."""
+        """A string; what was written already is told by its number."""
+        if value in self._texts:
+            self.put(_numbered(b"h", b"j", self._texts[value]))
+            return
         data = value.encode()
-        self.put(b"X", struct.pack("<I", len(data)), data)
+        number = self._texts[value] = self._number()
+        self.put(b"X", struct.pack("<I", len(data)), data, _numbered(b"q", b"r", number))
+
+    def _number(self) -> int:
+        """The number of what is told by it from now on."""
+        return len(self._objects) + len(self._texts)
 
     def tuple(self, parts: list[tuple[Any, Type]]) -> None:
         """A tuple of values with their types."""
@@ -308,7 +318,7 @@ class _Data:
         if id(value) in self._objects:
             self.put(b"j", struct.pack("<I", self._objects[id(value)]))
             return
-        number = self._objects[id(value)] = len(self._objects)
+        number = self._objects[id(value)] = self._number()
         if owner.methods.get("__getstate__") is not None:
             function = owner.methods["__getstate__"]
             self.start(owner, number)
@@ -341,7 +351,9 @@ class _Data:
             self.sparse(value)
             return
         _, (storage, offset, sizes, strides, needs, _) = _plain_form(
-            value.detach().requires_grad_(value.requires_grad)
+            (torch.empty_like(value, device="cpu") if value.is_meta else value.detach()).requires_grad_(
+                value.requires_grad
+            )
         )
         cls, identity, flat, step = storage_bytes(storage)
         if identity not in self._keys:
@@ -376,6 +388,11 @@ class _Data:
         self.put(b")RtR")
 
 
+def _numbered(short: bytes, long: bytes, number: int) -> bytes:
+    """An opcode with a number, which takes one byte or four."""
+    return short + bytes((number,)) if number < 256 else long + struct.pack("<I", number)
+
+
 def _fits(value: Any, t: Type) -> bool:
     from rushlight.jit.program.execute import accepts  # what it needs, jit, imports this file
 
@@ -405,11 +422,11 @@ def load(
         if os.path.isdir(f):
             raise ValueError(f"The provided filename {f} is a directory")
     with _opened_for_reading(f) as file:
-        reader = Reader(file, str(f))
+        begin = file.tell()
+        reader = Reader(io.BytesIO(file.read()) if begin else file, str(f))
         wanted = {} if _extra_files is None else _extra_files
         for name in wanted:
-            if reader.has(f"extra/{name}"):
-                wanted[name] = reader.read(f"extra/{name}")
+            wanted[name] = reader.read(f"extra/{name}") if reader.has(f"extra/{name}") else b""
         try:
             return Archive(reader, map_location).load()
         except RuntimeError:

@@ -156,6 +156,22 @@ class ScriptModule(Module):
         self.save(buffer, *args, **kwargs)
         return buffer.getvalue()
 
+    def _save_for_lite_interpreter(
+        self, f: Any, _extra_files: dict[str, Any] | None = None, _use_flatbuffer: bool = False, **given: Any
+    ) -> None:
+        """Write the module to a file for torch.jit.mobile._load_for_lite_interpreter."""
+        if _use_flatbuffer:
+            raise NotImplementedError("Rushlight writes no flatbuffers: leave _use_flatbuffer out")
+        self.save(f, _extra_files)
+
+    def _save_to_buffer_for_lite_interpreter(self, *args: Any, **kwargs: Any) -> bytes:
+        """The bytes of that file."""
+        import io
+
+        buffer = io.BytesIO()
+        self._save_for_lite_interpreter(buffer, *args, **kwargs)
+        return buffer.getvalue()
+
     @property
     def original_name(self) -> str:
         """The name of the class that was compiled."""
@@ -614,6 +630,8 @@ def _class_of(cls: type) -> Type:
     """The type of instances of a program's own class, which is compiled; TypeError for others."""
     if cls.__module__.partition(".")[0] in ("builtins", "rushlight", "torch", *sys.stdlib_module_names):
         raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
+    if issubclass(cls, Module):
+        raise TypeError("Cannot infer concrete type of torch.nn.Module")
     try:
         return Type("Class", cls=class_type(cls))
     except Exception as error:

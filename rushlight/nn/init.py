@@ -67,7 +67,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 # --- plain fills ----------------------------------------------------------------------------------
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: torch.Generator | None = None) -> Any:
     """Fill the tensor in place with uniforms of [a, b), by default [0, 1); returns it, as all functions here
     do.
     """
@@ -75,7 +75,9 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+def normal_(
+    tensor: Any, mean: float = 0.0, std: float = 1.0, generator: torch.Generator | None = None
+) -> Any:
     """Fill with normals of this mean (0) and standard deviation (1)."""
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
@@ -140,7 +142,9 @@ def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
             "Fan in and fan out can not be computed for tensor with fewer than 2 "
             f"dimensions, got {tensor.dim()}"
         )
-    receptive = math.prod(tensor.shape[2:])
+    receptive = 1
+    for size in tensor.shape[2:]:
+        receptive *= size
     return tensor.size(1) * receptive, tensor.size(0) * receptive
 
 
@@ -153,16 +157,16 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 
 def _xavier_std(tensor: Any, gain: float) -> float:
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return gain * math.sqrt(2.0 / float(fan_in + fan_out)) if fan_in + fan_out else 0.0
+    return gain * math.sqrt(2.0 / float(fan_in + fan_out)) if fan_in + fan_out > 0 else 0.0
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: torch.Generator | None = None) -> Any:
     """Uniforms with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: torch.Generator | None = None) -> Any:
     """Normals with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
@@ -176,7 +180,11 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float |
 
 
 def kaiming_uniform_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: torch.Generator | None = None,
 ) -> Any:
     """Uniforms with the variance gain^2 / fan (K. He et al., 2015).
 
@@ -190,7 +198,11 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Any,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: torch.Generator | None = None,
 ) -> Any:
     """Normals with the variance gain^2 / fan (K. He et al., 2015); see kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -201,7 +213,12 @@ def kaiming_normal_(
 
 
 def trunc_normal_(
-    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+    tensor: Any,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: torch.Generator | None = None,
 ) -> Any:
     """Fill with normals, drawn again until they lie in [a, b], by default [-2, 2]. A warning where `mean`
     lies far outside.
@@ -249,7 +266,7 @@ def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, gen
         made = torch.where(pending, drawn, made)
 
 
-def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+def orthogonal_(tensor: Any, gain: float = 1, generator: torch.Generator | None = None) -> Any:
     """A (semi-)orthogonal matrix, dims from the second on taken as one (A. Saxe et al., 2013).
 
     ValueError unless the tensor has at least 2 dims.
@@ -270,7 +287,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     return tensor
 
 
-def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: torch.Generator | None = None) -> Any:
     """Normals, with the fraction `sparsity` of each column zero (J. Martens, 2010).
 
     ValueError unless the tensor has 2 dims.

@@ -246,7 +246,11 @@ class Calls(Indexing):
     ) -> list[Value]:
         """The values for a function's arguments."""
         taken, left = [], dict(kwargs)
-        if len(args) > len(formal):
+        named = formal[len(formal) - function.named_only :] if function.named_only else []
+        if len(args) > len(formal) - len(named):
+            missing = [name for name, _, d in named if name not in kwargs and d is schemas.REQUIRED]
+            if missing:
+                raise self.error(node, f"\n{declaration(function)}:\nArgument {missing[0]} not provided.\n")
             raise self.error(
                 node,
                 f"\n{declaration(function)}:\nExpected at most {len(formal)} arguments but found {len(args)} "

@@ -26,9 +26,18 @@ from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
 from rushlight.jit.compiler.ignoring import LEFT, Stays, dropped, ignored
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
-from rushlight.jit.compiler.signatures import MUTABLE, comment, is_any, is_mutable, no_type, numbers
+from rushlight.jit.compiler.signatures import (
+    MUTABLE,
+    NO_GETSTATE,
+    comment,
+    is_any,
+    is_mutable,
+    no_type,
+    numbers,
+)
 from rushlight.jit.compiler.statements import Compiler
 from rushlight.jit.compiler.values import Builtin, Known, Overloaded
+from rushlight.jit.declarations import check_implemented
 from rushlight.jit.frontend import (
     FrontendError,
     NotSupportedError,
@@ -46,6 +55,7 @@ from rushlight.jit.program.types import (
     DEVICE,
     GENERICS,
     INT,
+    NUMBER,
     TENSOR,
     ClassType,
     Type,
@@ -58,22 +68,9 @@ from rushlight.jit.program.types import (
 from rushlight.nn.utils.rnn import PackedSequence
 
 _SPECIAL_NAMES = (
-    "annotate",
-    "unchecked_cast",
-    "uninitialized",
-    "is_scripting",
-    "is_tracing",
-    "is_compiling",
-    "is_exporting",
-    "isinstance",
-    "fork",
-    "wait",
-    "_fork",
-    "_wait",
-    "_awaitable",
-    "_awaitable_wait",
-    "_awaitable_nowait",
-)
+    "annotate unchecked_cast uninitialized is_scripting is_tracing is_compiling is_exporting isinstance fork "
+    "wait _fork _wait _awaitable _awaitable_wait _awaitable_nowait"
+).split()
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 
 
@@ -155,8 +152,8 @@ class Names:
         callstack.calls(compiler.source, node)
 
         def find(part: Any) -> Any:
-            if isinstance(part, ast.Name) and part.id in ("Tensor", "Device"):
-                return {"Tensor": TENSOR, "Device": DEVICE}[part.id]
+            if isinstance(part, ast.Name) and part.id in ("Tensor", "Device", "number"):
+                return {"Tensor": TENSOR, "Device": DEVICE, "number": NUMBER}[part.id]
             if isinstance(part, ast.Name) and self.lookup(part.id, part, compiler) is None:
                 raise TypeError(f"Unknown type name '{part.id}'")
             found = compiler.sugar(part)
@@ -430,6 +427,7 @@ def script_function(function: Any) -> Function:
     found = _compiled.get(function)
     if found is None:
         tree, source = parsed(function)
+        check_implemented(function, source, "function")
         module = function.__module__.replace("rushlight", "torch", 1)
         path = "__torch__." + ("" if module == "__main__" else f"{module}.") + function.__name__
         found = _compiled[function] = build(
@@ -524,9 +522,11 @@ def declared(
             note, count = numbers(note)
             function.repeated.update({a.arg: count} if count else {})
             t = names.annotation(note, compiler)
-        if note is None and i == 1 and owner is not None and tree.name == "__setstate__":
+        if i == 1 and owner is not None and tree.name == "__setstate__":
             saved = owner.method("__getstate__")  # what it gives is what comes back
-            t = t if saved is None or saved.returns is None else saved.returns
+            if saved is None:
+                raise compiler.error(tree, NO_GETSTATE)
+            t = t if note is not None or saved.returns is None else saved.returns
         default = defaults.get(a.arg, schemas.REQUIRED)
         if is_mutable(default) and a.arg in defaults and not source.ours:
             raise compiler.error(tree, MUTABLE.format(type(default), a.arg))
@@ -567,6 +567,7 @@ def method_of(
     if getattr(function, "_torchscript_modifier", "") in LEFT:
         return ignored(function, owner, _class_type)
     tree, source = parsed(function)
+    check_implemented(function, source, "method")
     return build(
         tree,
         source,

@@ -11,6 +11,10 @@ from rushlight.jit.frontend import Source
 _IGNORED = re.compile(r"# type: ignore(\[[a-zA-Z-]+\])?$")
 _MISSPELT = re.compile(r"#[\t ]*type[\t ]*:[\t ]*\(.*->")
 
+NO_GETSTATE = (
+    "`__setstate__` defined but not `__getstate__`. You must have both defined on a ScriptModule to "
+    "customize serialization.\nDid you forget to use `@torch.jit.export`?"
+)
 MUTABLE = (
     "Mutable default parameters are not supported because Python binds them to the function and they persist "
     "across function calls.\n As a workaround, make the default None and instantiate the default parameter "

@@ -106,6 +106,13 @@ class Compiler(Contexts):
             )
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
+        outer = self.around.get(node.target.id) if isinstance(node.target, ast.Name) else None
+        if isinstance(outer, Value) and not self.source.ours:
+            raise self.error(
+                node.target,
+                f"Attempting to declare and annotate the type of variable '{ast.unparse(node.target)}' "
+                "but it is already defined in an outer block",
+            )
         self.annotated, before = True, self.annotated
         try:
             value = self.chosen_module(node, t) or self.expr(node.value, t)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.jit.compiler.names import unique
-from rushlight.jit.freezing import optimizations
 from rushlight.jit.freezing.module import frozen, simplify
 from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction

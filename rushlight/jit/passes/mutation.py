@@ -12,7 +12,11 @@ from rushlight.jit.program.schema import named
 from rushlight.jit.program.types import NONE, TENSOR, Type
 
 # Ops that write a value that does not depend on what was there.
-_SPECIAL = {"aten::zero_": "aten::zeros_like", "aten::fill_": "aten::full_like", "aten::normal_": "aten::normal"}
+_SPECIAL = {
+    "aten::zero_": "aten::zeros_like",
+    "aten::fill_": "aten::full_like",
+    "aten::normal_": "aten::normal",
+}
 _ACTIVATIONS = (
     "hardsigmoid hardtanh hardswish relu relu6 rrelu celu elu leaky_relu selu silu sigmoid tanh".split()
 )
@@ -225,5 +229,3 @@ _KEEPS_FLOAT = ("aten::add", "aten::sub", "aten::mul")
 def _made_by_op(value: Value) -> bool:
     node = value.node
     return node is not None and node.kind.startswith("aten::")
-
-

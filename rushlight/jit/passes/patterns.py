@@ -114,7 +114,12 @@ class Pattern:
 
 
 def rewrite_graph(
-    pattern: str, replacement: str, graph: Graph, value_name_pairs: Any = (), accept: Any = None, origin: str = ""
+    pattern: str,
+    replacement: str,
+    graph: Graph,
+    value_name_pairs: Any = (),
+    accept: Any = None,
+    origin: str = "",
 ) -> None:
     """Write the replacement in the place of all that looks like the pattern."""
     Pattern(pattern, replacement, origin).rewrite(graph._function.block, accept or (lambda found: True))
@@ -172,5 +177,3 @@ def fuse_add_relu(graph: Graph) -> None:
                 f"{head}:\n  %r = {made}(%a, %b, %c{more})\n  return (%r)",
                 graph,
             )
-
-

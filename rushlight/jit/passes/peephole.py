@@ -207,7 +207,11 @@ def _size(holes: Peepholes, node: Node) -> Value | None:
         if not holes.still(node.output):
             return None
         return constant_before(node, list(known), Type("List", (INT,)))
-    return constant_before(node, known[constant_of(node.inputs[1])], INT) if is_constant(node.inputs[1]) else None
+    return (
+        constant_before(node, known[constant_of(node.inputs[1])], INT)
+        if is_constant(node.inputs[1])
+        else None
+    )
 
 
 def _is_none(holes: Peepholes, node: Node) -> Value | None:
@@ -250,5 +254,3 @@ def peephole(graph: Graph, disable_shape_peepholes: bool = False, **options: Any
     tidy(graph._function.block)
     graph.edited()
     return True
-
-

@@ -90,9 +90,7 @@ class Shapes:
             if isinstance(found, Example):
                 before = value.example or Example()
                 value.example = replace(before, **{name: getattr(found, name) for name in self.facets})
-        elif isinstance(found, Example):  # Optional[Tensor]
-            self.known[value] = found
-        elif found is not UNKNOWN:
+        elif isinstance(found, Example) or found is not UNKNOWN:  # Optional[Tensor]
             self.known[value] = found
 
     # --- an op ----------------------------------------------------------------------------------
@@ -126,7 +124,7 @@ class Shapes:
 
     def run(self, node: Node, inputs: list[Any]) -> list[Any] | None:
         """What a node gives, by running it; None where it cannot be known."""
-        if any(map(_opaque, inputs)) or "sizes" in self.facets and any(map(_untyped, inputs)):
+        if any(map(_opaque, inputs)) or ("sizes" in self.facets and any(map(_untyped, inputs))):
             inputs = [_typed(one) for one in inputs]
         if any(map(_opaque, inputs)):
             return None

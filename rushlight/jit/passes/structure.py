@@ -248,5 +248,3 @@ def refine_tuple_types(block: Block) -> None:
             parts = tuple(v.type for v in node.inputs)
             if len(parts) == len(node.output.type.args):
                 node.output.type = type(node.output.type)("Tuple", parts, node.output.type.cls)
-
-

@@ -16,6 +16,19 @@ from rushlight.jit.program.writing import Writer
 _PLAIN = (int, float, bool, str, complex, type(None))
 
 
+def _literal(value: Any, t: Type) -> str | None:
+    """A list or dict of numbers and text as code that says its type; None for anything else."""
+    if t.kind not in ("List", "Dict") or not isinstance(value, (list, dict)):
+        return None
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    if not all(isinstance(part, (int, float, str, type(None))) for part in parts):
+        return None
+    if isinstance(value, dict):
+        inside = ", ".join(f"{spell(k)}: {spell(v)}" for k, v in value.items())
+        return f"annotate({t}, {{{inside}}})"
+    return f"annotate({t}, [{', '.join(map(spell, value))}])"
+
+
 class CodeWriter(Writer):
     """Writes code; `tensor(value)` gives the text of a constant tensor."""
 
@@ -72,6 +85,9 @@ class CodeWriter(Writer):
             return f"{node.output.type}.{value.name}"
         if isinstance(value, _PLAIN):
             return spell(value)
+        literal = _literal(value, node.output.type)
+        if literal is not None:
+            return literal
         return f'torch.device("{value}")' if node.output.type.kind == "Device" else self.tensor(value)
 
     def op(self, node: Node) -> str:

@@ -23,7 +23,7 @@ from rushlight.jit.program import runtime
 from rushlight.jit.program.failures import PLACES, failed
 from rushlight.jit.program.ir import Function, Node, Value
 from rushlight.jit.program.schema import REQUIRED
-from rushlight.jit.program.types import TENSOR, Type, qualified
+from rushlight.jit.program.types import TENSOR, Type, of_value, qualified
 from rushlight.jit.program.writing import Writer
 from rushlight.jit.state import STACK
 from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
@@ -178,7 +178,7 @@ class PythonWriter(Writer):
         for i, (text, value, p) in reversed(
             list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))
         ):
-            by_name = p.keyword_only or (loss and i > 1)
+            by_name = p.keyword_only or p.name == "alpha" or (loss and i > 1)
             if by_name or not rest:
                 if _says(value, p.default):
                     continue
@@ -307,6 +307,7 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     everything = f"({'self, ' * own}{given})"
     lines.append("    if __stack and __stack[-1] is not None:")
     lines.append(f"        return __stack[-1].scripted(__function, {everything})")
+    lines.append("    rt.LAST[0] = __function")
     mutable = function.returns is not None and runtime.mutable(function.returns)
     result = f"__run({'self, ' * own}{given})"
     lines.append(f"    try:\n        return {f'rt.given_back({result}, __returns)' if mutable else result}")
@@ -365,11 +366,21 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             raise RuntimeError(
                 f"{function.name}() Expected a value of type '{t}{' (inferred)' * inferred}' for argument "
                 f"'{name}' but instead found type '{shown}'.{message * inferred}\nPosition: {place}\n"
-                f"Value: {value!r}\nDeclaration: {declared}\nCast error details: Unable to cast {value} to "
-                f"{t}"
+                f"Value: {value!r}\nDeclaration: {declared}\nCast error details: {_no_cast(value, t)}"
             )
         taken.append(runtime.handed(value, t))
     return tuple(taken)
+
+
+def _no_cast(value: Any, t: Type) -> str:
+    """Why a value cannot be handed to a program."""
+    if t.kind != "Union":
+        return f"Unable to cast {value} to {t}"
+    try:
+        found = str(of_value(value))
+    except TypeError:
+        found = type(value).__name__
+    return f"Expected a member of {t} but instead found type {found}"
 
 
 def lacking(value: Any, t: Type) -> str:

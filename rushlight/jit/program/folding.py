@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.jit.program.ir import Block, Function, Node, Value, read, replace
+import rushlight as torch
+from rushlight.jit.program.ir import Block, Example, Function, Node, Value, read, replace, unread
 from rushlight.jit.program.memory import has_effect, immutable, remove, written_arguments
 from rushlight.jit.program.types import Type
 
@@ -25,12 +26,58 @@ def fold(block: Block, everything: bool = False, changes: Callable[[Value], bool
     for node in list(block.nodes):
         for inner in node.blocks:
             fold(inner, everything, changes)
+        if node.kind == "prim::Loop":
+            _leave_unchanged(node)
+            if _never_runs(node):
+                for old, new in zip(node.outputs, node.inputs[1:], strict=True):
+                    replace(old, new)
+                remove(node)
+                continue
+        elif node.kind == "prim::If":
+            _same_on_both_sides(node)
         if node.kind == "prim::If" and is_constant(node.inputs[0]):
             _take_branch(block, node)
         elif changes is not None and any(map(changes, node.outputs)):
             continue
         elif _folds(node, everything):
             _compute(block, node)
+
+
+def _leave_unchanged(node: Node) -> None:
+    """Do not carry through a loop what its rounds do not change."""
+    (inner,) = node.blocks
+    waits = bool(node.attrs.get("while"))
+    for i in reversed(range(len(node.outputs))):
+        param, last = inner.params[i + (not waits)], inner.ending.inputs[i + waits]
+        first = node.inputs[i + 1]
+        if last is not param and last is not first:
+            continue
+        replace(param, first)
+        replace(node.outputs[i], first)
+        unread(node, i + 1)
+        unread(inner.ending, i + waits)
+        del inner.params[i + (not waits)], node.outputs[i]
+
+
+def _never_runs(node: Node) -> bool:
+    """Whether a loop has no rounds."""
+    if not is_constant(node.inputs[0]):
+        return False
+    rounds = constant_of(node.inputs[0])
+    return rounds is False if node.attrs.get("while") else rounds <= 0
+
+
+def _same_on_both_sides(node: Node) -> None:
+    """Do not choose between a value and itself."""
+    for value, *sides in zip(node.outputs, *(b.ending.inputs for b in node.blocks), strict=True):
+        if not value.uses:
+            continue
+        if sides[0] is sides[1]:
+            replace(value, sides[0])
+        elif all(map(is_constant, sides)) and immutable(value.type):
+            one, other = map(constant_of, sides)
+            if type(one) is type(other) and one == other and sides[0].type == sides[1].type:
+                replace(value, constant_before(node, one, sides[0].type))
 
 
 def is_constant(value: Value) -> bool:
@@ -61,12 +108,13 @@ def _take_branch(block: Block, node: Node) -> None:
 
 def _folds(node: Node, everything: bool) -> bool:
     """Whether a node's result is known and may stand for it."""
-    if len(node.outputs) != 1 or not node.inputs or not all(map(is_constant, node.inputs)):
+    empty = node.kind in ("prim::ListConstruct", "prim::DictConstruct") and everything
+    if len(node.outputs) != 1 or not (node.inputs or empty) or not all(map(is_constant, node.inputs)):
         return False
     if not everything and not all(immutable(v.type) for v in (*node.inputs, *node.outputs)):
         return False
     if node.kind in _BUILT:
-        return everything and node.kind != "prim::DictConstruct"
+        return everything
     if node.kind in _FOLDED:
         return True
     if node.schema is None or has_effect(node) or written_arguments(node) or node.blocks:
@@ -100,12 +148,20 @@ def _compute(block: Block, node: Node) -> None:
     except Exception:  # it fails when it runs, where the program may catch or never come to it
         return
     constant = Node("prim::Constant", [], attrs={"value": found}, block=block)
-    constant.outputs = [Value(node.output.type, constant, "")]
+    constant.outputs = [Value(node.output.type, constant, "", example=_example(found))]
     block.nodes[block.nodes.index(node)] = constant
     replace(node.output, constant.output)
     node.block, node.outputs = None, []
     for value in set(node.inputs):
         value.uses = [use for use in value.uses if use[0] is not node]
+
+
+def _example(value: Any) -> Example | None:
+    """What is told of a constant that is a tensor."""
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return None
+    sizes = tuple(value.shape)
+    return Example(value.dtype, sizes, tuple(value.stride()), value.device, value.requires_grad)
 
 
 def constant_before(node: Node, value: Any, t: Type, hint: str = "") -> Value:

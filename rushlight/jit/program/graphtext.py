@@ -117,7 +117,6 @@ class GraphWriter:
             results = [*going, *(self.spelled[v] for v in block.ending.inputs)]
             self.lines.append(f"{pad}    -> ({', '.join(results)})")
 
-
     def loop(self, node: Node, inputs: list[str], pad: str) -> list[str]:
         """In the text a loop counts and asks a condition: write the constant that one of them is; the
         condition of its next round where it only counts.

@@ -1,4 +1,4 @@
-"""The classes of types as PyTorch's C++ shows them: TensorType, ListType, ..., over the compiler's own types."""
+"""The classes of types as PyTorch's C++ shows them, TensorType, ListType, ..., over the compiler's own."""
 
 from __future__ import annotations
 

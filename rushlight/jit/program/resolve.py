@@ -10,8 +10,9 @@ from rushlight.jit.program.types import Type
 _OWN = frozenset(
     f"prim::{name}"
     for name in (
-        "Constant ListConstruct TupleConstruct DictConstruct TupleUnpack ListUnpack TupleIndex If Loop Return "
-        "Param GetAttr SetAttr CallMethod CallFunction PythonOp unchecked_cast isinstance Uninitialized"
+        "Constant ListConstruct TupleConstruct DictConstruct TupleUnpack ListUnpack TupleIndex If Loop "
+        "Return Param GetAttr SetAttr CallMethod CallFunction PythonOp unchecked_cast isinstance "
+        "Uninitialized"
     ).split()
 )
 

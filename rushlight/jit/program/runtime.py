@@ -36,6 +36,7 @@ _LISTS = {
 }
 REDUCTIONS = ("none", "mean", "sum")
 MISSING: Any = object()
+LAST: list[Any] = [None]  # the compiled function that Python called last
 
 
 def code(found: Any) -> int:

@@ -335,6 +335,8 @@ def _arguments(
         name = "input" if p.name == "self" and "input" in left else p.name
         if i < len(args) and not p.keyword_only:
             value = args[i]
+            if name in left:
+                return f"Keyword argument {name} specified twice."
         elif name in left:
             value = left.pop(name)
         elif p.default is REQUIRED:

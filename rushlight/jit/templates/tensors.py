@@ -529,3 +529,19 @@ def add_relu(input: Any, other: Any, alpha: Any = 1, out: Any = None) -> torch.T
 @of_tensors("_add_relu_")
 def add_relu_(input: Any, other: Any, alpha: Any = 1) -> torch.Tensor:
     return torch.relu_(input.add_(other, alpha=alpha))
+
+
+@plain("Generator")
+def generator(device: Any, seed: int | None) -> torch.Generator:
+    made = torch.Generator(device or "cpu")
+    return made if seed is None else made.manual_seed(seed)
+
+
+@plain("seed")
+def seed(generator: torch.Generator) -> int:
+    return generator.seed()
+
+
+@plain("initial_seed")
+def initial_seed(generator: torch.Generator) -> int:
+    return generator.initial_seed()
