@@ -25,4 +25,4 @@ def apply_input_props_using_example(graph: Graph, example_input: list[Any]) -> N
         if isinstance(example, torch.Tensor) != is_tensor:
             raise RuntimeError(f"Input {i} does not match type of example", value, example)
         if is_tensor:
-            value.setType(TYPES["TensorType"].create_from_tensor(example))  # type: ignore[attr-defined]
+            value.setType(TYPES["TensorType"].create_from_tensor(example))

@@ -31,7 +31,7 @@ class AliasDb:
         return found
 
     def _roots(self, given: Any) -> set[Hashable]:
-        values = given if isinstance(given, Sequence) else [given]
+        values: Any = given if isinstance(given, Sequence) else [given]
         return {root for value in values for root in self._memory.of(getattr(value, "_of", value))}
 
     def may_contain_alias(self, one: Any, other: Any) -> bool:

@@ -108,9 +108,9 @@ class Pattern:
             known[value].example = known[value].example or before.example
             replace(before, known[value])
         for wanted in reversed(self.nodes):
-            node = found[wanted.outputs[0]].node
-            if node is not None and not any(v.uses for v in node.outputs):
-                remove(node)
+            matched = found[wanted.outputs[0]].node
+            if matched is not None and not any(v.uses for v in matched.outputs):
+                remove(matched)
 
 
 def rewrite_graph(

@@ -26,14 +26,25 @@ class Peepholes:
     shapes: bool = True
     changed: set[Value] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self.memory = memory = Memory(self.block)
+        self.written = {root for node in walk(self.block) for root in memory.written(node)}
+        self.results = {root for value in self.block.ending.inputs for root in memory.of(value)}
+
+    def own(self, value: Value) -> bool:
+        """Whether nobody writes to a container; what is in it is another matter."""
+        return value not in self.written
+
+    def still(self, value: Value) -> bool:
+        """Whether nobody writes to a value."""
+        return not self.memory.of(value) & self.written
+
+    def given(self, value: Value) -> bool:
+        """Whether a value is, or is in, what the program gives."""
+        return bool(self.memory.of(value) & self.results)
+
     def run(self) -> None:
         """Over all nodes."""
-        memory = Memory(self.block)
-        written = {root for node in walk(self.block) for root in memory.written(node)}
-        self.own: Callable[[Value], bool] = lambda value: value not in written
-        self.still: Callable[[Value], bool] = lambda value: not memory.of(value) & written
-        given = {root for value in self.block.ending.inputs for root in memory.of(value)}
-        self.given: Callable[[Value], bool] = lambda value: bool(memory.of(value) & given)
         for node in list(walk(self.block)):
             if node.kind == "prim::If":
                 self.branches(node)

@@ -190,10 +190,10 @@ class Shapes:
             if [values[run] for run in good] == found:
                 return number
         made = new_symbol()
-        values = list(self.symbol(made))
+        observed = list(self.symbol(made))
         for run, one in zip(good, found, strict=True):
-            values[run] = one
-        self.runs[made] = tuple(values)
+            observed[run] = one
+        self.runs[made] = tuple(observed)
         return made
 
     def gradient(self, node: Node, inputs: list[Any], found: Any) -> Any:

@@ -162,7 +162,8 @@ class _Reader:
             if not self.tensors or out is None or out.example is None or not out.example.complete:
                 raise RuntimeError("Tensor constant encountered but `parse_tensor_constants` set to false")
             known = out.example
-            return torch.empty_strided(known.sizes, known.strides, dtype=known.dtype, device=known.device)
+            sizes, strides = known.sizes or (), known.strides or ()
+            return torch.empty_strided(sizes, strides, dtype=known.dtype, device=known.device)
         if said.startswith("{"):
             dtype = out.example.dtype if out is not None and out.example is not None else None
             sizes = (out.example.sizes or ()) if out is not None and out.example is not None else ()
