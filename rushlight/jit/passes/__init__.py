@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_jit_pass_peephole": peephole.peephole,
     "_jit_pass_transpose_frozen_linear": basic.over(optimizations.transpose_linear),
     "_jit_pass_convert_frozen_ops_to_mkldnn": basic.over(basic.as_it_is),  # there is no oneDNN
-    "_jit_pass_remove_dropout": basic.over(optimizations.remove_dropout),
+    "_jit_pass_remove_dropout": basic.remove_dropout,
     "_jit_pass_fold_frozen_conv_bn": basic.over(optimizations.fold_conv_bn),
     "_jit_pass_fold_frozen_linear_bn": basic.over(optimizations.fold_linear_bn),
     "_jit_pass_fold_frozen_conv_add_or_sub": basic.over(optimizations.fold_conv_add_or_sub),

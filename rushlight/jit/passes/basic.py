@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.jit.compiler.names import unique
+from rushlight.jit.freezing import optimizations
 from rushlight.jit.freezing.module import frozen, simplify
 from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction
@@ -73,13 +74,25 @@ def freeze_module(
 
 
 def over(change: Callable[[Any], None]) -> Callable[..., None]:
-    """A pass that changes a program's block in place."""
+    """A pass that changes a program's block in place; of a module, those of all its methods."""
 
-    def run(graph: Graph, *options: Any) -> None:
-        change(graph._function.block)
-        graph.changed(graph._function)
+    def run(given: Any, *options: Any) -> None:
+        if not isinstance(given, ModuleHandle):
+            change(given._function.block)
+            given.changed(given._function)
+            return
+        for function in functions_of(given):
+            change(function.block)
+            function.run = function.graph = None
 
     return run
+
+
+def remove_dropout(given: Any) -> None:
+    """Take dropout out of a graph, or of a module in evaluation mode."""
+    if isinstance(given, ModuleHandle) and given._module.training:
+        raise RuntimeError("Dropout removal module in training mode is not yet supported")
+    over(optimizations.remove_dropout)(given)
 
 
 def as_it_is(block: Any) -> None:
