@@ -290,7 +290,11 @@ def supply_older(source: str) -> None:
             except ModuleNotFoundError:
                 continue
             for alias in statement.names:
-                if alias.name != "*" and not hasattr(holder, alias.name):
+                if alias.name == "*" or hasattr(holder, alias.name):
+                    continue
+                try:
+                    importlib.import_module(f"{statement.module}.{alias.name}")
+                except ModuleNotFoundError:
                     setattr(holder, alias.name, PassThrough(alias.name))
 
 

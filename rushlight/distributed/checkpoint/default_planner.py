@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.size import Size
+from rushlight.distributed.checkpoint._nested_dict import flatten_state_dict
+from rushlight.distributed.checkpoint._traverse import set_element
 from rushlight.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
     ChunkStorageMetadata,
@@ -39,58 +40,6 @@ __all__ = [
     "create_default_local_load_plan",
     "create_default_local_save_plan",
 ]
-
-
-def flatten_state_dict(state_dict: Any) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
-    """({"a.b.0": value}, {"a.b.0": ("a", "b", 0)}) of nested dicts, and of lists of tensors or dicts."""
-    flat: dict[str, Any] = {}
-    paths: dict[str, tuple[Any, ...]] = {}
-
-    def visit(value: Any, path: tuple[Any, ...]) -> None:
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                visit(inner, (*path, str(key)))
-        elif _nested(value):
-            for number, inner in enumerate(value):
-                visit(inner, (*path, number))
-        else:
-            name = ".".join(map(str, path))
-            if name in flat:
-                raise ValueError(f"duplicated flatten key {name}")
-            flat[name], paths[name] = value, path
-
-    visit(state_dict, ())
-    return flat, paths
-
-
-def _nested(value: Any) -> bool:
-    """Whether it is a list of which a part has a place of its own: a tensor, a dict, such a list."""
-    return isinstance(value, list) and any(
-        isinstance(v, (torch.Tensor, Mapping)) or _nested(v) for v in value
-    )
-
-
-def set_element(root: Any, path: tuple[Any, ...], value: Any) -> None:
-    """Put a value at its place in nested dicts and lists, which are made where they are missing."""
-    for key, below in zip(path[:-1], path[1:], strict=True):
-        missing: Any = [] if isinstance(below, int) else {}
-        if isinstance(root, dict):
-            root = root.setdefault(key, missing)
-            continue
-        _extend(root, key)
-        if root[key] is None:
-            root[key] = missing
-        root = root[key]
-    if isinstance(root, list):
-        _extend(root, path[-1])
-        root[path[-1]] = value
-    else:
-        root[next((k for k in root if str(k) == path[-1]), path[-1])] = value
-
-
-def _extend(items: list[Any], index: int) -> None:
-    """Let a list have an item at that index."""
-    items.extend([None] * (index + 1 - len(items)))
 
 
 class DefaultSavePlanner(SavePlanner):

@@ -6,11 +6,8 @@ import os
 from typing import Any
 
 import rushlight as torch
-from rushlight.distributed.checkpoint.default_planner import (
-    DefaultLoadPlanner,
-    DefaultSavePlanner,
-    set_element,
-)
+from rushlight.distributed.checkpoint._traverse import set_element
+from rushlight.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from rushlight.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from rushlight.distributed.checkpoint.metadata import TensorStorageMetadata
 from rushlight.distributed.checkpoint.state_dict_loader import load
