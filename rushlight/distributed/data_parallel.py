@@ -281,6 +281,25 @@ class DistributedDataParallel(Module, Joinable):
         ]
         self.register_comm_hook(self.process_group, hook)
 
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """What PyTorch's monitoring is told of a wrapper, as far as it has a meaning here."""
+        trained = list(self._trained().values())
+        return {
+            "world_size": self.process_group.size(),
+            "rank": self.process_group.rank(),
+            "module_name": type(self.module).__name__,
+            "backend_name": self.process_group.name(),
+            "bucket_cap_bytes": self.bucket_bytes_cap,
+            "broadcast_buffers": self.forward_sync_buffers,
+            "find_unused_parameters": self.find_unused_parameters,
+            "gradient_as_bucket_view": self.gradient_as_bucket_view,
+            "static_graph": self.static_graph,
+            "is_multi_device_module": self.is_multi_device_module,
+            "num_parameter_tensors": len(trained),
+            "total_parameter_size_bytes": sum(p.numel() * p.element_size() for p in trained),
+            "dtypes": ", ".join(sorted({str(p.dtype).rpartition(".")[2] for p in trained})),
+        }
+
     # --- pickling ---------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:

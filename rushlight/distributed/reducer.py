@@ -278,7 +278,8 @@ class Reducer:
     def communicate(self, bucket: GradBucket) -> Any:
         """Begin to reduce a bucket; the Work, or the hook's Future."""
         if self.hook is None:
-            return dist.all_reduce(bucket.buffer(), group=self.group, async_op=True)
+            work = dist.all_reduce(bucket.buffer(), group=self.group, async_op=True)
+            return work.get_future() if self.group.foreign is not None and work is not None else work
         state, hook = self.hook
         found = hook(state, bucket)
         if not hasattr(found, "wait"):
@@ -310,7 +311,7 @@ class Reducer:
         if bucket.work is None:
             return
         found = bucket.work.wait()
-        if self.hook is not None:
+        if found is not True:  # a hook's, or that of a program's own process group
             found = found[0] if isinstance(found, (list, tuple)) else found
             if bucket.sparse:
                 bucket.flat = found

@@ -151,6 +151,7 @@ def test_results_go_into_out(mesh: Any) -> None:
     with CommDebugMode() as counted:
         made = x.new_full((3,), 2.0)
     assert made.placements == (Replicate(),) and made.to_local().tolist() == [2, 2, 2]
+    assert x.new_zeros((4, 6)).placements == (Shard(0),)
     assert not counted.get_total_counts()
 
 

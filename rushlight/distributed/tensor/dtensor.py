@@ -397,7 +397,10 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return _norm(func, first, args, kwargs)
     if name in _MADE_LIKE:
         made = func(*tree_map(_part, args), **kwargs)
-        return make(made, first._mesh, [Replicate()] * first._mesh.ndim, made.shape)
+        everywhere = [Replicate()] * first._mesh.ndim
+        like = made.shape == first.shape and not any(p.is_partial() for p in first._placements)
+        lying = first._placements if like else everywhere
+        return make(local_part(made, first._mesh, lying), first._mesh, lying, made.shape)
     in_place = name.endswith("_") and not name.endswith("__")
     if "out" not in kwargs and rule_of(name) is not None:
         plan = _plan(func, name, args, kwargs, first._mesh, in_place)
