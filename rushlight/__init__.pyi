@@ -3223,7 +3223,7 @@ def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | N
 
     bins: the number of bins of equal width over `range` (that of the data), or a tensor of edges.
     """
-def histogramdd(input: Tensor, bins: Sequence[_int] | _int | Sequence[Tensor], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogramdd_result:
+def histogramdd(input: Tensor, bins: Sequence[_int] | _int | Sequence[Tensor], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogramdd_result:
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 1 (dim 0 of vectors)."""

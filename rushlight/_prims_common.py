@@ -40,5 +40,12 @@ def is_integer_dtype(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex or dtype is torch.bool)
 
 
+def dtype_to_type(dtype: torch.dtype) -> type:
+    """Python's type of a dtype's numbers: bool, int, float or complex."""
+    if dtype is torch.bool:
+        return bool
+    return complex if dtype.is_complex else float if dtype.is_floating_point else int
+
+
 def __getattr__(name: str) -> Any:
     return attribute("rushlight._prims_common", name)

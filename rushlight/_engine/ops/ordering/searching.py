@@ -491,7 +491,7 @@ def histogram(
 
 
 @composite(where=("torch",))
-def histogramdd(input, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False):
+def histogramdd(input, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False):
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
     _check("histogramdd", input, weight)
     dims = input.shape[-1]
