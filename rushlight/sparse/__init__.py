@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dims
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.overrides import handle_torch_function, has_torch_function
 from rushlight.sparse import layouts, ops, products, shapes as shapes
 from rushlight.sparse.invariants import (
     check_compressed,
@@ -282,6 +285,23 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     return found if layout is None else layouts.to_sparse(found, layout=layout)
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _taken_over(function: _Function) -> _Function:
+    """A decorator: modes, and arguments of classes that are no sparse tensors', may answer for the call."""
+
+    @wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        others = [v for v in (*args, *kwargs.values()) if not isinstance(v, SparseTensor)]
+        if has_torch_function(others):
+            return handle_torch_function(wrapped, others, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return wrapped  # type: ignore[return-value]  # it has the function's signature
+
+
+@_taken_over
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum over all dims, a dense number, or over `dim`, an int or several: sparse as long as a sparse dim
     is left. dtype: what the values are converted to first. IndexError for a dim that is not there.
@@ -292,6 +312,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     return ops.sum(input if input.is_sparse or dim is None else layouts.to_coo(input), dim, dtype=dtype)
 
 
+@_taken_over
 def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     """The product of matrices (n, k) @ (k, m), the first one sparse: dense, or sparse if both are.
 
@@ -309,11 +330,13 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     return start.scatter_reduce(0, row[:, None].expand(terms.shape), terms, how, include_self=False)
 
 
+@_taken_over
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * mat + alpha * (mat1 @ mat2), of matrices (n, m), (n, k) and (k, m), mat1 sparse."""
     return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
+@_taken_over
 def sampled_addmm(
     input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Tensor:
@@ -331,6 +354,7 @@ def sampled_addmm(
     return found if out is None else out._become(found)
 
 
+@_taken_over
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax(input)) along dim, as if what is not specified were minus infinity; the same places."""
     return softmax(input, dim, dtype=dtype, log=True)

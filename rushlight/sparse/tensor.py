@@ -116,6 +116,8 @@ class SparseTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__
+        if name in ("__get__", "__set__"):  # an attribute, which a mode or another class has been asked for
+            return super().__torch_function__(func, types, args, kwargs)
         given = dict(kwargs or {})
         out = given.pop("out", None)
         values, options = _spread(name, args, given)

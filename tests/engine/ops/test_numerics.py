@@ -245,3 +245,11 @@ def test_running_sums_begin_with_zero(kernels, dtype):
     with settings.using(kernels=kernels):
         assert not any(torch.signbit(x.cumsum(dim)).any() for dim in (0, 1) for _ in range(3))
     assert torch.signbit(x[0, 0].cumsum(0))
+
+
+def test_histogramdd_takes_all_by_position() -> None:
+    x = torch.tensor([[0.1, 0.9], [0.2, 0.8], [0.9, 0.1]])
+    found, edges = torch.histogramdd(x, [2, 2], [0.0, 1.0, 0.0, 1.0], None, True)
+    torch.testing.assert_close(found, torch.tensor([[0.0, 8 / 3], [4 / 3, 0.0]]))
+    assert len(edges) == 2
+    assert torch._prims_common.dtype_to_type(found.dtype) is float
