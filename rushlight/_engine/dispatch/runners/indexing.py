@@ -67,10 +67,28 @@ def getitem(self: Tensor, index: Any) -> Any:
     elif index.__class__ not in PLAIN and isinstance(index, Tensor):
         return _watched(_getitem, operator.getitem, self, index)
     else:
+        ones = _new_dims(index, self._geometry.ndim)
+        if ones:
+            return _view(self, _seen(self._memory, WHOLE, ones), WHOLE, ones, "unsqueeze")
         indices = _plain_indices(index)
         if indices is not None:
             return _read(self, indices)
     return _getitem(self, index)
+
+
+def _new_dims(index: Any, ndim: int) -> tuple[int, ...]:
+    """Where `None` stands between full slices; () for other indices."""
+    if index.__class__ is not tuple:
+        return ()
+    ones, full = list[int](), 0
+    for place, item in enumerate(index):
+        if item is None:
+            ones.append(place)
+        elif item.__class__ is slice and item == FULL:
+            full += 1
+        else:
+            return ()
+    return tuple(ones) if full <= ndim else ()
 
 
 def _plain_key(index: Any) -> Any:
