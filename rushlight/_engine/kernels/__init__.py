@@ -55,6 +55,7 @@ register(
         "address": "runtime.team:pointer",
         "repeated loop": "runtime.repeated:repeated",
         "loop over few elements": "runtime.small_calls:loop",
+        "loops over parts": "runtime.small_calls:loops",
         "reduction of few elements": "runtime.small_calls:reduction",
         "product of few elements": "runtime.small_calls:product",
     },

@@ -116,7 +116,8 @@ def _rows(item: int, shape: Ints, source: Ints, to: Ints) -> team.Call | None:
     for k, each in enumerate(steps):
         jobs[:, :, k] = offsets(others, each[:-1])[:, None] + low * each[-1]
     jobs[:, :, 2], jobs[:, :, 3] = np.minimum(cut, count - low), size
-    loop = native.address("rows", "", copy_rows)
+    whole = size % _VECTOR == 0
+    loop = native.address("rows", f"{whole}", lambda module, name: copy_rows(module, name, whole))
     if turned:
         jobs[:, :, 0] -= size - item  # where a row's memory begins
         kind, lanes = f"i{8 * item}", target.lanes("int8") // item
@@ -127,8 +128,11 @@ def _rows(item: int, shape: Ints, source: Ints, to: Ints) -> team.Call | None:
     return team.Call(team.CallStage(loop, jobs.reshape(-1, 4), range(2), 2, last))
 
 
-def copy_rows(module: Module, name: str) -> None:
-    """The IR. args: source, out. dims: how many rows, bytes of one. steps: bytes from row to row of both."""
+def copy_rows(module: Module, name: str, whole: bool) -> None:
+    """The IR. args: source, out. dims: how many rows, bytes of one. steps: bytes from row to row of both.
+
+    whole: whether rows are so many vectors.
+    """
     f = Function(module, HEADER.format(name))
     source, out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
     count, size = (f.load("i64", "%dims", SLOT * k) for k in range(2))
@@ -136,7 +140,7 @@ def copy_rows(module: Module, name: str) -> None:
     with f.counted(count) as i:
         line, to = (f.at(p, f.i64("mul", i, step)) for p, step in zip((source, out), steps, strict=True))
         done = "0"
-        for wide in (_VECTOR, 16, 4, 1):
+        for wide in (_VECTOR,) if whole else (_VECTOR, 16, 4, 1):
             left = f.i64("udiv", f.i64("sub", size, done), wide)
             with f.counted(left) as k:
                 at = f.i64("add", done, f.i64("mul", k, wide))

@@ -40,7 +40,7 @@ _LINE = 64
 # Many or short lines are left to NumPy's own iteration, which is as good.
 _MOST_JOBS, _SHORTEST = 4096, 32
 # Of a Call, which the stack has room for.
-_WORDS = 1 << 10
+_WORDS = 1 << 13
 _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 

@@ -131,12 +131,15 @@ def _triangle(op: str, which: str, upper: bool) -> None:
         if dtype not in (dt.int32, dt.int64):
             raise NotImplementedError(f"\"{op}\" not implemented for '{dtype.legacy}'; use torch.int64")
         lines = np.arange(row)
-        ends = (lines + (offset + (not upper))).clip(0, col)  # where each row ends, or begins
+        ends = np.minimum(np.maximum(lines + (offset + (not upper)), 0), col)  # where rows end, or begin
         counts = col - ends if upper else ends
-        before = counts.cumsum() - counts
-        found = np.empty((2, int(counts.sum())), dtype.np)
+        until = np.add.accumulate(counts)
+        before = until - counts
+        found = np.empty((2, int(until[-1]) if row else 0), dtype.np)
         found[0] = lines.repeat(counts)
-        found[1] = np.arange(found.shape[1]) - (before - ends if upper else before).repeat(counts)
+        np.subtract(
+            np.arange(found.shape[1]), (before - ends if upper else before).repeat(counts), found[1]
+        )
         return found
 
     factory(

@@ -145,6 +145,9 @@ def check_flat(op: str, index: Array, size: int) -> Array:
         raise RuntimeError(f"{op}(): Expected a long tensor for index, but got {legacy(index)}")
     if index.size and not size:
         raise IndexError(f"{op}(): tried to {op} from an empty tensor")
+    # As numbers without a sign, those below 0 are too large.
+    if index.size and np.maximum.reduce(index.view(np.uint64), None) < size:
+        return index
     if index.size and (int(index.min()) < -size or int(index.max()) >= size):
         wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
         raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} elements.")

@@ -12,6 +12,7 @@ from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.expressions import Expr, m, symbol
+from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.ops.row_kernels import RowKernel
 from rushlight._engine.ops.table import ROWS, Array, composite
@@ -175,6 +176,44 @@ def _between_gradient(s: Any, grad: Any) -> Any:
     )
 
 
+@composite(name="_pairs", where=("aten",), node="pdist")
+def _pairs(input, p: float):
+    """The distances between all pairs of rows i < j of a matrix."""
+    rows, columns = np.triu_indices(input.shape[0], 1)
+    return _between(input, input, p).reshape(-1).index_select(0, tensor_of(rows * input.shape[0] + columns))
+
+
+# Rows up to which those behind each are a part of one call.
+_MOST = 1 << 9
+
+
+@_pairs.kernel
+@resolved
+def _pairs_kernel(x: Array, p: float) -> Any:
+    n, size = x.shape
+    if p not in _ROWS or not _FEW < size or n > _MOST or not x.flags.c_contiguous:
+        return NotImplemented
+    kernel, of = _ROWS[p].compiled(x, x), x.dtype
+    if kernel is NotImplemented or not kernel.compile_now():
+        return NotImplemented
+    like, out = np.empty_like(x), np.empty(n * (n - 1) // 2, of)
+    ends = np.add.accumulate(np.arange(n - 1, 0, -1)).tolist()
+    parts = [
+        (np.broadcast_to(like[i], (n - 1 - i, size)), like[i + 1 :], out[end - (n - 1 - i) : end])
+        for i, end in enumerate(ends)
+    ]
+    loop = service("loops over parts")(kernel, parts, (like, out))
+    if loop is None:
+        return NotImplemented
+
+    def run(x: Array) -> Array:
+        found = np.empty(n * (n - 1) // 2, of)
+        loop(x, found)
+        return found
+
+    return run
+
+
 @composite(where=("torch", "nn.functional"))
 def pdist(input, p: float = 2.0):
     """The distances between all pairs of rows i < j of a matrix, as a vector."""
@@ -183,11 +222,9 @@ def pdist(input, p: float = 2.0):
     _check("pdist", input, "input", input.shape[0] > 1)
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    rows, columns = np.triu_indices(input.shape[0], 1)
     if p > 0 and input.shape[0] > 1 and input.shape[1]:
-        return (
-            _between(input, input, p).reshape(-1).index_select(0, tensor_of(rows * input.shape[0] + columns))
-        )
+        return _pairs(input, p)
+    rows, columns = np.triu_indices(input.shape[0], 1)
     first, second = tensor_of(rows), tensor_of(columns)
     select = ROWS["index_select"]
     apart = select(input, 0, first) - select(input, 0, second)

@@ -164,12 +164,17 @@ def _affine_gradients_kernel(g: Any, x: Any, center: Any, rstd: Any, shape: tupl
     # A program that is being recorded fuses the rows instead.
     if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
-    kernel = service("column kernel")(
+    return _affine_sums(d).large(*[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1))
+
+
+@cache
+def _affine_sums(d: str) -> Any:
+    """The kernel of both sums."""
+    return service("column kernel")(
         (_G * ((_X - _MEAN) * _RSTD), _G),
         (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "perrow"), ("rstd", d, "perrow")),
         (d, d),
     )
-    return kernel.large(*[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1))
 
 
 @composite(where=("nn.functional",), planned=True)

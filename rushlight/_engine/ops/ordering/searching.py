@@ -262,8 +262,9 @@ def unique_consecutive(
     starts = np.ones(rows.shape[0], bool)
     one = rows.shape[1:] == (1,)
     starts[1:] = rows[1:, 0] != rows[:-1, 0] if one else (rows[1:] != rows[:-1]).any(1)
-    first = starts.nonzero()[0]
-    values = source.take(first) if whole else _slices(source, d, first)
+    plain = whole and not (return_inverse or return_counts)
+    first = starts[:0] if plain else starts.nonzero()[0]
+    values = source[starts] if whole else _slices(source, d, first)
     back = count = first
     if return_inverse:
         back = np.cumsum(starts, dtype=np.int64) - 1
