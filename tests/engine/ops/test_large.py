@@ -160,6 +160,18 @@ def test_extremes_of_columns(dtype: torch.dtype, shape: tuple[int, ...]) -> None
         assert np.array_equal(x.amin(d).numpy(), np.minimum.reduce(x.numpy(), d), equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(8, 64, 256), (3, 500, 131), (5, 700, 8), (2, 3, 33, 19, 20)], ids=str)
+def test_sums_of_columns_of_several_matrices(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape).to(dtype)
+    for d in range(1, len(shape) - 1):
+        wanted = x.double().sum(d)
+        torch.testing.assert_close(x.sum(d).double(), wanted, rtol=1e-5, atol=2e-5)
+        torch.testing.assert_close(x.mean(d).double(), wanted / shape[d], rtol=1e-5, atol=1e-5)
+        assert not (x * -0.0).abs().neg().sum(d).signbit().any()
+
+
 @pytest.mark.parametrize("shape", [(1000, 8), (500, 10), (900, 31)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_sums_of_short_rows_compiled_and_eager(shape: tuple[int, int], dtype: torch.dtype) -> None:

@@ -369,27 +369,28 @@ def _rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
 def _columns(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
     """(rows, columns) to (columns), or of several such matrices."""
     # a program that only has small tensors needs no compiler
-    from rushlight._engine.kernels.loops import column_extremes, columns
+    from rushlight._engine.kernels.loops import columns, columns_in_registers
 
-    if meaning.combine == "add":
-        sums = columns.columns((meaning.map,), (("input", of, "matrix"),), (of,)).large
+    *several, places, width = sizes
+    combine, plain, times = meaning.combine, meaning.map is X, 1
+    if combine == "add":
+        times = gcd(places, 1 << max(0, (_WIDE // width).bit_length() - 1))
+    matrices, down = (prod(several), places // times, times * width), None
+    if combine in ("add", "max", "min") and (plain or combine != "add"):
+        down = columns_in_registers.columns_of(combine, np.dtype(of), matrices)
+    mapped, reduce = program((meaning.map,), (("input", of),), of), UFUNCS[combine].reduce
+    if combine == "add":
+        kernel = columns.columns((meaning.map,), (("input", of, "matrix"),), (of,))
+        sums, seen = down or kernel.large, (*several, *matrices[1:])
 
         def total(a: Array) -> Array:
-            *several, places, width = a.shape
-            times = gcd(places, 1 << max(0, (_WIDE // width).bit_length() - 1))
-            parts: Array = sums(a if times == 1 else a.reshape(*several, places // times, times * width))
+            parts: Array = sums(a.reshape(seen))
             return parts if times == 1 else parts.reshape(*several, times, width).sum(-2)
 
         return total
-    mapped, reduce = program((meaning.map,), (("input", of),), of), UFUNCS[meaning.combine].reduce
-    plain, shape = meaning.map is X, (*sizes[:-2], sizes[-1])
-    down = None
-    if meaning.combine in ("max", "min"):
-        matrices = prod(sizes[:-2]), sizes[-2], sizes[-1]
-        down = column_extremes.column_extremes(meaning.combine, np.dtype(of), matrices)
     if down is None:
         return lambda a: reduce(a if plain else mapped([a])[0], -2)
-    return lambda a: down(a if plain else mapped([a])[0]).reshape(shape)
+    return lambda a: down(a if plain else mapped([a])[0]).reshape(*several, width)
 
 
 def _columns_of_rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
