@@ -62,7 +62,7 @@ def test_new_dims_between_full_slices() -> None:
     ):
         seen = x[key]
         assert seen.shape == shape and seen.stride() == stride
-        assert seen.grad_fn.name() == "UnsqueezeBackward0"
+        assert seen.grad_fn is not None and seen.grad_fn.name() == "UnsqueezeBackward0"
     with pytest.raises(IndexError, match="too many indices"):
         x[:, :, :, None]
 
@@ -76,4 +76,4 @@ def test_maxima_of_bags_of_one_length(each: int) -> None:
     assert found.equal(table[indices].amax(1))
     found.sum().backward()
     (slopes,) = torch.autograd.grad(table[indices].max(1)[0].sum(), table)
-    assert table.grad.equal(slopes)
+    assert table.grad is not None and table.grad.equal(slopes)

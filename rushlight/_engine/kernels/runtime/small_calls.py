@@ -49,9 +49,7 @@ def loop(kernel: Any, operands: Sequence[Array], given: Sequence[Array]) -> Call
     return _relative(stages.kernel(kernel.fn, operands, kernel.core), given)
 
 
-def loops(
-    kernel: Any, parts: Sequence[Sequence[Array]], given: Sequence[Array]
-) -> Callable[..., Any] | None:
+def loops(kernel: Any, parts: Sequence[Sequence[Array]], given: Sequence[Array]) -> Callable[..., Any] | None:
     """The same on the operands of several calls, one after the other."""
     found = [stages.kernel(kernel.fn, operands, kernel.core) for operands in parts]
     return _relative([stage for each in found for stage in each or ()], given) if all(found) else None

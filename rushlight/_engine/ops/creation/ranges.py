@@ -137,9 +137,7 @@ def _triangle(op: str, which: str, upper: bool) -> None:
         before = until - counts
         found = np.empty((2, int(until[-1]) if row else 0), dtype.np)
         found[0] = lines.repeat(counts)
-        np.subtract(
-            np.arange(found.shape[1]), (before - ends if upper else before).repeat(counts), found[1]
-        )
+        np.subtract(np.arange(found.shape[1]), (before - ends if upper else before).repeat(counts), found[1])
         return found
 
     factory(

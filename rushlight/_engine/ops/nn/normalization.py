@@ -164,7 +164,9 @@ def _affine_gradients_kernel(g: Any, x: Any, center: Any, rstd: Any, shape: tupl
     # A program that is being recorded fuses the rows instead.
     if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
-    return _affine_sums(d).large(*[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1))
+    return _affine_sums(d).large(
+        *[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1)
+    )
 
 
 @cache
