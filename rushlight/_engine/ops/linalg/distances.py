@@ -191,7 +191,7 @@ _MOST = 1 << 9
 @resolved
 def _pairs_kernel(x: Array, p: float) -> Any:
     n, size = x.shape
-    if p not in _ROWS or not _FEW < size or n > _MOST or not x.flags.c_contiguous:
+    if p not in _ROWS or not size > _FEW or n > _MOST or not x.flags.c_contiguous:
         return NotImplemented
     kernel, of = _ROWS[p].compiled(x, x), x.dtype
     if kernel is NotImplemented or not kernel.compile_now():
