@@ -275,6 +275,8 @@ def init_process_group(
     if store is not None and rank < 0:
         raise AssertionError("rank must be non-negative if using store")
     name = checked_backend(backend)
+    if store is None and name == "fake" and init_method is None:
+        store = HashStore()  # ranks that nobody is meet nowhere
     if store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=limit))
         store.set_timeout(limit)

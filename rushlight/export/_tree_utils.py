@@ -27,6 +27,21 @@ def reorder_kwargs(user_kwargs: dict[str, Any], spec: Tree) -> dict[str, Any]:
     return {name: user_kwargs[name] for name in names}
 
 
+def in_order(value: Any, spec: Tree) -> Any:
+    """A value whose dicts have their keys in the order of a structure, where they have the same keys."""
+    if type(value) is not spec.type or spec.is_leaf():
+        return value
+    if isinstance(value, dict):
+        keys = spec.keys or ()
+        if set(keys) != set(value):
+            return value
+        children = zip(keys, spec.children(), strict=True)
+        return type(value)((key, in_order(value[key], child)) for key, child in children)
+    if type(value) in (tuple, list) and len(value) == spec.num_children:
+        return type(value)(in_order(v, child) for v, child in zip(value, spec.children(), strict=True))
+    return value
+
+
 def is_equivalent(spec1: Tree, spec2: Tree, equivalence_fn: Callable[[Any, Any, Any, Any], bool]) -> bool:
     """Whether two structures are alike: equivalence_fn(type, context, other type, other context) says so of
     each node, and nodes have as many children.

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import rushlight as torch
 from rushlight._engine.core.pytree import Tree, flatten
 from rushlight.export._draft_export import DraftExportReport
-from rushlight.export._tree_utils import reorder_kwargs
+from rushlight.export._tree_utils import in_order, reorder_kwargs
 from rushlight.export.decomp_utils import CustomDecompTable
 from rushlight.export.functional import copied_back
-from rushlight.export.numbers.expressions import Atom, Expr, Relation, parsed, symbol
+from rushlight.export.numbers.expressions import Atom, Expr, Relation, number, parsed, symbol
 from rushlight.export.numbers.symbolic import SIZES
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbols import UNBOUNDED, Dim, Place, Symbol, ValueRanges
@@ -215,10 +215,7 @@ class ExportedProgram:
                 )
             value = value[0], reorder_kwargs(value[1], self._in_spec)
             if flatten(value)[1] != self._in_spec:
-                raise ValueError(
-                    "Example inputs should have the same structure as the inputs of the program: "
-                    f"{self._in_spec}, got {flatten(value)[1]}"
-                )
+                raise ValueError(_of_another_structure(self._in_spec, value))
         self._example_inputs = value
 
     def _update(
@@ -397,6 +394,14 @@ def _symbols_of(ranges: dict[Any, Any], graph: Graph, signature: ExportGraphSign
     return placed(known, [n for n, s in specs if s.kind not in STATE])
 
 
+def _of_another_structure(wanted: Any, given: Any) -> str:
+    return (
+        f"Trying to flatten user inputs with exported input tree spec: \n{wanted}\nbut actually got "
+        f"inputs with tree spec of: \n{flatten(given)[1]}.\nPlease check that the inputs "
+        "have the same number and type of args and kwargs as the ones you used when tracing."
+    )
+
+
 class ExportedModule(GraphModule):
     """The module of an exported program: it was recorded in one mode, and stays in it."""
 
@@ -404,12 +409,8 @@ class ExportedModule(GraphModule):
         """The program's result; ValueError for arguments of another structure."""
         wanted: Any = self.__dict__["_in_spec"]
         if not kwargs and not wanted.child(1).num_leaves and len(args) != len(wanted.child(0).children()):
-            raise ValueError(
-                f"Trying to flatten user inputs with exported input tree spec: \n{wanted}\nbut actually got "
-                f"inputs with tree spec of: \n{flatten((args, kwargs))[1]}.\nPlease check that the inputs "
-                "have the same number and type of args and kwargs as the ones you used when tracing."
-            )
-        return super().__call__(*args, **kwargs)
+            raise ValueError(_of_another_structure(wanted, (args, kwargs)))
+        return super().__call__(*in_order(args, wanted.child(0)), **kwargs)
 
     def node_by_node(self, *args: Any, **kwargs: Any) -> Any:
         """The same, for those who write down what runs: they hear of each node (fx.traceback)."""
@@ -466,6 +467,7 @@ class Guards(torch.nn.Module):
         """AssertionError for an input of another size or value."""
         sizes: dict[str, int] = {}
         sources: dict[str, str] = {}
+        solved: dict[str, Expr] = {}
         later: list[tuple[str, int, Expr]] = []
         for (name, kind, expected), given in zip(self.inputs, args, strict=True):
             if kind is None and isinstance(expected, torch.nn.Module):
@@ -481,13 +483,14 @@ class Guards(torch.nn.Module):
                     later += self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes, sources)
         for name, size, wanted in later:
             if not wanted.free() <= sizes.keys():
-                _solve(name, size, wanted, sizes, sources)
+                solved |= _solve(name, size, wanted, sizes, sources)
         self.bounds(later, sizes, sources)
         told: dict[Any, str] = {}
         for name, size, wanted in later:
-            right = told.setdefault(wanted, name)
-            right = guard_text(wanted, sources) if right == name else right
-            _hold(size == wanted.at(sizes), f"{right} == {name}" if " " in right else f"{name} == {right}")
+            _hold(
+                size == wanted.at(sizes),
+                _equal_text(name, wanted, sources, solved, told.setdefault(wanted, name)),
+            )
         for relation in self.relations:
             if relation.free() <= sizes.keys() and not relation.parts:
                 left, right = guard_text(relation.left, sources), guard_text(relation.right, sources)
@@ -503,7 +506,7 @@ class Guards(torch.nn.Module):
         for name, size, wanted in [*later, *told]:
             if wanted.free() <= lowest.keys():
                 ends = wanted.at(lowest), wanted.at(highest)
-                _hold(size >= min(ends), f"{name} >= {min(ends)}")
+                _hold(size >= min(ends) or min(ends) <= 2, f"{name} >= {min(ends)}")
                 _hold(size <= max(ends), f"{name} <= {max(ends)}")
 
     def one(
@@ -517,20 +520,37 @@ class Guards(torch.nn.Module):
             sizes[wanted], sources[wanted] = size, name
             for own, low, high in self.ranges:
                 if own == wanted:
-                    _hold(size >= low, f"{name} >= {low}")
+                    # Sizes 0 and 1 are not refused for what others broadcast to.
+                    _hold(size >= low or low <= 2, f"{name} >= {low}")
                     _hold(size <= high, f"{name} <= {high}")
             return []
         return [(name, size, parsed(wanted))]
 
 
-def _solve(name: str, size: int, wanted: Expr, sizes: dict[str, int], sources: dict[str, str]) -> None:
-    """The one symbol of an input's size that no input has itself."""
+def _equal_text(name: str, wanted: Expr, sources: dict[str, str], solved: dict[str, Expr], first: str) -> str:
+    """That a size is what others say, in the words of a guard. first: a size that is the same."""
+    if first != name:
+        return f"{name} == {first}" if " " not in first else f"{first} == {name}"
+    whole = wanted.put(solved)
+    plus = whole.terms.get((), 0)
+    alone = whole - number(plus)
+    if plus and set(alone.terms.values()) == {1}:
+        return f"{guard_text(alone, sources)} == {-plus} + {name}"
+    right = guard_text(whole, sources)
+    return f"{right} == {name}" if " " in right else f"{name} == {right}"
+
+
+def _solve(
+    name: str, size: int, wanted: Expr, sizes: dict[str, int], sources: dict[str, str]
+) -> dict[str, Expr]:
+    """The one symbol of an input's size that no input has itself; it, told by that size where that is a sum."""
     (own,) = wanted.free()
     plus = wanted.at({own: 0})
     by = wanted.at({own: 1}) - plus
     told = f"{-plus} + {name}" if plus else name
     _hold((size - plus) % by == 0, f"{f'({told})' if plus else told} % {by} == 0")
     sizes[own], sources[own] = (size - plus) // by, f"({told}) // {by}" if by != 1 else told
+    return {own: symbol(name) - number(plus)} if by == 1 else {}
 
 
 def guard_text(expr: Expr, sources: dict[str, str]) -> str:

@@ -12,12 +12,13 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import contiguous_strides
-from rushlight._engine.core.pytree import Tree, broadcast, flatten, tree_map
+from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.fakes import Fakes
 from rushlight.export.functional import without_writes, writes
+from rushlight.export.inputs import by_parameter, paths, spread
 from rushlight.export.listener import Listener, Value, identifier, listening, resized
 from rushlight.export.module_calls import module_calls, renamed
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
@@ -44,7 +45,6 @@ from rushlight.export.symbols import (
     ShapesCollection,
     Sym,
     Symbol,
-    children,
     constraints_violated,
     fitted,
     joined,
@@ -136,6 +136,7 @@ def _exported(
         )
     if not isinstance(args, tuple):
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    args = tuple(args)
     given = shapes
     if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
         given = shapes.dynamic_shapes(mod, args, kwargs)
@@ -187,9 +188,10 @@ class _Call:
             )
         order = {key: value for key, value in named if key not in kwargs} | kwargs
         self.names = list(order)
-        pathed = [part for name, value in order.items() for part in _paths(name, f"L['{name}']", value)]
+        pathed = [part for name, value in order.items() for part in paths(name, f"L['{name}']", value)]
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
-        self.symbols = symbols(_spread(shapes, order), self.leaves, self.sources)
+        shapes = by_parameter(shapes, forward, bound, [name for name, _ in named])
+        self.symbols = symbols(spread(shapes, order), self.leaves, self.sources)
 
     def exported(self) -> ExportedProgram:
         """The program; dimensions without a Dim that must be the same are one, and of these, those of
@@ -389,64 +391,6 @@ def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
         kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
         found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{identifier(name)}"), name, kept), t))
     return found
-
-
-def _paths(name: str, source: str, value: Any) -> list[tuple[str, str]]:
-    """(name, source) of each leaf of an argument."""
-    _, tree = flatten(value)
-    if tree.kind is None:
-        return [(name, source)]
-    return [
-        part
-        for key, item in children(value)
-        for part in _paths(f"{name}_{key.key}", f"{source}{key.told}", item)
-    ]
-
-
-def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
-    """What `dynamic_shapes` says of each leaf."""
-    if shapes is None:
-        return [None for value in order.values() for _ in flatten(value)[0]]
-    if not isinstance(shapes, (dict, tuple, list)):
-        raise UserError(f"Expected dynamic_shapes to be a dict, tuple or list, got {type(shapes)}")
-    if isinstance(shapes, dict):
-        if shapes.keys() != order.keys():
-            only = list(order.values())
-            enclosed = len(only) == 1 and isinstance(only[0], dict) and only[0].keys() == shapes.keys()
-            hint = (
-                " Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to "
-                "enclose `dynamic_shapes` in a list/tuple?"
-            )
-            raise UserError(
-                "When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
-                f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}.{hint * enclosed}"
-            )
-        shapes = [shapes[name] for name in order]
-    if len(shapes) != len(order):
-        raise UserError(
-            "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` "
-            f"has {len(order)} elements, but `dynamic_shapes` has {len(shapes)} elements"
-        )
-    found = []
-    for given, value in zip(shapes, order.values(), strict=True):
-        tree = flatten(value)[1]
-        whole = given is None or tree.kind is None
-        found += (
-            [given] * len(flatten(value)[0])
-            if whole
-            else (broadcast(given, tree) or _shaped_like(given, value))
-        )
-    return found
-
-
-def _shaped_like(given: Any, value: Any) -> list[Any]:
-    if isinstance(value, torch.Tensor) or given is None or flatten(value)[1].kind is None:
-        return [given]
-    parts = [
-        (given[i if isinstance(given, (tuple, list)) else key.key], item)
-        for i, (key, item) in enumerate(children(value))
-    ]
-    return [part for below, item in parts for part in _shaped_like(below, item)]
 
 
 def _assigned(mod: Any, held: list[tuple[Any, dict[str, Any]]]) -> None:
@@ -692,4 +636,9 @@ def recorded(
     made = call.program()
     made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}
     made._calls = renamed(program, made, call.known)
+    for old, new in zip(program.graph.find_nodes(op="placeholder"), made.graph.nodes, strict=False):
+        if "custom" in old.meta and old.name == new.name:
+            new.meta["custom"] = old.meta["custom"]
+    if "custom" in program.graph.output_node().meta:
+        made.graph.output_node().meta["custom"] = program.graph.output_node().meta["custom"]
     return made

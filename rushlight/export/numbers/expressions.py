@@ -126,6 +126,17 @@ class Expr:
             total = total + part
         return total
 
+    def put(self, by: Mapping[str, Expr]) -> Expr:
+        """With expressions in the place of symbols."""
+        total = number(0)
+        for product, count in self.terms.items():
+            part = number(count)
+            for a in product:
+                whole = applied(a.op, *(arg.put(by) for arg in a.args)) if a.args else symbol(a.op)
+                part = part * (whole if a.args else by.get(a.op, whole))
+            total = total + part
+        return total
+
     def bounds(self, ranges: Mapping[str, Bounds]) -> Bounds:
         """Between which numbers it lies, given its symbols' bounds."""
         low = high = 0.0

@@ -117,7 +117,8 @@ class _BatchNorm(_NormBase):
         ValueError for an input of other dims than the class takes.
         """
         self._check_input_dim(input)
-        return F.batch_norm(input, *_options(self))
+        options = _options(self)  # a line of its own, as in PyTorch: exported programs tell lines
+        return F.batch_norm(input, *options)
 
 
 class BatchNorm1d(_BatchNorm):
