@@ -543,7 +543,7 @@ def _equal_text(name: str, wanted: Expr, sources: dict[str, str], solved: dict[s
 def _solve(
     name: str, size: int, wanted: Expr, sizes: dict[str, int], sources: dict[str, str]
 ) -> dict[str, Expr]:
-    """The one symbol of an input's size that no input has itself; it, told by that size where that is a sum."""
+    """The one symbol of an input's size that no input has itself; it, told by that size if it is a sum."""
     (own,) = wanted.free()
     plus = wanted.at({own: 0})
     by = wanted.at({own: 1}) - plus
