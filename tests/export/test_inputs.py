@@ -47,7 +47,7 @@ def test_shapes_come_in_the_order_of_parameters() -> None:
 def test_dicts_in_another_order_and_named_tuples() -> None:
     program = export(_Function(lambda d: d["a"] - d["b"]), ({"a": torch.ones(2), "b": torch.zeros(2)},))
     assert program.module()({"b": torch.zeros(2), "a": torch.ones(2)}).tolist() == [1, 1]
-    kind: Any = namedtuple("point", ["x", "y"])
+    kind: Any = namedtuple("kind", ["x", "y"])
     point = kind(torch.ones(3), torch.ones(3))
     assert export(_Pair(), point).module()(*point).tolist() == [2, 2, 2]
 
