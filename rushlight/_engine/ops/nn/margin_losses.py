@@ -15,10 +15,13 @@ from rushlight._engine.core.promotion import promote_types
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.constant_operands import refuse_gradient
 from rushlight._engine.ops.creation.copying import tensor_of
-from rushlight._engine.ops.expressions import m, symbol
+from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.indexing.scattering import scatter_add
 from rushlight._engine.ops.nn.losses import loss, reduced, reduction_of
 from rushlight._engine.ops.pointwise.arithmetic import where
+from rushlight._engine.ops.resolved import resolved
+from rushlight._engine.ops.row_expressions import at, extent, iota, reduce_
+from rushlight._engine.ops.row_kernels import RowKernel, launch
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 _F = ("nn.functional",)
@@ -153,13 +156,51 @@ def multi_margin_loss(input, target, p: Number = 1, margin: float = 1.0, weight:
         )
     refuse_gradient("multi_margin_loss", "weight", weight)
     rows, places = _rows(input, target, 0)
+    found = _margins(rows, places, int(p), margin, weight)
+    return found if input.ndim == 2 else found.reshape(target.shape)
+
+
+@composite(name="_margins", where=("aten",), node="multi_margin_loss")
+def _margins(rows, places, p: int, margin: float, weight: Tensor | None):
+    """multi_margin_loss of rows (N, C) and their classes (N,), each."""
     places = places.unsqueeze(1)
     apart = (margin - rows.gather(1, places) + rows).clamp(min=0)
     apart = apart if p == 1 else apart * apart
     if weight is not None:
         apart = apart * weight[places]
-    found = apart.scatter(1, places, 0.0).sum(1) / rows.shape[1]
-    return found if input.ndim == 2 else found.reshape(target.shape)
+    return apart.scatter(1, places, 0.0).sum(1) / rows.shape[1]
+
+
+def _margin_of_row(p: int) -> tuple[Expr, ...]:
+    x, t = symbol("x"), symbol("t")
+    apart = m.maximum(symbol("margin") - at(x, t) + x, 0)
+    others = m.where(m.eq(iota(), t), 0, apart if p == 1 else apart * apart)
+    return (reduce_("add", others) / extent(),)
+
+
+_margin_rows = {
+    p: RowKernel(partial(_margin_of_row, p), ("x", "t", "margin"), ("t", "margin")) for p in (1, 2)
+}
+
+
+@_margins.kernel
+@resolved
+def _margins_kernel(x: Array, t: Array, p: int, margin: float, weight: Any) -> Any:
+    given, classes = np.array([margin], x.dtype), x.shape[1]
+    kernel = _margin_rows[p].compiled(x, t, given)
+    plain = x.flags.c_contiguous and t.flags.c_contiguous and t.dtype == np.int64 and x.size
+    if weight is not None or kernel is NotImplemented or not plain:
+        return NotImplemented
+    number = given.reshape(())
+
+    def run(x: Array, t: Array) -> Array:
+        # As numbers without a sign, those below 0 are too large.
+        if np.maximum.reduce(t.view(np.uint64)) >= classes:
+            raise RuntimeError("target out of range")
+        found: Array = launch(kernel, (x, t, number))
+        return found
+
+    return run
 
 
 @loss()
