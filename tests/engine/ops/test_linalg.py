@@ -124,6 +124,16 @@ def test_triangular_solve_divides_by_zero_quietly():
     assert linalg.solve_triangular(a, torch.ones(2, 1), upper=True)[1].isinf().all()
 
 
+def test_triangular_solve_converts_the_right_side():
+    a, b = torch.tensor([[2.0, 1.0], [0.0, 4.0]], dtype=torch.float64, requires_grad=True), torch.ones(2, 1)
+    b.requires_grad_()
+    x = linalg.solve_triangular(a, b, upper=True)
+    assert x.dtype is torch.float64 and x.tolist() == [[0.375], [0.25]]
+    x.sum().backward()
+    assert a.grad.dtype is torch.float64 and b.grad.dtype is torch.float32
+    assert linalg.solve_triangular(a.float(), b.double(), upper=True).dtype is torch.float32
+
+
 def test_phase_of_complex_vectors_has_no_gradient():
     a = drawn(3, 3)
     with pytest.raises(RuntimeError, match="ill-defined"):

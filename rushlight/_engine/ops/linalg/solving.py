@@ -78,13 +78,16 @@ def _solve_triangular_gradient(s: Any, grad: Any) -> Any:
 
 @composite(where=("linalg.solve_triangular",), name="linalg_solve_triangular", out=True)
 def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False):
-    """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read."""
+    """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read.
+
+    B is converted to A's dtype.
+    """
     op = "linalg.solve_triangular"
     check_matrix(op, A._array)
     check_matrix(op, B._array, "B")
     check_square(op, A._array)
     check_equation(op, A._array, B._array, left)
-    check_same(op, A._array, B._array)
+    B = B if B.dtype is A.dtype else B.to(A.dtype)
     if left:
         return _solve_triangular(A, B, upper, unitriangular)
     return _solve_triangular(A.mT, B.mT, not upper, unitriangular).mT
