@@ -8,6 +8,8 @@ from itertools import count
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.pytree import flatten
+from rushlight._subclasses.fake_tensor import FakeTensor
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_arg
 from rushlight.fx.passes.split_module import split_module
@@ -196,3 +198,12 @@ def wrap_method(method: Any) -> torch.nn.Module:
     made = _Method(method)
     made.forward = method  # type: ignore[method-assign]
     return made
+
+
+def _get_shape_env_from_gm(gm: Any) -> Any:
+    """The ShapeEnv of the fake tensors that a graph's nodes are; None where there is none."""
+    for node in gm.graph.nodes:
+        for value in flatten(node.meta.get("val"))[0]:
+            if isinstance(value, FakeTensor):
+                return value.fake_mode.shape_env
+    return None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from rushlight._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from rushlight.export.listener import Value
-from rushlight.export.numbers.expressions import Known, parsed
+from rushlight.export.numbers.environment import CallMethodKey
+from rushlight.export.numbers.expressions import Known, parsed, symbol
 from rushlight.export.numbers.symbolic import Numbers, SymFloat, SymInt
 from rushlight.export.symbols import UNBOUNDED, Sym, Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
+from rushlight.utils._pytree import SequenceKey
 
 
 def numbers_of(known: list[Symbol]) -> Numbers:
@@ -37,6 +40,16 @@ class Fakes:
                 for node in part.graph.nodes:
                     if "val" in node.meta:
                         node.meta["val"] = self.value(node.meta["val"])
+
+    def bindings(self) -> None:
+        """Note at nodes which symbols they are the first to have, and where in their values."""
+        for name, (node, dim) in self.numbers.unbacked.items():
+            path: tuple[Any, ...] = ()
+            if dim is not None:
+                path = CallMethodKey("size"), SequenceKey(dim)
+            if node.target is operator.getitem:
+                node, path = node.args[0], (SequenceKey(node.args[1]), *path)
+            node.meta.setdefault("unbacked_bindings", {})[symbol(name)] = path
 
     def value(self, value: Any) -> Any:
         """What a node is: a tensor, a number, or several."""

@@ -197,7 +197,7 @@ class Listener(Subgraphs, Lowering, Places):
             finally:
                 self.depth -= 1
             if out is None and row.name in _COUNTED:
-                result = self._counted(row.name, tuple(bound.values()), result)
+                result = self._counted(row.name, bound, result)
         if found is None:
             defaults = {p.name: p.default for p in row.params}
             found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
@@ -214,8 +214,9 @@ class Listener(Subgraphs, Lowering, Places):
 
     # --- numbers that data decide ---------------------------------------------------------------
 
-    def _counted(self, name: str, args: Any, result: Any) -> Any:
+    def _counted(self, name: str, bound: dict[str, Any], result: Any) -> Any:
         """A result whose size hangs on data, at the size that is assigned to its symbol."""
+        args = tuple(bound.values())
         if not _hangs_on_data(name, args):
             return result
         assigned = self.numbers.values.get(f"u{self.numbers.count('u')}")
@@ -223,7 +224,8 @@ class Listener(Subgraphs, Lowering, Places):
         dim = _place_of_count(name, args)
         if assigned is None or assigned == several[0].shape[dim]:
             return result
-        changed = [resized(t, dim, assigned) for t in several]
+        still = _of_the_input(bound)
+        changed = [t if i == still else resized(t, dim, assigned) for i, t in enumerate(several)]
         return type(result)(changed) if several is result else changed[0]
 
     def _counts(self, name: str, bound: Any, node: Node, result: Any) -> None:
@@ -247,8 +249,9 @@ class Listener(Subgraphs, Lowering, Places):
         most = most if math.isinf(most) else int(most)
         self.numbers.known.ranges.setdefault(own, (0, most))
         self.numbers.backed.discard(own)
-        for t in result if several else (result,):
-            self.exprs[id(t)] = {dim: expr}
+        for i, t in enumerate(result if several else (result,)):
+            if i != _of_the_input(bound):
+                self.exprs[id(t)] = {dim: expr}
 
     def _excused(self, what: str, where: str) -> None:
         told = FailureReport(FailureType.DATA_DEPENDENT_ERROR, {"expr": what, "user_stack": where})
@@ -491,6 +494,11 @@ def _hangs_on_data(name: str, args: Any) -> bool:
     if name == "repeat_interleave":
         return any(isinstance(a, torch.Tensor) for a in args[1:2])
     return True
+
+
+def _of_the_input(bound: dict[str, Any]) -> int | None:
+    """Which of unique's results is as large as its input: where each element went."""
+    return 1 if bound.get("return_inverse") else None
 
 
 def _indices(args: Any) -> list[Any]:

@@ -549,7 +549,9 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     if isinstance(mod, GraphModule):
         made.graph_module.meta.update(mod.meta)
     made._calls = None if call.opened else module_calls(made, record.listener)
-    Fakes(record.listener.numbers, call.mode).module(made.graph_module)
+    fakes = Fakes(record.listener.numbers, call.mode)
+    fakes.module(made.graph_module)
+    fakes.bindings()
     made._guards = [r for r in record.listener.numbers.kept if r.sign == "!=" or _has_operations(r)]
     return made
 

@@ -6,9 +6,11 @@ import io
 from typing import Any
 
 import rushlight as torch
+from rushlight._export.utils import _get_shape_env_from_gm
 from rushlight._subclasses.fake_tensor import FakeTensor
 from rushlight.export import Dim, export
-from rushlight.fx.experimental.symbolic_shapes import ShapeEnv, free_symbols
+from rushlight.fx.experimental.symbolic_shapes import CallMethodKey, ShapeEnv, free_symbols
+from rushlight.utils._pytree import SequenceKey
 
 
 class _Twice(torch.nn.Module):
@@ -68,3 +70,28 @@ def test_a_shape_env_makes_symbols() -> None:
     assert env.bound_sympy(size.node.expr).lower == 4
     unbacked = env.create_unbacked_symint()
     assert str(unbacked) == "u0" and not unbacked.node.has_hint()
+
+
+def test_nodes_say_which_numbers_of_tensors_they_are_the_first_to_have() -> None:
+    class Counts(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            n = x.sum().to(torch.int64).item()
+            torch._check(n > 0)
+            values, places = torch.unique(x, return_inverse=True)
+            return torch.nonzero(x), torch.zeros(n), values[places]
+
+    program = export(Counts(), (torch.ones(4),))
+    bound = {
+        str(n.target): n.meta["unbacked_bindings"]
+        for n in program.graph.nodes
+        if "unbacked_bindings" in n.meta
+    }
+    size = CallMethodKey("size"), SequenceKey(0)
+    told = {name: list(found.values()) for name, found in bound.items()}
+    assert told["aten.item.default"] == [()] and told["aten.nonzero.default"] == [size]
+    assert [(SequenceKey(0), *size)] in told.values()
+    assert program.module()(torch.tensor([1.0, 2, 2, 0]))[2].tolist() == [1, 2, 2, 0]
+    env = _get_shape_env_from_gm(program.graph_module)
+    assert env.unbacked_symint_counter == 3 and all(
+        env.is_unbacked_symint(own) for found in bound.values() for own in found
+    )

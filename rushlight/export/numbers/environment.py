@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from rushlight.export.numbers.expressions import Expr, Known, Relation, number, symbol
 from rushlight.export.numbers.symbolic import Numbers, SymBool, SymFloat, SymInt
 from rushlight.export.symbols import UNBOUNDED, ValueRanges
 from rushlight.fx.graph import Graph
+
+
+@dataclass(frozen=True)
+class CallMethodKey:
+    """A step of a path to a number: by a method."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}()"
+
+    def get(self, o: Any) -> Any:
+        """What the method gives."""
+        return getattr(o, self.name)()
 
 
 class ShapeGuard:

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.export.errors import ConstraintViolationError, GuardOnDataDependentSymNode
-from rushlight.export.numbers.environment import ShapeEnv
+from rushlight.export.numbers.environment import CallMethodKey, ShapeEnv
 from rushlight.export.numbers.expressions import Expr, Relation, number, parsed, symbol
 from rushlight.export.numbers.symbolic import SYMBOLIC, SymBool, expression
 from rushlight.export.symbols import ValueRanges
 
 __all__ = [
+    "CallMethodKey",
     "ConstraintViolationError",
     "GuardOnDataDependentSymNode",
     "ShapeEnv",
