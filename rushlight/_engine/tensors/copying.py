@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.autograd.grad_mode import no_grad
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import BY_NAME, dtype
 from rushlight._engine.core.layout import Layout, beyond_storage, extent
@@ -147,23 +148,49 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
             "moment. If you were attempting to deepcopy a module, this may be because it holds a computed "
             "tensor (torch.nn.utils.weight_norm does); copy t.detach() instead."
         )
+    own = type(t).__mro__[: type(t).__mro__.index(Tensor)]
     if t._kind.lazy:
         made = t.detach().clone()
+    elif t._kind.on_meta and any("clone" in vars(cls) for cls in own):  # it wraps another tensor
+        made = _cloned(t)
     elif t._kind.on_meta:
         made = meta_tensor(t._kind.dtype, tuple(t._geometry.shape), t.stride())
     else:
         layout = Layout(tuple(t._geometry.shape), t.stride(), t.storage_offset())
         made = tensor_over(_deepcopy_storage(t, memo), t._kind.dtype, layout)
-    if type(t) is not Tensor:
+    if type(made) is not type(t):
         made = alias(made, cls=type(t))
     memo[id(t)] = made
     if t.requires_grad:
         made.requires_grad_()
     if t.grad is not None:
         made.grad = copy.deepcopy(t.grad, memo)
+    for name in [n for cls in own for n in _slots(cls) if hasattr(t, n)]:
+        setattr(made, name, copy.deepcopy(getattr(t, name), memo))
     if t.__dict__:
         made.__dict__.update(copy.deepcopy(t.__dict__, memo))
     return made
+
+
+def _cloned(t: Tensor) -> Tensor:
+    """clone() of a class that overrides it; RuntimeError where that is of another class."""
+    with no_grad():
+        made: Tensor = t.clone()
+    if type(made) is not type(t):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass "
+            "types that implement clone() and for which cloning returns another instance of the same "
+            "subclass. You should either properly implement clone() for your subclass or override "
+            "__deepcopy__() if it is intended behavior for clone() to return an instance of a different type."
+        )
+    return made
+
+
+def _slots(cls: type) -> list[str]:
+    """The attributes that a class has slots for."""
+    given = vars(cls).get("__slots__", ())
+    names = [given] if isinstance(given, str) else list(given)
+    return [n for n in names if n not in ("__dict__", "__weakref__")]
 
 
 def _deepcopy_storage(t: Tensor, memo: dict[int, Any]) -> Storage:
