@@ -172,7 +172,7 @@ def test_sums_of_columns_of_several_matrices(dtype: torch.dtype, shape: tuple[in
         assert not (x * -0.0).abs().neg().sum(d).signbit().any()
 
 
-@pytest.mark.parametrize("shape", [(1000, 8), (500, 10), (900, 31)], ids=str)
+@pytest.mark.parametrize("shape", [(1000, 8), (500, 10), (900, 31), (6000, 3), (2000, 11)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_sums_of_short_rows_compiled_and_eager(shape: tuple[int, int], dtype: torch.dtype) -> None:
     x = torch.randn(shape).to(dtype)

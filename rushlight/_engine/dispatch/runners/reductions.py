@@ -21,6 +21,7 @@ from rushlight._engine.dispatch.generated_code import forget, keep
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, gradient_formula
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
+from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.loops.elementwise import PARALLEL
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
@@ -306,8 +307,9 @@ def _machine_plan(
         each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
         seen = (*a.shape[:lead], prod(a.shape[lead:]))
         plain = whole and mapped is X and given in ("float32", "float64")
-        if plain and kind in ("max", "min") and seen[-1] in _HALF_VECTORS:
-            return _by_column(UFUNCS[kind], (prod(seen[:-1]), seen[-1]), shape)
+        lanes = each.own_lanes() if plain and kind in _BY_COLUMN else 0
+        if seen[-1] < lanes and _suits_columns(kind, seen[-1]):
+            return _by_column(kind, (prod(seen[:-1]), seen[-1]), lanes, shape)
         # Few rows are summed before other threads are awake.
         run = each.large if a.size >= PARALLEL else each
         return lambda a: run(a.reshape(seen)).reshape(shape)
@@ -408,21 +410,46 @@ _WAYS: dict[tuple[bool, ...], Callable[[Reduction, str, tuple[int, ...]], ArrayF
 }
 
 
-# Elements of rows whose extremes take less column by column: few of these rows are a vector.
-_HALF_VECTORS = range(9, 16)
+_BY_COLUMN = {"max": np.maximum, "min": np.minimum, "add": np.add}
+# Elements of rows up to which several are a vector, and from which on columns take longer.
+_SEVERAL, _MOST = 8, 16
 
 
-def _by_column(extreme: Any, matrix: tuple[int, int], shape: tuple[int, ...]) -> ArrayFunction:
-    """Extremes of very short rows, column by column."""
+def _suits_columns(kind: str, n: int) -> bool:
+    """Whether very short rows take less column by column: those that fill no part of a vector, unless a
+    processor reads by a mask what there is.
+    """
+    if n & (n - 1) == 0 or n >= _MOST:
+        return False
+    return n > _SEVERAL if kind != "add" else n < _SEVERAL or target.lanes("float32") < _MOST
+
+
+def _by_column(kind: str, matrix: tuple[int, int], lanes: int, shape: tuple[int, ...]) -> ArrayFunction:
+    """Reductions of very short rows, column by column: with the bits of the row kernel, whose lanes hold an
+    element each and are added pairwise in double precision.
+    """
+    combine, n = _BY_COLUMN[kind], matrix[1]
+
+    def extreme(a: Array) -> Array:
+        rows = a.reshape(matrix)
+        found = combine(rows[:, 0], rows[:, 1])
+        for k in range(2, n):
+            combine(found, rows[:, k], out=found)
+        return found.reshape(shape)
 
     def total(a: Array) -> Array:
         rows = a.reshape(matrix)
-        found: Array = extreme(rows[:, 0], rows[:, 1])
-        for k in range(2, matrix[1]):
-            extreme(found, rows[:, k], out=found)
-        return found.reshape(shape)
+        parts = [rows[:, k].astype(np.float64) for k in range(n)]
+        half = lanes // 2
+        while half:
+            for k in range(half, len(parts)):
+                parts[k - half] += parts[k]
+            del parts[half:]
+            half //= 2
+        parts[0] += 0.0  # as lanes begin with 0, which -0 does not survive
+        return parts[0].astype(a.dtype).reshape(shape)
 
-    return total
+    return total if kind == "add" else extreme
 
 
 # Elements up to which short rows are put together, all, and those of one of several matrices.
