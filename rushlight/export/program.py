@@ -520,7 +520,7 @@ class Guards(torch.nn.Module):
             sizes[wanted], sources[wanted] = size, name
             for own, low, high in self.ranges:
                 if own == wanted:
-                    # Sizes 0 and 1 are not refused for what others broadcast to.
+                    # As in PyTorch: 2 is where programs were recorded, and no bound of what they take.
                     _hold(size >= low or low <= 2, f"{name} >= {low}")
                     _hold(size <= high, f"{name} <= {high}")
             return []

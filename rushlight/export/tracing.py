@@ -141,7 +141,8 @@ def _exported(
     if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
         given = shapes.dynamic_shapes(mod, args, kwargs)
     stand_ins = StandIns()
-    before = dict(mod.state_dict(keep_vars=True))
+    before = dict(mod.named_parameters(remove_duplicate=False))
+    before |= mod.named_buffers(remove_duplicate=False)
     with stand_ins.within(mod):
         own_args, own_kwargs = tree_map(stand_ins.of, (args, kwargs))
         call = _Call(mod, own_args, own_kwargs, given, failures=failures)
@@ -348,8 +349,9 @@ class _Call:
                 raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
             leaves, out = flatten(result)
             outputs = [listener.argument(v) for v in leaves]
-            if symbolic and again:
-                self.known = {n: listener.known.get(id(v)) for n, v in self.mod.results.items()}
+            if again:
+                if symbolic:
+                    self.known = {n: listener.known.get(id(v)) for n, v in self.mod.results.items()}
                 self.mod.results.clear()
         return _Record(listener, nodes, outputs, out)
 
