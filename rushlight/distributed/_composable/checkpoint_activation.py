@@ -18,7 +18,7 @@ class _CheckpointState(_State):
     """Of a module: whether its next call begins a checkpoint, and the one that its running call is in."""
 
     enable_hook = False
-    running: AbstractContextManager[None] | None = None
+    _ac_generator: AbstractContextManager[None] | None = None
 
 
 @contextmanager
@@ -59,11 +59,11 @@ def checkpoint(module: nn.Module, **kwargs: Any) -> nn.Module:
 
     def begin(module: nn.Module, args: Any, kwargs: Any) -> None:
         if state.enable_hook:
-            state.running = recomputing.first_call(module, args, kwargs, preserve, contexts, *how)
-            state.running.__enter__()
+            state._ac_generator = recomputing.first_call(module, args, kwargs, preserve, contexts, *how)
+            state._ac_generator.__enter__()
 
     def end(module: nn.Module, args: Any, output: Any) -> None:
-        running, state.running = state.running, None
+        running, state._ac_generator = state._ac_generator, None
         if state.enable_hook and running is not None:
             running.__exit__(None, None, None)
 
