@@ -146,7 +146,9 @@ def _sequence(parser: _IndexParser, item: Any) -> None:
 
 def _indices(parser: _IndexParser, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
-    a: np.ndarray[Any, Any] = item if isinstance(item, np.ndarray) else item._array
+    a: np.ndarray[Any, Any] = item if isinstance(item, np.ndarray) else item._geometry
+    if not a.ndim and a is not item:
+        a = item._array
     if is_away(a) and not a.ndim:  # which the host must know
         a = a.device.read(a)
     kind = a.dtype.kind
@@ -198,7 +200,7 @@ def _dims_of(item: Any) -> int:
     """How many dims of the tensor an item stands for."""
     if item is None or item is ... or item.__class__ is bool:
         return 0
-    a = item._array if isinstance(item, Conversion) else item
+    a = item._geometry if isinstance(item, Conversion) else item
     if (isinstance(a, np.ndarray) or is_away(a)) and a.dtype in _MASKS:
         return a.ndim
     return 1

@@ -144,6 +144,10 @@ class Choice:
         self._last: Sample | None = None
         self._cold = self._new = self._number = 0
         self._given_up = False
+        # How long calls took that were neither matched nor tried, and the last of them; how long those took
+        # in which something was recorded or compiled, and how many they were.
+        self.rested, self._resting = 0.0, Sample(None)
+        self._spent, self._spending = 0.0, 0
         # Whether it is to be matched without a trial, as other kinds are faster so (it is asked again later);
         # whether that has been considered.
         self._trusting = self._asked = False
@@ -163,16 +167,22 @@ class Choice:
             trace.worked += self._seconds
             return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
         if not self._may_learn(trace):
-            begin = thread_time()
-            out = function(*args, **kwargs)
-            trace.worked += thread_time() - begin
-            return out
+            return self._rest(trace, function, args, kwargs)
         matched = len(self._samples[True]) <= len(self._samples[False])
         # Other threads may begin a sample meanwhile.
         sample = self._last = Sample(trace if matched else None)
         out = sample.call(function, args, kwargs)
         self._account(trace, sample)
         return out
+
+    def _rest(
+        self, trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call as it is; the backward() of the one before it has come by now."""
+        trace.worked += self._resting.seconds
+        self.rested += self._resting.seconds
+        self._resting = Sample(None)
+        return self._resting.call(function, args, kwargs)
 
     def _account(self, trace: Trace, sample: Sample) -> None:
         """Note how long a sample took since it was noted last: its backward() comes later."""
@@ -187,8 +197,11 @@ class Choice:
             trace.kinds += 1
             self._number = trace.kinds
         at_once = self._number <= _AT_ONCE and not self._given_up
-        share = _SHARE_OF_LIKE if self._trusting else _SHARE
-        return at_once or trace.learnt <= share * trace.worked
+        if at_once or self._cold:
+            return True
+        if self._trusting:  # as it would have paid by now
+            return trace.gain * self.rested >= trace.price
+        return trace.learnt <= _SHARE * trace.worked
 
     def _note(self, trace: Trace) -> None:
         last, self._last = self._last, None
@@ -201,9 +214,13 @@ class Choice:
         else:
             self._cold += 1
             self._new += last.new
+            self._spent += last.seconds
+            self._spending += 1
         tries = len(samples[False])
         if self._trusting and samples[True]:
             self._trusting = False
+            # Beside what the calls take in any case.
+            trace.price = max(self._spent - self._spending * min(samples[True]) / (1 - trace.gain), 0.0)
             self._decide(True, trace)
         elif min(tries, len(samples[True])) >= _FEWEST and _far(*samples.values()):
             self._decide(max(samples[True]) < min(samples[False]), trace)
@@ -220,6 +237,8 @@ class Choice:
     def _decide(self, matches: bool, trace: Trace | None = None) -> None:
         if trace is not None:
             trace.faster += 1 if matches else -1
+            if matches and self._samples[False]:
+                trace.gain = 1 - min(self._samples[True]) / min(self._samples[False])
         self._asked = True
         if not matches and not any(map(MATCHERS.__contains__, map(type, MODES))):
             expect_filled()
@@ -239,6 +258,6 @@ def _far(first: list[float], second: list[float]) -> bool:
 # of times is near; how many calls may be recorded or compiled before that, and how many of these may do
 # something new.
 _TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
-# How many kinds are tried at once, and what share of the time those after them may take to be learnt; where
-# more kinds have turned out to be faster by matching than not.
-_AT_ONCE, _SHARE, _SHARE_OF_LIKE = 2, 0.15, 0.6
+# How many kinds are tried at once, and what share of the time those after them may take to be learnt, as long
+# as more kinds have not turned out to be faster by matching than the other way round.
+_AT_ONCE, _SHARE = 2, 0.15

@@ -37,7 +37,7 @@ from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._engine.trace import choice, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
 from rushlight._engine.trace.effects.purity import watched
-from rushlight._engine.trace.guards import Guards, difference, key_of, overlapping
+from rushlight._engine.trace.guards import Guards, difference, key_of, outline, overlapping
 from rushlight._engine.trace.passes import gradients
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
@@ -64,6 +64,11 @@ class Specialization:
         self.ready = False
         self.refusal = self.broken = ""
         self.seconds = 0.0
+        # The key without sizes; how long calls took that waited for a program, as others with this outline
+        # had one, and how long it takes to make one, of their thread's time; the latest that waited.
+        self.outline: Any = None
+        self.worked = self.learnt = 0.0
+        self.latest = choice.Sample(None)
         # Where it cannot be replayed: whether it is matched.
         self.choice = choice.Choice()
         # What compiles while calls run eagerly.
@@ -99,6 +104,8 @@ class Compiled:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Specialization] = {}
+        # By what is left of keys without sizes: whose calls were recorded last.
+        self.leaders: dict[Any, Specialization] = {}
         # What Python did beside, for which kinds of arguments were refused.
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
@@ -164,17 +171,42 @@ class Compiled:
             plan.refuse(why)
         elif len(self.effects) > 1 and not self.fullgraph:
             plan.refuse(self.effects[0])
-        elif len(self.plans) > MOST_PROGRAMS:
-            plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
+        elif self.careful and not self.fullgraph and not self.background:
+            plan.outline = outline(key)
         return plan
+
+    def _waits(self, plan: Specialization) -> bool:
+        """Whether calls at other sizes have a program, or will have one, and it is not clear yet that these
+        come again and again: they run as they are until a program would have paid for itself.
+        """
+        leader = self.leaders.get(plan.outline)
+        if plan.outline is None or leader is plan:
+            return False
+        if leader is None or leader.refusal:
+            if plan.calls:
+                self.leaders[plan.outline] = plan
+            return False
+        full = sum(p.program is not None for p in self.plans.values()) >= MOST_PROGRAMS
+        return not full and (not leader.ready or self.trace.gain * plan.worked <= leader.learnt)
+
+    def _waiting(self, plan: Specialization, args: Any, kwargs: Any) -> Any:
+        """A call that waits for its program. The backward() of the one before it has come by now."""
+        plan.worked += plan.latest.seconds
+        plan.latest = choice.Sample(None)
+        return plan.latest.call(self.function, args, kwargs)
 
     def _slowly(
         self, plan: Specialization | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any
     ) -> Any:
         if plan is None:
             plan = self._begun(key, tensors)
-        plan.calls += 1
         device = device_of(self.function, tensors) if Interface.platform is not None else None
+        if device is None and not plan.refusal and self._waits(plan):
+            return self._waiting(plan, args, kwargs)
+        plan.calls += 1
+        if plan.calls == 2 and sum(p.program is not None for p in self.plans.values()) >= MOST_PROGRAMS:
+            plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
+            plan.choice.rested += plan.worked
         if device is not None and not plan.refusal:
             # a program without CUDA loads nothing of it
             from rushlight._engine.trace.devices import graphs
@@ -184,7 +216,7 @@ class Compiled:
             return self._matched(plan, args, kwargs)
         if plan.task and plan.task.is_alive():
             return self.function(*args, **kwargs)
-        start = time.perf_counter()
+        start, begin = time.perf_counter(), time.thread_time()
         until = None if self.budget is None else start + self.budget - plan.seconds
         # In the background: every kernel is asked for, none is waited for.
         changes = (
@@ -203,6 +235,10 @@ class Compiled:
                 found = self.function(*args, **kwargs)
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
+        # A record and its check; the first call loads what nobody has used before.
+        plan.learnt = 2 * (time.thread_time() - begin)
+        if plan.ready:
+            self.leaders[plan.outline] = plan
         if plan.broken and self.fullgraph:
             raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {plan.broken}")
         return found

@@ -146,6 +146,20 @@ def difference(known: tuple[Any, ...], key: tuple[Any, ...]) -> str:
     return "other arguments than before, or another order of them"
 
 
+def outline(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What is left of a key without sizes: shapes, strides, and integers, of which sizes are made."""
+    return tuple(
+        [
+            (part[0], part[1], len(part[2]), *part[4:])
+            if _is_tensor(part)
+            else part[:1]
+            if type(part) is tuple and len(part) == 2 and part[0] is int
+            else part
+            for part in key
+        ]
+    )
+
+
 def _is_tensor(part: Any) -> bool:
     return type(part) is tuple and len(part) == 6 and isinstance(part[1], Kind)
 

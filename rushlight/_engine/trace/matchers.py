@@ -105,6 +105,7 @@ class Writer:
 
     def __init__(self, region: Any, nodes: list[Node], trail: list[Any]) -> None:
         self.region, self.nodes = region, nodes
+        self.made = {place for n in nodes for place in range(n.first, n.count)}
         # Places of which there are several tensors, by where the second was made, and these; nodes that are
         # no step's, by where they were made.
         self.aliased: list[tuple[int, int]] = []
@@ -185,7 +186,7 @@ class Writer:
         return self._text(given, result, lasting), self.constants
 
     def _made(self, place: int) -> bool:
-        return any(n.first <= place < n.count for n in self.nodes)
+        return place in self.made
 
     def _modes(self, nodes: bool) -> None:
         # A variable of a thread takes longer to find than all else here.

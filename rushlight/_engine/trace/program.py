@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import weakref
@@ -30,12 +31,15 @@ from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, root, roots
 from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes
+from rushlight._engine.trace.trace import Spec
 
 _LINE = 64
 # Addresses for what stages work in; what is used of them takes memory.
 _SCRATCH = 1 << 30
 # Results of so many bytes are handed out where they are made, unless they were held so often at the next run.
 _MUCH, _OFTEN = 1 << 13, 2
+# References to an array that nobody but its list holds, as that is gone through.
+_IDLE = 3
 
 
 class Part:
@@ -85,6 +89,48 @@ class Lent:
     def array(self) -> Array:
         """The memory, for one holder."""
         return np.ndarray(self.shape, self.dtype, self._given)
+
+
+class Output:
+    """Memory of wanted results, at `specs`. kept: arrays in the program's own are handed out, else copies.
+
+    The arrays are the same at each run: whether anybody holds them is seen by the references to them, and to
+    `given`, which views of them hold.
+    """
+
+    def __init__(self, memory: int, size: int, kept: bool, specs: Sequence[Spec]) -> None:
+        self.memory, self.kept, self.specs = memory, kept, list(dict.fromkeys(specs))
+        self.arena = np.empty(size + _LINE, np.uint8)
+        start = -pointer(self.arena) % _LINE
+        self.flat = self.arena[start : start + size]
+        own: Any = self.flat
+        self._given = np.frombuffer(memoryview(own), np.uint8)  # one that no view of it looks past
+        self._arrays = self._seen_in(self._given) if kept else []
+        first = self.specs[0]
+        # A copy of an array, where that is all there is.
+        alone = (
+            len(self.specs) == 1
+            and not first.offset
+            and first.dtype.itemsize * math.prod(first.shape) == size
+        )
+        whole = self._seen_in(self.flat)[0]
+        self._whole = whole if alone and whole.copy().strides == whole.strides else None
+        self._idle = sys.getrefcount(self._given)
+
+    def _seen_in(self, flat: Array) -> list[Array]:
+        return [np.ndarray(s.shape, s.dtype, flat, s.offset, s.strides) for s in self.specs]
+
+    @property
+    def busy(self) -> bool:
+        """Whether what a run handed out is still held."""
+        held = sys.getrefcount(self._given) > self._idle
+        return held or any([sys.getrefcount(a) > _IDLE for a in self._arrays])
+
+    def give(self) -> list[Array]:
+        """Arrays at `specs` for whoever wants them."""
+        if self.kept:
+            return self._arrays
+        return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
 
 
 class Program:

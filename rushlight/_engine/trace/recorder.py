@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,8 @@ from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
+# What is no array and holds none.
+_PLAIN = frozenset((int, float, bool, str, type(None)))
 # Rows whose result's shape depends on values: a record of one call says nothing about the next.
 _SHAPED_BY_VALUES = frozenset(
     "_nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere "
@@ -280,7 +282,24 @@ def flat(*values: Any) -> Iterator[Any]:
 
 def arrays(*values: Any) -> list[Array]:
     """The arrays, and those of the tensors, in trees of lists, tuples and dicts."""
-    return [a for v in flat(*values) if isinstance(a := v._array if isinstance(v, Tensor) else v, np.ndarray)]
+    found: list[Array] = []
+    _gather(values, found)
+    return found
+
+
+def _gather(values: Iterable[Any], found: list[Array]) -> None:
+    for v in values:
+        cls = v.__class__
+        if cls is np.ndarray:
+            found.append(v)
+        elif cls is tuple or cls is list:
+            _gather(v, found)
+        elif cls in _PLAIN:
+            continue
+        elif isinstance(v, (tuple, list, dict)):
+            _gather(v.values() if isinstance(v, dict) else v, found)
+        elif isinstance(a := v._array if isinstance(v, Tensor) else v, np.ndarray):
+            found.append(a)
 
 
 def roots(*values: Any) -> set[int]:

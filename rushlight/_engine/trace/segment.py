@@ -9,8 +9,6 @@ Wanted results get memory of their own, which is used again when nobody holds it
 from __future__ import annotations
 
 import ctypes
-import math
-import sys
 import threading
 import weakref
 from collections import Counter
@@ -37,12 +35,11 @@ from rushlight._engine.trace.passes.fusion import Fusing
 from rushlight._engine.trace.passes.memory import ArenaLayout, Relocation
 from rushlight._engine.trace.passes.simplify import fold, once, shared
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
-from rushlight._engine.trace.program import needed
+from rushlight._engine.trace.program import Output, needed
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 from rushlight._engine.trace.trace import Node, Spec, TraceEntry, placed, specs
 from rushlight._engine.trace.updates import is_update
 
-_LINE = 64
 # Matched this often, a segment is compiled.
 _OFTEN = 2
 # So many runs are the first ones, at each of which is asked whether more could be bound.
@@ -55,8 +52,8 @@ _RESTLESS = 3
 _FEW = 1 << 15
 # What the path's ops made is numbered from here on; below are places.
 _MADE = 1 << 32
-# References to an array that nobody but its list holds, as that is gone through.
-_IDLE = 3
+# Programs at so many sizes are compared with their entries; others that run the same loops are not.
+_PROOFS = 2
 # One program runs at a time: they share the arena.
 RUNNING = threading.RLock()
 
@@ -200,44 +197,6 @@ class SegmentInterpreter:
             seen(spec, *own)[...] = a
 
 
-class Output:
-    """Memory of wanted results, at `specs`. kept: arrays in the program's own are handed out, else copies.
-
-    The arrays are the same at each run: whether anybody holds them is seen by the references to them, and to
-    `given`, which views of them hold.
-    """
-
-    def __init__(self, memory: int, size: int, kept: bool, specs: Sequence[Spec]) -> None:
-        self.memory, self.kept, self.specs = memory, kept, list(dict.fromkeys(specs))
-        self.arena = np.empty(size + _LINE, np.uint8)
-        start = -pointer(self.arena) % _LINE
-        self.flat = self.arena[start : start + size]
-        own: Any = self.flat
-        self._given = np.frombuffer(memoryview(own), np.uint8)  # one that no view of it looks past
-        self._arrays = self._seen_in(self._given) if kept else []
-        first = self.specs[0]
-        # A copy of an array, where that is all there is.
-        alone = len(self.specs) == 1 and not first.offset and first.dtype.itemsize * _count(first) == size
-        whole = self._seen_in(self.flat)[0]
-        self._whole = whole if alone and whole.copy().strides == whole.strides else None
-        self._idle = sys.getrefcount(self._given)
-
-    def _seen_in(self, flat: Array) -> list[Array]:
-        return [np.ndarray(s.shape, s.dtype, flat, s.offset, s.strides) for s in self.specs]
-
-    @property
-    def busy(self) -> bool:
-        """Whether what a run handed out is still held."""
-        held = sys.getrefcount(self._given) > self._idle
-        return held or any([sys.getrefcount(a) > _IDLE for a in self._arrays])
-
-    def give(self) -> list[Array]:
-        """Arrays at `specs` for whoever wants them."""
-        if self.kept:
-            return self._arrays
-        return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
-
-
 class Expected:
     """What the entries leave when they run one by one, but for optimizers' steps, and the way back.
 
@@ -286,17 +245,24 @@ class Compiled:
     """The segment compiled, for inputs that lie as those of the call that it is made in.
 
     arrays: what came in, by place. stable: places whose memory is bound. copied: memory of results that are
-    to be copied out. results: the wanted arrays of the call that made it, after which all is as eager.
+    to be copied out. proven: at which sizes programs like this one left what their entries left, by what
+    _compile gives. results: the wanted arrays of the call that made it, after which all is as eager.
     """
 
     def __init__(
-        self, plain: SegmentInterpreter, arrays: dict[int, Array], stable: set[int], copied: set[int]
+        self,
+        plain: SegmentInterpreter,
+        arrays: dict[int, Array],
+        stable: set[int],
+        copied: set[int],
+        proven: dict[Any, set[Any]],
     ) -> None:
         path, wanted = plain.path, plain.wanted
         self.path, self.wanted = path, wanted
         self.fits, self.failed = False, ""
         recorded = path.cut(wanted)
-        expected = Expected(plain, arrays, recorded)
+        # Where nothing is proven yet, before there is memory for the program.
+        expected = None if proven else Expected(plain, arrays, recorded)
         self.inputs: list[tuple[int, Array, int, bool]] = []
         held: dict[int, Array] = {}
         for p in path.inputs:
@@ -324,12 +290,33 @@ class Compiled:
         number = {spec: (i, k) for i, o in enumerate(self.outputs) for k, spec in enumerate(o.specs)}
         self._found_at = [(spec, number.get(spec)) for spec in self._specs]
         self._plain = self._wholes()
+        entries = self._entries(recorded, held)
+        # Those that are handed out as they are.
+        self.lent = [o for o in self.outputs if o.kept]
+        # Bytes that are copied in at each run.
+        self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
+        loops = self._prepared(entries, arrays)
+        if self.failed:
+            if expected is not None:
+                expected.again()
+            self.results = plain.run(arrays)
+            return
+        known, sizes = proven.setdefault(loops, set()), tuple([a.shape for _, a, _, _ in self.inputs])
+        if sizes in known or len(known) >= _PROOFS:
+            self.fits, self.results = True, self.run(arrays)
+            return
+        self._compared(expected or Expected(plain, arrays, recorded), arrays)
+        if self.fits:
+            known.add(sizes)
+
+    def _entries(self, recorded: Sequence[TraceEntry], held: dict[int, Array]) -> list[Entry]:
+        """The recorded entries on memory; held: that of inputs and results."""
         used = {s.memory for t in recorded for s in (*specs(t.operands), *t.outs)}
         # What is made meanwhile gets memory to be told apart by, and nothing is computed into it. Lowering
         # runs some entries all the same, to see which kernel they call: integers may be places to read at.
         numbers = {s.memory for t in recorded for s in (*specs(t.operands), *t.outs) if s.dtype.kind in "iu"}
-        held.update({m: np.empty(path.sizes[m], np.uint8) for m in used - held.keys()})
-        for m in numbers - {*path.inputs}:
+        held.update({m: np.empty(self.path.sizes[m], np.uint8) for m in used - held.keys()})
+        for m in numbers - {*self.path.inputs}:
             held[m][...] = 0
         self._held = held
 
@@ -340,15 +327,24 @@ class Compiled:
             start = pointer(held[spec.memory]) - pointer(a) + spec.offset
             return np.ndarray(spec.shape, spec.dtype, a, start, spec.strides)
 
-        entries = [
+        return [
             Entry(t.kind, t.function, placed(t.operands, at), tuple(map(at, t.outs)), t.where)
             for t in recorded
         ]
-        # Those that are handed out as they are.
-        self.lent = [o for o in self.outputs if o.kept]
-        # Bytes that are copied in at each run.
-        self.copied = sum(own.nbytes for _, own, _, stable in self.inputs if not stable)
-        self._compared(expected, entries, arrays)
+
+    def _prepared(self, entries: list[Entry], arrays: dict[int, Array]) -> tuple[Any, ...]:
+        """Compile the entries, as _compile does; `failed` says why not."""
+        token = hush()
+        try:
+            self._load(arrays)
+            return self._compile(entries)
+        except Exception as error:  # the call goes on, with what the entries compute
+            if settings.verify:
+                raise
+            self.failed = f"{type(error).__name__}: {error}"
+            return ()
+        finally:
+            restore(token)
 
     def _wholes(self) -> list[Array] | None:
         """Where each wanted array is a copy of one output: these outputs."""
@@ -369,19 +365,17 @@ class Compiled:
         held[p] = own
         self.inputs.append((p, own, pointer(own), stable))
 
-    def _compared(self, expected: Expected, entries: list[Entry], arrays: dict[int, Array]) -> None:
-        """Compile the entries, and see that the program leaves what the entries leave one by one."""
+    def _compared(self, expected: Expected, arrays: dict[int, Array]) -> None:
+        """See that the program leaves what the entries leave one by one."""
         token = hush()
         try:
-            self._load(arrays)
-            self._compile(entries)
             expected.again()
             self._load(arrays)
             self._play(self._compared_steps)
             self._store(arrays)
             self.results = self.handed(arrays)
             self.fits = expected.left(self.results)
-        except Exception as error:  # the call goes on, with what the entries compute
+        except Exception as error:
             if settings.verify:
                 raise
             self.failed = f"{type(error).__name__}: {error}"
@@ -395,7 +389,8 @@ class Compiled:
         self._play(self._updates)
         self._store(arrays)
 
-    def _compile(self, entries: list[Entry]) -> None:
+    def _compile(self, entries: list[Entry]) -> tuple[Any, ...]:
+        """Make the steps of a run; what these are, but for the memory that they work on."""
         output = [o.flat for o in self.outputs]
         known = {id(r): r for r in map(root, self._held.values())}
         fusing = Fusing(known)
@@ -436,6 +431,12 @@ class Compiled:
         self.native = len(self.replay) == 1 and isinstance(self.replay[0], Run)
         own = {m for m in self._held if m < _MADE}
         self._held = {m: self._held[m] for m in own} | {o.memory: o.flat for o in self.outputs}
+        return tuple(
+            [
+                tuple([stage.loop for stage in step.stages]) if isinstance(step, Run) else e.name
+                for e, step in zip(self.entries, steps, strict=True)
+            ]
+        )
 
     # --- runs ------------------------------------------------------------------------------------------
 
@@ -506,13 +507,15 @@ class Compiled:
 
 class Findings:
     """What is known about the inputs of a segment, at whatever sizes: how often it has run, what came in last
-    and where that lay, and which places' memory has been bound, None for not yet.
+    and where that lay, and which places' memory has been bound, None for not yet. proven: at which sizes
+    programs left what their entries left, by what they run.
     """
 
     def __init__(self) -> None:
         self.runs = 0
         self.last: dict[int, tuple[Any, int]] = {}
         self.bound: set[int] | None = None
+        self.proven: dict[Any, set[Any]] = {}
 
 
 class Program:
@@ -580,7 +583,7 @@ class Program:
             }
             self.bound_at, found.bound = self.runs, stable
             with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
-                self.made = Compiled(self.plain, arrays, stable, self.copied)
+                self.made = Compiled(self.plain, arrays, stable, self.copied, found.proven)
             memory_pages.give_back()  # what compiling has freed
             region.trace.compiled += 1
             results, self.made.results = self.made.results, []
@@ -635,10 +638,6 @@ class Program:
         return at == pointer(a) and (
             _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))
         )
-
-
-def _count(spec: Spec) -> int:
-    return math.prod(spec.shape)
 
 
 def _nobody() -> None:

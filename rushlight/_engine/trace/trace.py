@@ -101,10 +101,6 @@ class Step(NamedTuple):
         """Whether a second call did the same."""
         return _facts(self) == _facts(other)
 
-    def alike(self, other: Step) -> bool:
-        """Whether another call did the same, but for sizes and what follows from them."""
-        return _outline(self) == _outline(other)
-
 
 class Node:
     """A place in the tree: the step that led here, and what has followed."""
@@ -127,6 +123,7 @@ class Node:
         "enabled",
         "said",
         "like",
+        "outline",
         "_shared",
     )
 
@@ -140,8 +137,9 @@ class Node:
         self.effects = self.enabled = False
         # The call as it was written, for a trace that is handed over: (row, callable, arguments, keywords).
         self.said: Any = None
-        # The node of another path on which all is alike but for sizes.
+        # The node of another path on which all is alike but for sizes, and what is alike of its step.
         self.like: Node | None = None
+        self.outline: Any = None
         self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
@@ -181,17 +179,16 @@ class Node:
 
     def known_at(self, call: Any, step: Step) -> Node | None:
         """A node that a call at other sizes led to from here, by the same callable, and that did the same."""
+        facts = None
         for before in (self, self.like):
             for key, node in (
                 () if before is None else reversed(before.next.items())
             ):  # the latest is the longest
-                if (
-                    node.step is not None
-                    and node.step is not step
-                    and not node.fixed
-                    and key[0] is call
-                    and step.alike(node.step)
-                ):
+                if node.step is None or node.step is step or node.fixed or key[0] is not call:
+                    continue
+                facts = facts or _outline(step)
+                node.outline = node.outline or _outline(node.step)
+                if facts == node.outline:
                     return node
         return None
 
@@ -259,6 +256,8 @@ class Trace:
         self.kinds, self.learnt, self.worked = 0, 0.0, 0.0
         # How many more decisions there have been for matching than against it.
         self.faster = 0
+        # What share of a call's time is saved by matching it, and what it takes to learn a kind of arguments.
+        self.gain, self.price = 0.3, 0.0
         # What makes a segment's program: of a path, its node, and the places that are wanted.
         self.program: Any = None
         # Where segments ended, and why, if somebody asks.

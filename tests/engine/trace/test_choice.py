@@ -7,6 +7,7 @@ import pytest
 import rushlight as torch
 from rushlight._engine.tensors import tensor
 from rushlight._engine.trace import choice, matching
+from rushlight._engine.trace.guards import key_of, outline
 
 
 def decided(monkeypatch, by_matching, eagerly):
@@ -115,3 +116,35 @@ def test_what_has_effects_at_two_sizes_is_not_recorded_at_others():
     plans = list(model._runner.plans.values())
     assert model.calls == 15 and len(plans) == 5 and all("is stored" in p.refusal for p in plans)
     assert [p.seconds > 0 for p in plans] == [True, True, False, False, False]
+
+
+def test_other_sizes_wait_for_programs_until_these_would_have_paid():
+    model = torch.compile(torch.nn.Linear(3, 3))
+
+    def called(rows, times):
+        for _ in range(times):
+            x = torch.randn(rows, 3)
+            assert torch.equal(model(x), model._orig_mod(x))
+        return [p for p in model._runner.plans.values() if p.outline is not None][-1]
+
+    for _ in range(2):  # what comes once, at any size, has no program
+        for rows in range(2, 6):
+            called(rows, 1)
+    first = called(2, 2)
+    assert [p.ready for p in model._runner.plans.values()] == [True, False, False, False]
+    other = called(7, 3)
+    assert not other.ready and not other.program and not other.calls
+    leader = next(iter(model._runner.plans.values()))
+    other.worked = leader.learnt / model._runner.trace.gain + 1
+    assert called(7, 4).ready and first is not other
+
+
+def test_integers_and_sizes_are_all_that_an_outline_leaves_out():
+    def of(*args):
+        return outline(key_of(args, {})[1])
+
+    x = torch.ones(2, 3)
+    assert of(x, 3) == of(torch.ones(4, 5), 7) == of(torch.ones(3, 2).T, 0)
+    for other in (x.double(), torch.ones(2), x.clone().requires_grad_(), 1.0):
+        assert of(other, 3) != of(x, 3)
+    assert of(x, True) != of(x, False) and of(x, 2.0) != of(x, 3.0)

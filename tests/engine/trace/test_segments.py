@@ -6,6 +6,7 @@ import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.stages import Run
+from rushlight._engine.trace import segment
 from rushlight.nn import functional as F
 from tests.engine.trace.test_matching import compiled, matched, same
 
@@ -150,3 +151,44 @@ def test_memory_that_is_not_set_yet_differs_by_chance():
         x, y = torch.rand(64, 32), torch.rand(64, 32)
         assert same(function(x, y), run(x, y))
     assert not [why for why in function.trace.reasons if "not compiled" in why]
+
+
+def test_what_was_compared_at_two_sizes_is_not_compared_at_others(monkeypatch):
+    compared = []
+
+    class Expected(segment.Expected):
+        def __init__(self, plain, arrays, entries):
+            compared.append(1)
+            super().__init__(plain, arrays, entries)
+
+    def step(w, x):
+        y = (F.layer_norm(x @ w, (64,)).relu() * 2 - x).softmax(-1)
+        y.square().mean().backward()
+        return y.detach()
+
+    monkeypatch.setattr(segment, "Expected", Expected)
+    w = torch.randn(64, 64, requires_grad=True)
+    own = w.detach().clone().requires_grad_()
+    function, counts = matched(step), []
+    for rows in (5, 9, 6, 17, 40, 5, 33):
+        for _ in range(4):
+            x = torch.randn(rows, 64)
+            assert same(function(w, x), step(own, x)) and same(w.grad, own.grad)
+            w.grad = own.grad = None
+        counts.append(len(compared))
+    assert counts[2] > 1 and counts[2:] == [counts[2]] * 5
+    assert compiled(function.trace)
+
+
+def test_elements_that_a_mask_chooses_are_set_within_a_segment():
+    def run(x):
+        y = x.sin()
+        y[x > 0] = 0
+        y[y < -0.5] = -1.0
+        return y + 1
+
+    function = matched(run)
+    for _ in range(6):
+        x = torch.randn(40, 8)
+        assert same(function(x), run(x))
+    assert not function.trace.reasons and len(programs(function.trace)) == 1

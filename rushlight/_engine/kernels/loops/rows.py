@@ -94,6 +94,7 @@ class Rows(Tiered):
     def _meaning(self) -> Meaning:
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
 
+    @cached_property
     def own_lanes(self) -> int:
         """On how many lanes the machine code runs."""
         # the writers of code load when there is something to compile

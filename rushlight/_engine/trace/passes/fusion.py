@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Container, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,7 @@ class _Pair:
             return None
         shape = handed[next(iter(handed))].shape
         exprs, outs, dtypes = self._expressions(handed, kept, shape[-1] if form == "rows" else None)
-        if len(self.operands) + len(outs) > _MOST_ARRAYS or len(toposort(exprs)) > _MOST_NODES:
+        if len(self.operands) + len(outs) > _MOST_ARRAYS or _count(tuple(exprs)) > _MOST_NODES:
             return None
         return node(
             form, exprs, self.operands, outs, dtypes, self.consumer.where, self._lanes(), self.second.combine
@@ -181,7 +182,7 @@ class _Pair:
             vectors = [o for o, v in zip(self.producer.outs, varies, strict=True) if v]
             return all(any(o is v for v in vectors) for o in handed)
         if form == "rows":
-            whole = {e.src[0].arg for e in toposort(self.second.exprs) if e.op == "at"}
+            whole = {e.src[0].arg for e in self.second.nodes if e.op == "at"}
             if any(
                 _same(a, o) and name in whole
                 for (name, _, _), a in zip(self.second.inputs, self.consumer.operands[0], strict=True)
@@ -196,15 +197,15 @@ class _Pair:
         return True
 
     def _costs_twice(self, allowed: int) -> bool:
-        passes = sum(n.op == "reduce" for n in toposort(self.second.exprs)) + allowed
-        return passes > 1 and any(n.op in _COSTLY for n in toposort(self.first.exprs))
+        passes = sum(n.op == "reduce" for n in self.second.nodes) + allowed
+        return passes > 1 and any(n.op in _COSTLY for n in self.first.nodes)
 
     def _expressions(
         self, handed: dict[int, Array], kept: Sequence[Array], extent: int | None
     ) -> tuple[list[Expr], list[Array], list[str]]:
         first = self._renamed(self.producer, {}, extent)
         # What a later kernel would have read: the value as it was stored.
-        types = self.first.meaning.types()
+        types = self.first.types
         values = {
             id(o): e if types[own] == d else m.cast(e, arg=d)
             for o, e, own, d in zip(
@@ -235,12 +236,22 @@ class _Pair:
                     self.names[key] = f"y{len(self.names)}"
                     self.operands.append((self.names[key], a, role))
             mapping[symbol(name)] = known[k] if k in known else symbol(self.names[key])
-        return [substitute(e, mapping) for e in kernel.exprs]
+        return _renamed(kernel.exprs, tuple(mapping.items()))
 
     def _lanes(self) -> int:
         """The lanes of the reductions that are taken over, so that they add in the same order."""
         rows = self.first if self.first.form == "rows" else self.second
-        return 0 if rows.form == "pointwise" else rows.lanes or rows.tiered.own_lanes()
+        return 0 if rows.form == "pointwise" else rows.lanes or rows.tiered.own_lanes
+
+
+@lru_cache(4096)
+def _renamed(exprs: tuple[Expr, ...], mapping: tuple[tuple[Expr, Expr], ...]) -> list[Expr]:
+    return [substitute(e, dict(mapping)) for e in exprs]
+
+
+@lru_cache(4096)
+def _count(exprs: tuple[Expr, ...]) -> int:
+    return len(toposort(exprs))
 
 
 def _key(a: Array) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ equal meanings are one kernel, whatever made them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rushlight._engine.core import dtype as dt
@@ -16,7 +17,7 @@ from rushlight._engine.kernels.emit.meaning import InvalidIR, Meaning
 from rushlight._engine.kernels.loops.full_reductions import full
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.kernels.loops.rows import rows
-from rushlight._engine.ops.expressions import Expr, show, substitute, symbol
+from rushlight._engine.ops.expressions import Expr, show, substitute, symbol, toposort
 from rushlight._engine.ops.linalg import matmul
 from rushlight._engine.trace.recorder import Array, Entry
 
@@ -61,12 +62,22 @@ class Kernel:
         """The kernel that is compiled."""
         return self.made.kernel if self.form == "full" else self.made
 
-    @property
+    @cached_property
     def meaning(self) -> Meaning:
         """Expressions and dtypes."""
         return Meaning(
             self.exprs, tuple([(name, d) for name, d, _ in self.inputs]), self.out_dtypes, self.tiered.work
         )
+
+    @cached_property
+    def types(self) -> dict[Expr, str]:
+        """The dtype of every node."""
+        return self.meaning.types()
+
+    @cached_property
+    def nodes(self) -> list[Expr]:
+        """What the expressions consist of."""
+        return toposort(self.exprs)
 
     @property
     def label(self) -> str:
@@ -101,15 +112,26 @@ def node(
     combine: str = "",
 ) -> Entry | None:
     """The entry of a kernel, its operands renamed; None where there is no machine code for it."""
-    mapping = {symbol(name): symbol(f"x{i}") for i, (name, _, _) in enumerate(operands)}
-    renamed = tuple(substitute(e, mapping) for e in exprs)
-    inputs = tuple(
-        (f"x{i}", dt.from_numpy_dtype(a.dtype).name, role) for i, (_, a, role) in enumerate(operands)
-    )
-    made = Kernel(form, renamed, inputs, tuple(out_dtypes), lanes, combine)
+    inputs = tuple([(name, dt.from_numpy_dtype(a.dtype).name, role) for name, a, role in operands])
+    made = _kernel(form, tuple(exprs), inputs, tuple(out_dtypes), lanes, combine)
     if settings.kernels == "numpy" or not made.tiered.compile_now():
         return None
     return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where)
+
+
+@lru_cache(4096)
+def _kernel(
+    form: str,
+    exprs: tuple[Expr, ...],
+    inputs: tuple[tuple[str, str, str], ...],
+    out_dtypes: tuple[str, ...],
+    lanes: int,
+    combine: str,
+) -> Kernel:
+    """The kernel of expressions of operands with any names, kept: it is the same at all sizes."""
+    mapping = {symbol(name): symbol(f"x{i}") for i, (name, _, _) in enumerate(inputs)}
+    numbered = tuple([(f"x{i}", d, role) for i, (_, d, role) in enumerate(inputs)])
+    return Kernel(form, tuple([substitute(e, mapping) for e in exprs]), numbered, out_dtypes, lanes, combine)
 
 
 class Product:

@@ -22,6 +22,9 @@ from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.trace.passes.kernel_nodes import Product, node
 from rushlight._engine.trace.recorder import Array, Entry, root, roots
 
+# Whole numbers up to this one are factors and exponents rather than counts.
+_SMALL = 4
+
 
 def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
     """The entry as kernels and products, where that is known to be the same; else as it is.
@@ -261,7 +264,8 @@ def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
     literal = not any(e.op == "pow" for e in toposort(made.outputs))
     operands, known = [], {}
     for (name, d), a in zip(made.inputs, arrays, strict=True):
-        if literal and not a.ndim and d == made.work and a.dtype.kind == "f" and id(root(a)) not in owned:
+        fixed = not a.ndim and d == made.work and a.dtype.kind == "f" and id(root(a)) not in owned
+        if literal and fixed and not _is_count(float(a)):
             known[symbol(name)] = const(float(a))
         else:
             operands.append((name, a, "vector"))
@@ -269,6 +273,11 @@ def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
     if not operands or any(e.op == "const" for e in exprs):
         return None
     return node("pointwise", exprs, operands, (out,), made.out_dtypes, entry.where)
+
+
+def _is_count(number: float) -> bool:
+    """Whether a number may count elements: at other sizes it is another, and the kernel is to be the same."""
+    return number.is_integer() and abs(number) > _SMALL
 
 
 def _reduction(entry: Entry) -> Entry | None:
