@@ -115,7 +115,10 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | Sequence[Ten
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_solve_ex_result:
     """(X, info): linalg.solve that reports singular matrices in info instead of raising."""
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
-    """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read."""
+    """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read.
+
+    B is converted to A's dtype.
+    """
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> _linalg_svd_result:
     """(U, S, Vh) with A = U diag(S) Vh, of (*, m, n): singular values S (*, min(m, n)), descending, real.
 

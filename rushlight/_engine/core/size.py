@@ -45,15 +45,21 @@ class Size(tuple[int, ...]):
     @overload
     def __add__(self, other: tuple[_T, ...]) -> tuple[int | _T, ...]: ...
     def __add__(self, other: Any) -> Any:
-        found = tuple.__add__(self, tuple(other)) if isinstance(other, tuple) else NotImplemented
-        return found if found is NotImplemented else Size(found)
+        if isinstance(other, tuple):
+            return Size(tuple.__add__(self, tuple(other)))
+        if hasattr(other, "__radd__"):
+            return NotImplemented
+        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
 
     def __radd__(self, other: tuple[int, ...]) -> Size:
         return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, other: SupportsIndex) -> Size:
-        found = tuple.__mul__(self, other)
-        return found if found is NotImplemented else Size(found)
+        if hasattr(other, "__array_finalize__"):
+            return NotImplemented  # NumPy's arrays multiply each element
+        if not hasattr(other, "__index__"):
+            raise TypeError(f"can't multiply sequence by non-int of type '{type(other).__name__}'")
+        return Size(tuple.__mul__(self, other))
 
     __rmul__ = __mul__
 
