@@ -26,6 +26,7 @@ from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
 from rushlight.jit.program import execute
 from rushlight.jit.program.codetext import declaration_text, function_text
 from rushlight.jit.program.ir import Function, inlined, walk
+from rushlight.jit.program.managers import SAVED
 from rushlight.jit.program.schema import REQUIRED, spell
 from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
 from rushlight.jit.reader import Archive
@@ -129,7 +130,9 @@ class _Code:
         self.signature(function)
         for node in walk(function.block):
             self.version = max(self.version, since(node.kind))
-            if node.kind == "prim::With":
+            if node.kind == "prim::With" and node.attrs.get("manager") in SAVED:
+                self.manager(SAVED[node.attrs["manager"]][1])
+            elif node.kind == "prim::With":
                 raise RuntimeError(
                     f"Could not export '{function.name}': it has a `with`, which files cannot hold here; "
                     "put what is inside into a function of its own, and call that in the `with` outside"
@@ -148,6 +151,13 @@ class _Code:
                 self.function(node.attrs["value"])
             for value in (*node.outputs, *node.inputs):
                 self.type(value.type)
+
+    def manager(self, texts: dict[str, str]) -> None:
+        """The classes of one of torch's context managers."""
+        for path, text in texts.items():
+            if path not in self._done:
+                self._done.add(path)
+                self.add(path, text)
 
     def type(self, t: Type) -> None:
         """The classes in a type."""

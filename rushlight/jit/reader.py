@@ -22,6 +22,7 @@ from rushlight.jit.modules import instance
 from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.execute import runner
 from rushlight.jit.program.ir import Function
+from rushlight.jit.program.managers import MARKS, restored
 from rushlight.jit.program.types import ATOMS, ClassType, Type, from_ast
 from rushlight.jit.upgraders import older
 from rushlight.nn.parameter import Parameter
@@ -70,6 +71,8 @@ class _FileNames(Names):
     def lookup(self, name: str, node: Any, compiler: Any) -> Any:
         if name in ("torch", "ops", "CONSTANTS", "__torch__"):
             return Space(name)
+        if name in MARKS:
+            return Known(MARKS[name])
         return Known(_NAMES[name]) if name in _NAMES else None
 
     def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
@@ -328,7 +331,7 @@ class Archive:
         if space not in self._trees:
             path = f"code/{space.replace('.', '/')}.py"
             text = self._reader.read(path).decode() if self._reader.has(path) else ""
-            tree = parse_untrusted(text, path)
+            tree = restored(parse_untrusted(text, path))
             named: dict[str, ast.stmt] = {}
             for node in tree.body:
                 if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):

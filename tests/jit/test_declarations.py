@@ -126,3 +126,41 @@ def test_a_module_for_the_lite_interpreter() -> None:
     x = torch.randn(1, 2)
     assert lite(x).equal(made(x))
     assert lite.find_method("forward") and not lite.find_method("other")
+
+
+class Guarded(torch.nn.Module):
+    """Has a part without gradients, and one that the profiler is told of."""
+
+    def forward(self, x: torch.Tensor, on: bool) -> torch.Tensor:
+        with torch.autograd.profiler.record_function("part"):
+            y = x + 1
+        with torch.no_grad():
+            z = y * 2
+        with torch.set_grad_enabled(on):
+            y = y * y
+        return z + y
+
+
+def test_with_is_saved() -> None:
+    made = torch.jit.script(Guarded())
+    buffer = io.BytesIO()
+    torch.jit.save(made, buffer)
+    assert "  with _0:\n    y = torch.add(x, 1)" in made.code
+    assert "archive/code/__torch__/torch/autograd/grad_mode.py" in zipfile.ZipFile(buffer).namelist()
+    buffer.seek(0)
+    loaded = torch.jit.load(buffer)
+    x = torch.ones(2, requires_grad=True)
+    assert loaded(x, True).equal(made(x, True))
+    assert loaded(x, True).requires_grad
+    assert not loaded(x, False).requires_grad
+
+
+def test_dtypes_of_casts_are_saved() -> None:
+    class Cast(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.ceil(x).long()
+
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(Cast()), buffer)
+    buffer.seek(0)
+    assert torch.jit.load(buffer)(torch.ones(1)).dtype is torch.int64

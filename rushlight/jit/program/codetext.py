@@ -7,8 +7,11 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+import rushlight as torch
 from rushlight.jit.program.graphtext import python_call
 from rushlight.jit.program.ir import Function, Node, Value
+from rushlight.jit.program.managers import SAVED
+from rushlight.jit.program.runtime import code
 from rushlight.jit.program.schema import REQUIRED, Parameter, spell
 from rushlight.jit.program.types import NONE, TENSOR, Type
 from rushlight.jit.program.writing import Writer
@@ -85,10 +88,27 @@ class CodeWriter(Writer):
             return f"{node.output.type}.{value.name}"
         if isinstance(value, _PLAIN):
             return spell(value)
+        if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+            return str(code(value))
         literal = _literal(value, node.output.type)
         if literal is not None:
             return literal
         return f'torch.device("{value}")' if node.output.type.kind == "Device" else self.tensor(value)
+
+    def do_With(self, node: Node) -> None:
+        """with, around a block: torch's own managers are objects of classes that the file has."""
+        manager = node.attrs.get("manager")
+        if manager not in SAVED:
+            super().do_With(node)
+            return
+        path, _, count = SAVED[manager]
+        held, done = self.names.new("_"), self.names.new("_")
+        args = list(map(self.ref, node.inputs))
+        args += ["None"] * (count - len(args))
+        self.line(f"{held} = {path}.__new__({path})")
+        self.line(f"{done} = ({held}).__init__({''.join(f'{a}, ' for a in args)})")
+        self.line(f"with {held}:")
+        self.inner(node.blocks[0])
 
     def op(self, node: Node) -> str:
         """An op as PyTorch writes it: `torch.add(a, b, alpha=1)`, others as `ops.space.name(...)`."""
