@@ -164,3 +164,17 @@ def test_dtypes_of_casts_are_saved() -> None:
     torch.jit.save(torch.jit.script(Cast()), buffer)
     buffer.seek(0)
     assert torch.jit.load(buffer)(torch.ones(1)).dtype is torch.int64
+
+
+def test_devices_by_name_and_type_as() -> None:
+    @torch.jit.script
+    def f(x: torch.device) -> torch.device:
+        return x
+
+    assert f("cpu") == torch.device("cpu")
+    with pytest.raises(RuntimeError, match="Expected one of"):
+        f("invalid_device")
+    traced = torch.jit.trace(lambda x, y: x.type_as(y), (torch.ones(1), torch.zeros(2)))
+    assert "aten::type_as" in str(traced.graph)
+    torch._C._jit_pass_peephole(traced.graph)
+    assert "aten::type_as" not in str(traced.graph)

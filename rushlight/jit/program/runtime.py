@@ -85,6 +85,8 @@ def handed(value: Any, t: Type) -> Any:
         return tuple(parts) if t.cls is None else t.cls._make(parts)
     if kind == "Enum":
         return t.cls[value.name]
+    if kind == "Device":
+        return torch.device(value)
     if kind == "Class" and _is_copied(t):
         made = value.__class__.__new__(value.__class__)
         for name, part in t.cls.fields.items():

@@ -127,7 +127,8 @@ def _converted(method: str) -> Callable[..., Any]:
         if found is _plain(self):
             with paused():
                 found = found.view_as(found)
-        return tracer.record(Builtin("aten::to"), given, {}, found)
+        kind = "aten::type_as" if method == "type_as" and other is not None else "aten::to"
+        return tracer.record(Builtin(kind), given, {}, found)
 
     return run
 
