@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-import textwrap
 from typing import Any
 
 from rushlight._engine.core import callers
@@ -105,8 +104,8 @@ def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
             f"Can't get source for {function}. TorchScript requires source access in order to carry out "
             "compilation, make sure original .py files are available."
         ) from error
-    text = textwrap.dedent("".join(lines))
     indent = " " * (len(lines[0]) - len(lines[0].lstrip()))
+    text = "".join(line.removeprefix(indent) for line in lines)  # comments and texts may stand further left
     source = Source(text, inspect.getsourcefile(function) or "<string>", first, indent)
     found = ast.parse(text).body[0]
     if not isinstance(found, ast.FunctionDef):

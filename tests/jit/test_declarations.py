@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import pickletools
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,3 +180,17 @@ def test_devices_by_name_and_type_as() -> None:
     assert "aten::type_as" in str(traced.graph)
     torch._C._jit_pass_peephole(traced.graph)
     assert "aten::type_as" not in str(traced.graph)
+
+
+def test_what_stands_further_left_than_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        "class Box:",
+        "    def f() -> str:",
+        '        text = """',
+        'left"""',
+        "  # a comment",
+        "        return text",
+    ]
+    (tmp_path / "further_left.py").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert torch.jit.script(importlib.import_module("further_left").Box.f)() == "\nleft"

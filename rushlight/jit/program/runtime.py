@@ -63,15 +63,16 @@ def absent(kind: str) -> Any:
     raise RuntimeError(f"{kind}: Rushlight has no such op")
 
 
+_PLAIN: dict[str, Callable[[Any], Any]] = {"float": float, "bool": bool, "Device": torch.device}
+
+
 def handed(value: Any, t: Type) -> Any:
     """An argument as a scripted function gets it: what it does to lists and dicts stays its own matter."""
     kind = t.kind
     if isinstance(value, (ScriptList, ScriptDict)) or value is None:
         return value
-    if kind == "float":
-        return float(value)
-    if kind == "bool":
-        return bool(value)
+    if kind in _PLAIN:
+        return _PLAIN[kind](value)
     if kind == "int":
         return int(value) if isinstance(value, (int, torch.Tensor)) else code(value)
     if kind == "Optional":
@@ -85,8 +86,6 @@ def handed(value: Any, t: Type) -> Any:
         return tuple(parts) if t.cls is None else t.cls._make(parts)
     if kind == "Enum":
         return t.cls[value.name]
-    if kind == "Device":
-        return torch.device(value)
     if kind == "Class" and _is_copied(t):
         made = value.__class__.__new__(value.__class__)
         for name, part in t.cls.fields.items():
