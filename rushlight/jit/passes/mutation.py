@@ -59,7 +59,7 @@ def _unseen(block: Block, node: Node) -> bool:
         return False
     nodes: Any = node.block.nodes if node.block is not None else []
     between = set(nodes[nodes.index(maker) + 1 : nodes.index(node)])
-    readers = [user for one in _aliases(value) for user, _ in one.uses if user is not node]
+    readers = [user for user, _ in value.uses if user is not node]
     return not any(user in between or _outermost(user, node.block) in between for user in readers)
 
 
@@ -72,10 +72,6 @@ def _outermost(node: Node, block: Block | None) -> Node | None:
 
 def _within(node: Node) -> set[Node]:
     return {n for inner in node.blocks for n in (*walk(inner), inner.ending)}
-
-
-def _aliases(value: Value) -> list[Value]:
-    return [value]
 
 
 def _fresh(value: Value, memory: Memory) -> bool:
