@@ -63,7 +63,6 @@ class _Rows:
         self.whole = f.i64("udiv", "%n", plan.lanes)
         self.rest = f.i64("urem", "%n", plan.lanes)
         self.partial = f.i64("icmp ne", self.rest, 0)
-        self.count = f.i64("add", self.whole, f.op(f"zext i1 {self.partial} to i64"))
         self.tails = [f.op(f"alloca i8, i64 {self._bytes(k)}, align 64") for k in range(len(plan.numbers))]
         for k, tail in enumerate(self.tails):
             f.emit(f"call void @llvm.memset.p0.i64(ptr {tail}, i8 0, i64 {self._bytes(k)}, i1 false)")
@@ -289,13 +288,22 @@ class _Rows:
         outputs = [plan.meaning.outputs[i] for i in plan.out_vectors]
         f.mark_early()
         body, level = self._body(within(outputs)), len(plan.levels)
-        with f.vectors(self.count, ()) as (i, _, _):
-            last = f.i64("icmp eq", i, self.whole)
-            self._load(body, level, outputs, i, last)
-            body.compute(outputs)
-            for k, number in enumerate(plan.out_vectors, len(plan.vectors)):
-                d = plan.meaning.out_dtypes[number]
-                store(f, result(body, plan.meaning.outputs[number], d), self._at(k, i, last), d)
+        with f.counted(self.whole) as i:
+            self._vectors_out(body, level, outputs, i, "false")
+        f.mark_early()
+        body = self._body(within(outputs))
+        with f.when(self.partial):
+            self._vectors_out(body, level, outputs, self.whole, "true")
+
+    def _vectors_out(self, body: Body, level: int, outputs: Sequence[Expr], i: str, last: str) -> None:
+        """Vector i of the results."""
+        plan = self.plan
+        self._load(body, level, outputs, i, last)
+        body.compute(outputs)
+        for k, number in enumerate(plan.out_vectors, len(plan.vectors)):
+            d = plan.meaning.out_dtypes[number]
+            value = result(body, plan.meaning.outputs[number], d)
+            store(self.function, value, self._at(k, i, last), d)
 
     def _at(self, k: int, i: str, last: str) -> str:
         """Vector i of an operand's row; the partial one lies in the buffer."""
