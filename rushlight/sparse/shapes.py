@@ -284,6 +284,19 @@ def cat(tensors: Any, dim: int = 0) -> SparseTensor:
     return make((torch.cat(indices, 1), torch.cat(parts)), size, len(tensors) == 1 and first.coalesced)
 
 
+@op("stack")
+def stack(tensors: Any, dim: int = 0) -> SparseTensor:
+    """Sparse tensors of one size along a new dim."""
+    for i, other in enumerate(tensors):
+        if other.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 "
+                f"and {list(other.shape)} at entry {i}"
+            )
+    dim = _dim(tensors[0], dim, 1)
+    return cat([t.unsqueeze(dim) for t in tensors], dim)
+
+
 @op()
 def unbind(t: SparseTensor, dim: int = 0) -> tuple[Tensor, ...]:
     """All places of a dim."""

@@ -153,3 +153,14 @@ def test_rows_of_blocks_and_sums_of_two_shapes() -> None:
     assert torch.zeros(2, 3, 0).to_sparse_csr().to_dense().shape == (2, 3, 0)
     with pytest.raises(RuntimeError, match="Expected input tensors to have the same shape"):
         torch.ones(2, 2).to_sparse_csr() + torch.ones(2, 1).to_sparse_csr()
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_stack_has_a_new_dim(dim):
+    dense = [torch.tensor([[0.0, 1], [2, 0]], requires_grad=True), torch.tensor([[3.0, 0], [0, 0]])]
+    found = torch.stack([t.to_sparse() for t in dense], dim)
+    assert found.layout is torch.sparse_coo and found.to_dense().equal(torch.stack(dense, dim))
+    found.to_dense().sum().backward()
+    assert dense[0].grad is not None
+    with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
+        torch.stack([dense[0].to_sparse(), torch.zeros(2, 3).to_sparse()])
