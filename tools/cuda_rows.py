@@ -256,7 +256,7 @@ def _steps() -> Iterator[tuple[str, str]]:
     optimizer: Any = torch.optim.AdamW([p])
     optimizer.step()
     (plans,) = optimizer._plans.values()
-    kernel = plans[1][0].kernel.kernel(p._array.dtype)
+    kernel = plans.plans[0].kernel.kernel(p._array.dtype)
     meaning, scalars = kernel._meaning(), tuple(kernel.scalars)
     yield "AdamW step", writing.pointwise(meaning, 0, 4, frozenset(scalars))[0]
     yield (

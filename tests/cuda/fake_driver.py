@@ -38,7 +38,14 @@ DEVICE = 70
 # Of a kernel: bytes of parameters, blocks, threads of a block (of which any kernel's registers are there).
 MOST_PARAMETERS, MOST_BLOCKS, MOST_THREADS = 4096, (1 << 31) - 1, THREADS
 # Not allowed while any stream is captured, unless the thread has said that it knows (relaxed mode).
-UNSAFE = {"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuModuleLoadData"}
+UNSAFE = {
+    "cuEventQuery",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuModuleLoadData",
+}
 RELAXED = 2
 _TOLD = {
     1: b"invalid argument",

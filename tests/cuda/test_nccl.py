@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.devices.cuda.driver import nccl, nvidia_libraries
-from rushlight.distributed.communication import nccl_work
+from rushlight.distributed.communication import nccl as served_by, nccl_work
 from tests.cuda.fake_driver import FakeDriver
 from tests.cuda.fake_nccl import FakeNccl
 from tests.distributed.jobs import PROGRAMS, ranks
@@ -161,8 +162,17 @@ def alone(fake: FakeDriver, monkeypatch: Any) -> Any:
     dist.destroy_process_group()
 
 
+def nccl_of_world() -> Any:
+    """What the default group has of NCCL."""
+    world: Any = dist.group.WORLD
+    return world.nccl
+
+
 class Broken:
     """A mark that the driver fails to tell of."""
+
+    def __init__(self, device: Any) -> None:
+        self.stream = SimpleNamespace(device=device)
 
     def advance(self) -> bool:
         raise OSError("the driver's")
@@ -177,8 +187,8 @@ def test_one_rank_with_two_devices(alone: FakeNccl, monkeypatch: Any) -> None:
         assert x.tolist() == [1, 1, 1]
     assert alone.calls["ncclCommInitRank"] == 2 and dist.get_backend() == "nccl"
     dist.barrier()
-    served = dist.group.WORLD.nccl
-    served.under_way.append(nccl_work.Begun(Broken(), "all_reduce", 1, 0.0, 1.0))
+    served = nccl_of_world()
+    served.under_way.append(nccl_work.Begun(Broken(served.device()), "all_reduce", 1, 0.0, 1.0))
     monkeypatch.setattr(served, "abort", (given := []).append)
     served.look()
     assert [str(error) for error in given] == ["the driver's"]
@@ -190,6 +200,84 @@ def test_one_rank_with_two_devices(alone: FakeNccl, monkeypatch: Any) -> None:
         dist.all_reduce(y)
     graph.replay()
     assert y.tolist() == [2, 2]
+    graph.reset()
+
+
+@pytest.mark.devices("driver")
+def test_a_graph_outlives_its_group(fake: FakeDriver, monkeypatch: Any) -> None:
+    made = FakeNccl(fake)
+    monkeypatch.setattr(nccl.Override, "library", made)
+    dist.init_process_group("nccl", rank=0, world_size=1, store=dist.HashStore())
+    graph, y = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda")
+    with torch.cuda.graph(graph):
+        dist.all_reduce(y)
+        dist.all_reduce(y)
+    dist.destroy_process_group()
+    assert not made.calls["ncclCommDestroy"]  # it would wait for the graph
+    graph.replay()
+    graph.reset()
+    assert made.calls["ncclCommDestroy"] == 1 and not made.live
+
+
+@pytest.mark.devices("driver")
+def test_what_the_host_waits_for_is_not_captured(alone: FakeNccl) -> None:
+    dist.all_reduce(torch.ones(1, device="cuda"))  # makes the communicator
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(torch.AcceleratorError, match="not permitted when stream is capturing"):
+        with torch.cuda.graph(graph):
+            dist.barrier()
+    dist.barrier()
+
+
+@pytest.mark.devices("driver")
+def test_groups_end_together(alone: FakeNccl, fake: FakeDriver) -> None:
+    dist.all_reduce(torch.ones(1, device="cuda"))
+    dist.all_reduce(torch.ones(1, device="cuda:1"))
+    served = nccl_of_world()
+    order: list[str] = []
+    for name in ("ncclGroupStart", "ncclGroupEnd", "ncclCommAbort"):
+        body = getattr(alone, name)
+        setattr(alone, name, lambda *args, name=name, body=body: (order.append(name), body(*args))[1])
+    served.abort(dist.DistBackendError("gone"))
+    assert order == ["ncclGroupStart", "ncclCommAbort", "ncclCommAbort", "ncclGroupEnd"]
+    assert not alone.live and fake.calls["cuCtxSetCurrent"]
+
+
+@pytest.mark.devices("driver")
+def test_a_pair_meets_anew_on_another_device(alone: FakeNccl) -> None:
+    served = nccl_of_world()
+    store = served.group.store
+    for index in range(2):
+        served.communicator(served.device(index), "0:0")
+    assert store.get("nccl/0:0/0") != store.get("nccl/0:0/1")
+
+
+@pytest.mark.devices("driver")
+def test_the_watchdog_spoils_no_capture_that_begins_meanwhile(alone: FakeNccl, fake: FakeDriver) -> None:
+    dist.all_reduce(torch.ones(1, device="cuda"))
+    served = nccl_of_world()
+    mark = served.device().stream.mark()
+    served.under_way.append(nccl_work.Begun(mark, "all_reduce", 1, 0.0, 1e9))
+    fake.log.clear()
+    served.look()
+    exchange = "cuThreadExchangeStreamCaptureMode"
+    assert fake.log == [exchange, "cuEventQuery", exchange] and not served.under_way
+
+
+@pytest.mark.devices("driver")
+def test_what_is_split_has_nothing_under_way(alone: FakeNccl, fake: FakeDriver) -> None:
+    dist.all_reduce(torch.ones(1, device="cuda"))
+    fake.log.clear()
+    part = nccl_of_world().split(0, 0, 1)
+    assert part is not None and "cuCtxSynchronize" in fake.log
+    part.close()
+
+
+def test_communicators_of_pairs_are_ended_in_one_order() -> None:
+    made = dict.fromkeys([(1, "0:2"), (0, "10:11"), (0, "0:2"), (1, ""), (0, "2:3"), (0, "")])
+    assert [key for key, _ in sorted(made.items(), key=served_by._rank_order)] == [
+        *[(0, ""), (1, ""), (0, "0:2"), (1, "0:2"), (0, "2:3"), (0, "10:11")]
+    ]
 
 
 @pytest.mark.devices("driver")

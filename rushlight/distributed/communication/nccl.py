@@ -8,7 +8,7 @@ stream. Tensors are dense and contiguous; errors are PyTorch's.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
@@ -36,6 +36,12 @@ _OPS = {
 }
 _SCALED = (rushlight.float16, rushlight.float32, rushlight.bfloat16, rushlight.float64)
 _CXX = {"int16": "Short", "uint16": "UInt16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+
+
+def _rank_order(of: tuple[tuple[int, str], Any]) -> tuple[list[int], int]:
+    """The place of a communicator among those of a group that all ranks sort them in."""
+    (device, pair), _ = of
+    return [int(rank) for rank in pair.split(":") if rank], device
 
 
 class _Batch:
@@ -83,7 +89,7 @@ class Nccl:
         self.under_way: deque[Begun] = deque()
         self._communicators: dict[tuple[int, str], nccl.Communicator] = {}
         self._queues: dict[tuple[int, str], Any] = {}
-        self._made = 0
+        self._made = Counter[str]()  # how many communicators of everybody, or of a pair, there were
         self._batch: _Batch | None = None
 
     # --- communicators ------------------------------------------------------------------------------
@@ -114,7 +120,8 @@ class Nccl:
         rank, size = self.group.rank(), self.group.size()
         if pair:
             rank, size = int(rank > min(map(int, pair.split(":")))), len(set(pair.split(":")))
-        key, self._made = pair or str(self._made), self._made + (not pair)
+        key = f"{pair}/{self._made[pair]}" if pair else str(self._made[pair])
+        self._made[pair] += 1
         try:
             if rank == 0:
                 unique = nccl.unique_id()
@@ -144,6 +151,8 @@ class Nccl:
         for a rank in no part (nccl.NO_COLOR). All ranks call it.
         """
         whole = next((made for (_, pair), made in self._communicators.items() if not pair), None)
+        if whole is not None:
+            whole.device.synchronize()  # no operation may be under way
         try:
             return None if whole is None else whole.split(color, rank, size)
         except nccl.NcclError as error:
@@ -165,8 +174,7 @@ class Nccl:
             self.under_way.clear()
             return
         try:
-            while self.under_way and self.under_way[0].mark.advance():
-                self.under_way.popleft()
+            self._pass_over()
             for made in list(self._communicators.values()):
                 if (failure := made.failure()) is not None:
                     raise _raised(failure)
@@ -180,6 +188,15 @@ class Nccl:
         except Exception as error:  # the driver's; where a graph is captured it refuses, and is asked again
             if all(made.device.capture is None for made in list(self._communicators.values())):
                 self.abort(error)
+
+    def _pass_over(self) -> None:
+        """Forget operations that are done; what is asked spoils no capture that a thread has begun."""
+        while self.under_way:
+            mark = self.under_way[0].mark
+            with mark.stream.device.uncaptured(True):
+                if not mark.advance():
+                    return
+            self.under_way.popleft()
 
     def _look_at(self, work: Begun) -> None:
         import time  # the watchdog's alone
@@ -195,23 +212,39 @@ class Nccl:
             )
 
     def abort(self, error: BaseException) -> None:
-        """Give up all operations. What they wrote is worth nothing, so the devices raise from now on, too."""
-        self.error = error
-        for made in list(self._communicators.values()):
+        """Give up all operations, and those of other groups on the same devices, which may be queued behind
+        them. What they wrote is worth nothing, so the devices raise from now on, too.
+        """
+        ending = self.given_up(error)
+        for owner in watchdog.owners():
+            if owner.error is None and owner.devices() & self.devices():
+                ending += owner.given_up(error)
+        for made in ending:
             made.device.error = made.device.error or str(error)
-            with suppress(Exception):  # the others are to end, too
-                made.abort()
+        with suppress(Exception), nccl.grouped():  # one after the other they would wait for each other
+            for made in ending:
+                with suppress(Exception):  # the others are to end, too
+                    made.abort()
+
+    def devices(self) -> set[Any]:
+        """The devices that have communicators."""
+        return {made.device for made in list(self._communicators.values())}
+
+    def given_up(self, error: BaseException) -> list[nccl.Communicator]:
+        """The communicators, which are to be aborted."""
+        self.error = error
+        return list(self._communicators.values())
 
     def settle(self) -> None:
         """Wait for all that the devices have to do."""
         if self.error is None:
-            for device in {made.device for made in self._communicators.values()}:
+            for device in self.devices():
                 device.synchronize()
 
     def close(self) -> None:
         """End the communicators, when their operations are done."""
         self.settle()
-        for made in self._communicators.values():
+        for _, made in sorted(self._communicators.items(), key=_rank_order):  # as all ranks do
             if self.error is None:
                 made.close()
         self._communicators.clear()
@@ -245,7 +278,7 @@ class Nccl:
                     after()
         except nccl.NcclError as error:
             raise _raised(error) from None
-        return self._work(name, number, tensors, results, queue, async_op, timeout)
+        return self._work(communicator, name, number, tensors, results, queue, async_op, timeout)
 
     def _count(self, name: str, everybody: bool) -> int:
         """Number an operation: one of everybody as the group's other ones, by which it is known in which ones
@@ -267,6 +300,7 @@ class Nccl:
 
     def _work(
         self,
+        communicator: nccl.Communicator,
         name: str,
         number: int,
         tensors: Sequence[Tensor],
@@ -278,7 +312,9 @@ class Nccl:
         device = queue.device
         limit = (timeout or self.group.timeout).total_seconds()
         work = NcclWork(self, name, number, queue, results, limit)
-        if self.group.size() > 1 and device.capture is None:
+        if device.capture is not None:
+            device.capture.uses(communicator)
+        elif self.group.size() > 1:
             self.under_way.append(Begun(work.mark, str(work), number, work.begun, limit))
         if not async_op:
             return None
@@ -307,7 +343,8 @@ class Nccl:
             raise _raised(error) from None
         finally:
             self._batch = None
-        work = self._work("coalesced", number, batch.tensors, list(batch.tensors), queue, async_op, None)
+        written = batch.tensors
+        work = self._work(communicator, "coalesced", number, written, list(written), queue, async_op, None)
         works += [] if work is None else [work]
 
     # --- reductions -----------------------------------------------------------------------------------

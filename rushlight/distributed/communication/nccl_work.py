@@ -89,6 +89,8 @@ class NcclWork(Work):
         return True
 
     def _wait(self, seconds: float) -> None:
+        if (capture := self.queue.device.capture) is not None:
+            raise capture.refused(f"{self.name}, which the host waits for")
         end = time.monotonic() + seconds
         while not self.is_completed():
             self.owner.alive()
@@ -179,10 +181,13 @@ class Watchdog:
             time.sleep(INTERVAL)
             self._look()
 
-    def _look(self) -> None:
+    def owners(self) -> list[Any]:
+        """The groups that are looked after."""
         with self._lock:
-            owners = list(self._owners)
-        for owner in owners:
+            return list(self._owners)
+
+    def _look(self) -> None:
+        for owner in self.owners():
             with suppress(Exception):  # one group's failure is not the others'
                 owner.look()
 

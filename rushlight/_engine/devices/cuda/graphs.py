@@ -140,6 +140,7 @@ class Capture:
         # What libraries work in, by streams: the pool's again when the capture ends.
         self.workspaces: dict[Any, Any] = {}
         self.spoilt = False
+        self.communicators: list[Any] = []  # of NCCL's operations in it
         # Of a compiled call: pointwise work that is put off, to be fused with what follows
         # (kernels/fusing.py).
         self.fuses, self.groups = False, None
@@ -149,6 +150,18 @@ class Capture:
         if not device.simulated:
             device.enter()
             device.driver("cuStreamBeginCapture_v2", self.stream.handle, _MODES.index(mode))
+
+    def uses(self, communicator: Any) -> None:
+        """The graph has an operation of NCCL's."""
+        if communicator not in self.communicators:
+            self.communicators.append(communicator)
+            communicator.held()
+
+    def forget(self) -> None:
+        """The graph is gone."""
+        communicators, self.communicators = self.communicators, []
+        for communicator in communicators:
+            communicator.released()
 
     def numbers(self, count: int, again: Callable[[], list[float]]) -> Any:
         """An array of doubles that each replay fills with what `again` gives."""
@@ -246,6 +259,7 @@ class CUDAGraph:
             self._handle, self._count = capture.ended()
         except BaseException:
             self._pool.users -= 1
+            capture.forget()
             raise
         self._done = capture
 
@@ -291,6 +305,7 @@ class CUDAGraph:
             done.device.enter()
             done.device.driver("cuGraphExecDestroy", self._handle)
             self._handle = 0
+        done.forget()
 
     def pool(self) -> tuple[int, int]:
         """The name of the graph's memory, for graphs that share it."""

@@ -184,7 +184,8 @@ class Communicator:
 
     def __init__(self, device: Any, handle: int, rank: int, size: int) -> None:
         self.device, self.handle, self.rank, self.size = device, handle, rank, size
-        self.over = False
+        self.over = self.due = False
+        self.graphs = 0  # that have operations of it
         self._lock = threading.Lock()
 
     @classmethod
@@ -213,8 +214,21 @@ class Communicator:
             call("ncclCommGetAsyncError", self.handle, ctypes.byref(found))
         return error_of("ncclCommGetAsyncError", found.value) if found.value not in (0, IN_PROGRESS) else None
 
+    def held(self) -> None:
+        """A graph has operations of it: until `released`, NCCL would wait for the graph's end."""
+        self.graphs += 1
+
+    def released(self) -> None:
+        """A graph with operations of it is gone; what was to be closed is closed when all are."""
+        self.graphs -= 1
+        if self.due and not self.graphs:
+            self.close()
+
     def close(self, name: str = "ncclCommDestroy") -> None:
-        """End it, when its operations are done."""
+        """End it, when its operations are done, and no graph has it any more."""
+        if self.graphs and name == "ncclCommDestroy":
+            self.due = True
+            return
         with self._lock:
             over, self.over = self.over, True
             if not over:

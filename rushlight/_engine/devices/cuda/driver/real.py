@@ -152,10 +152,12 @@ class Real(Rows):
         """
         return _Visit(self)
 
-    def uncaptured(self) -> _Uncaptured:
-        """A `with` block whose calls are no part of a graph that is being captured."""
+    def uncaptured(self, always: bool = False) -> _Uncaptured:
+        """A `with` block whose calls are no part of a graph that is being captured; always: nor of one that
+        another thread begins meanwhile.
+        """
         self.enter()
-        return _Uncaptured(self)
+        return _Uncaptured(self, always)
 
     def make_stream(self, number: int | None, priority: int) -> Queue:
         return Queue(self, number, priority)
@@ -559,9 +561,9 @@ class _Uncaptured:
 
     _RELAXED = 2
 
-    def __init__(self, device: Real) -> None:
+    def __init__(self, device: Real, always: bool) -> None:
         self.driver = device.driver
-        self.on = any([d.capture is not None for d in device.platform.devices()])
+        self.on = always or any([d.capture is not None for d in device.platform.devices()])
         self.mode = ctypes.c_int(self._RELAXED)
 
     def __enter__(self) -> None:
