@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -64,6 +65,8 @@ class Watch:
 
     def dict(self, items: dict[Any, Any]) -> None:
         """That a dict has the items that it has: other numbers that are equal are a change, too."""
+        if isinstance(items, OrderedDict) and len(items) > 1:  # another order is no change that is numbered
+            self.usable = False
         if id(items) not in self._dicts:
             self._dicts.add(id(items))
             self._held.append(items)

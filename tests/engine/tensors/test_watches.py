@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -86,3 +87,16 @@ def test_a_class_is_seen_after_every_change() -> None:
         _Thing().x
     _Above.late = 1  # type: ignore[attr-defined]
     assert not watch.same()
+
+
+def test_an_ordered_dict_can_be_watched_while_there_is_one_order() -> None:
+    items, watch = OrderedDict(a=1), Watch()
+    watch.dict(items)
+    usable = watch.usable
+    watch.note()
+    items["b"] = 2
+    assert not watch.same()
+    watch = Watch()
+    watch.dict(items)
+    watch.note()
+    assert not watch.usable and not watch.same() and usable == _watched()[0].usable
