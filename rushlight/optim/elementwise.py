@@ -110,7 +110,7 @@ class StepBucket:
     def noted(self) -> None:
         """The step is done, but for what the kernel does."""
         for counter in self.counters:
-            counter[...] = self.step
+            counter[()] = self.step
         for s in self.storages:
             s.version += 1
 
@@ -118,7 +118,7 @@ class StepBucket:
         """A step that was noted will not be done."""
         self.step -= 1
         for counter in self.counters:
-            counter[...] = self.step
+            counter[()] = self.step
 
     def carry(self, name: str, value: Any) -> None:
         """Give all parameters this number."""

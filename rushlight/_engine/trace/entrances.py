@@ -28,7 +28,20 @@ class Entrance:
     that brought this tensor, `seen` the last one in which it was compared with all that had come in before.
     """
 
-    __slots__ = ("array", "kind", "place", "root", "seen", "shape", "share", "stamp", "strides", "tensor")
+    __slots__ = (
+        "array",
+        "key",
+        "kind",
+        "known",
+        "place",
+        "root",
+        "seen",
+        "shape",
+        "share",
+        "stamp",
+        "strides",
+        "tensor",
+    )
 
     def __init__(
         self, place: int, kind: Any, shape: tuple[int, ...], strides: tuple[int, ...], share: int | None
@@ -37,6 +50,8 @@ class Entrance:
         self.tensor: Any = _nobody
         self.array: Any = _nobody
         self.root, self.seen, self.stamp = 0, -1, -1
+        # The tensor's id, and what a region's `places` have for it.
+        self.key, self.known = 0, (place, self.tensor)
 
     def look(self, region: Any, t: Tensor, a: Array | None) -> Array | None:
         """The array `a` of a tensor (None: it has none) if it may come in here; nothing is noted in the
@@ -59,6 +74,7 @@ class Entrance:
         if region.twin(a, key) != self.share:
             return None
         self.tensor, self.array, self.root = weakref.ref(t), weakref.ref(a), key
+        self.key, self.known = id(t), (self.place, self.tensor)
         self.stamp, self.seen = region.number, -1
         return a
 

@@ -54,7 +54,8 @@ from rushlight._engine.trace.writes import Writes, filled
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
 MOST_BRANCHES, MOST_SETS_WANTED = 64, 64
 _slot: Callable[[Tensor], Array] = ARRAY.__get__
-_hidden = Tensor.__dict__["_hidden"].__get__
+_fill_slot: Callable[[Tensor, Array], None] = ARRAY.__set__
+_hidden, _forget = Tensor.__dict__["_hidden"].__get__, Tensor.__dict__["_hidden"].__delete__
 _new = object.__new__
 # Of segments, as they begin.
 _numbers = itertools.count()
@@ -324,14 +325,20 @@ class Region(Learning, Writes, Updates):
 
     def met(self) -> dict[int, list[int]]:
         """The places of what has come in, by the memory that it lies in."""
+        roots = self.roots
         if self.entrances:
+            arrays, places, inputs = self.arrays, self.places, self.inputs
             for e in self.entrances:
-                ref, a = self.inputs[e.place]
-                self.arrays[e.place] = a
-                self.places[id(ref())] = e.place, ref
-                self.roots.setdefault(e.root, []).append(e.place)
+                place = e.place
+                arrays[place] = inputs[place][1]
+                places[e.key] = e.known
+                others = roots.get(e.root)
+                if others is None:
+                    roots[e.root] = [place]
+                else:
+                    others.append(place)
             self.entrances = []
-        return self.roots
+        return roots
 
     def twin(self, a: Array, of_memory: int) -> int | None:
         """The place of what has come in and is the same memory, seen in the same way."""
@@ -659,8 +666,8 @@ class Region(Learning, Writes, Updates):
             if self.real:
                 spec = program.path.specs[place]
                 a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else a
-            t._array = a
-            del t._hidden
+            _fill_slot(t, a)
+            _forget(t)
 
     # --- the call --------------------------------------------------------------------------------------
 
