@@ -27,7 +27,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
-from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.interpreters import MODES, PLAIN
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
@@ -42,9 +42,15 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
     """
     tensors: list[Tensor] = []
     parts: list[Any] = [LOCAL.enabled]
+    plain = not kwargs  # whether all are tensors, of which there is a key
     try:
         for value in args:
-            _describe(value, tensors, parts)
+            if isinstance(value, Tensor) and value.__class__ in PLAIN and not value.__dict__:
+                parts.append(_facts(value))
+                tensors.append(value)
+            else:
+                plain = False
+                _describe(value, tensors, parts)
         for name, value in kwargs.items():
             parts.append(name)
             _describe(value, tensors, parts)
@@ -53,7 +59,8 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
             if together:
                 parts.append(together)
         key = tuple(parts)
-        hash(key)
+        if not plain:
+            hash(key)
     except TypeError:
         return tensors, None
     return tensors, key
@@ -78,12 +85,17 @@ def overlapping(tensors: list[Tensor]) -> bool:
     return any(owner != same for owner, same in meetings(tensors))
 
 
+def _facts(t: Tensor) -> tuple[Any, ...]:
+    """What a program depends on in a tensor: its class, dtype, device, layout, and whether it is tracked."""
+    memory, s = t._memory, t._storage
+    inference = s is not None and s.inference
+    return t.__class__, t._kind, memory.shape, memory.strides, t._grad_node is not None, inference
+
+
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
     cls = value.__class__
     if isinstance(value, Tensor):
-        memory, requires_grad, s = value._memory, value._grad_node is not None, value._storage
-        dtype_and_device, inference = value._kind, s is not None and s.inference
-        parts.append((cls, dtype_and_device, memory.shape, memory.strides, requires_grad, inference))
+        parts.append(_facts(value))
         tensors.append(value)
         _describe_own(value, parts)
     elif isinstance(value, (list, tuple)):
