@@ -24,6 +24,7 @@ from rushlight._engine.tensors.printing import _add_suffixes, format_array
 from rushlight._engine.tensors.tensor import Tensor
 
 OPS: dict[str, Callable[..., Any]] = {}  # by name; ops.py fills it
+_NUMPYS = {"axis": "dim", "keepdims": "keepdim"}  # what NumPy calls arguments, which all ops take
 COLUMNS, BLOCKS = (sparse_csc, sparse_bsc), (sparse_bsr, sparse_bsc)  # compressed by columns; in blocks
 _ROWWISE, _COLUMNWISE = (("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values"))
 PARTS = {
@@ -118,7 +119,7 @@ class SparseTensor(Tensor):
         name = func.__name__
         if name in ("__get__", "__set__"):  # an attribute, which a mode or another class has been asked for
             return super().__torch_function__(func, types, args, kwargs)
-        given = dict(kwargs or {})
+        given = {_NUMPYS.get(key, key): value for key, value in (kwargs or {}).items()}
         out = given.pop("out", None)
         values, options = _spread(name, args, given)
         found = OPS.get(name)

@@ -164,3 +164,9 @@ def test_stack_has_a_new_dim(dim):
     assert dense[0].grad is not None
     with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
         torch.stack([dense[0].to_sparse(), torch.zeros(2, 3).to_sparse()])
+
+
+def test_arguments_by_numpys_names():
+    s = D.to_sparse()
+    assert torch.sum(s, axis=0).to_dense().equal(D.sum(0))
+    assert torch.cat([s, s], axis=1).to_dense().equal(torch.cat([D, D], 1))
