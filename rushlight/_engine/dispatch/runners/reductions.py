@@ -307,7 +307,7 @@ def _machine_plan(
         each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
         seen = (*a.shape[:lead], prod(a.shape[lead:]))
         plain = whole and mapped is X and given in ("float32", "float64")
-        lanes = each.own_lanes() if plain and kind in _BY_COLUMN else 0
+        lanes = each.own_lanes if plain and kind in _BY_COLUMN else 0
         if seen[-1] < lanes and _suits_columns(kind, seen[-1]):
             return _by_column(kind, (prod(seen[:-1]), seen[-1]), lanes, shape)
         # Few rows are summed before other threads are awake.
