@@ -27,6 +27,7 @@ _NOTHING: dict[str, Any] = {}
 # Whose truth does not change.
 _PLAIN = (bool, int, float, str, type(None))
 _memory, _gradient = attrgetter("_array"), attrgetter("_grad")
+_item: Callable[[Any], Any] = np.ndarray.item
 
 
 class GroupKey(NamedTuple):
@@ -63,6 +64,7 @@ class StepBucket:
         "fixed",
         "storages",
         "counters",
+        "numbers",
         "step",
         "put_off",
         "often",
@@ -76,6 +78,7 @@ class StepBucket:
         names: tuple[str, ...],
         key: GroupKey,
         step: int,
+        numbered: tuple[str, ...],
     ) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
@@ -99,6 +102,9 @@ class StepBucket:
         ]
         self.storages = [*map(storage, self.tensors[: len(params) * (1 + len(names))])]
         self.counters = [s["step"]._array for s in counted]
+        # What all have the same of: the arrays of each count and number.
+        carried = [[s[n]._array for s in states] for n in numbered] if len(states) > 1 else []
+        self.numbers = [arrays for arrays in carried if all([isinstance(a, np.ndarray) for a in arrays])]
         # What a matched call knows it as (_engine/trace/updates.py), and how often it has stepped in one.
         self.put_off: Any = None
         self.often = 0
@@ -119,6 +125,10 @@ class StepBucket:
         self.step -= 1
         for counter in self.counters:
             counter[()] = self.step
+
+    def together(self) -> bool:
+        """Whether all parameters still have one count, and one value of each number."""
+        return all([len({*map(_item, arrays)}) == 1 for arrays in self.numbers])
 
     def carry(self, name: str, value: Any) -> None:
         """Give all parameters this number."""
@@ -152,27 +162,33 @@ class _Plans:
     code is there.
     """
 
-    __slots__ = ("group", "members", "plans", "state", "watch")
+    __slots__ = ("group", "members", "params", "plans", "state", "watch")
 
     def __init__(
         self, group: dict[str, Any], state: Any, members: list[Tensor], plans: list[StepBucket]
     ) -> None:
         self.group, self.state, self.members, self.plans = group, state, members, plans
         self.watch: Watch | None = None
+        self.params = group["params"]  # the list that is watched
 
     def hold(self, optimizer: Elementwise, group: dict[str, Any]) -> bool:
         """Whether they hold: same parameters with gradients, same options, same memory."""
+        if not all([plan.together() for plan in self.plans]):
+            return False
         watch = self.watch
         if optimizer.state is self.state and group is self.group:
             if watch is not None and watch.same():
                 return True
-            if watch is None and native.loaded():
-                watch = self.watch = watched(optimizer, group, self.plans)
+            if watch is None or group["params"] is not self.params:
+                self.params = group["params"]
+                watch = self.watch = watched(optimizer, group, self.plans) if native.loaded() else None
         else:
             watch = self.watch = None
-        if watch is not None:
-            watch.note()
-        return self._hold(optimizer, group)
+        words = None if watch is None else watch.look()
+        holds = self._hold(optimizer, group)
+        if holds and watch is not None and _switches_are_plain(optimizer, group):
+            watch.keep(words)
+        return holds
 
     def _hold(self, optimizer: Elementwise, group: dict[str, Any]) -> bool:
         params, members = group["params"], self.members
@@ -192,8 +208,6 @@ def watched(optimizer: Elementwise, group: dict[str, Any], plans: list[StepBucke
     """What sees whether a group's plans hold."""
     watch = Watch()
     watch.dict(group)
-    decide = ("capturable", "differentiable", "foreach", "fused", *optimizer._switches)
-    watch.usable = watch.usable and all([isinstance(group.get(name), _PLAIN) for name in decide])
     watch.list(group["params"])
     for p in group["params"]:
         watch.filled(p, Tensor, "_grad")
@@ -204,6 +218,12 @@ def watched(optimizer: Elementwise, group: dict[str, Any], plans: list[StepBucke
         for t, memory in zip(plan.tensors, plan.held, strict=True):
             watch.slot(t, Tensor, "_array", memory)
     return watch
+
+
+def _switches_are_plain(optimizer: Elementwise, group: dict[str, Any]) -> bool:
+    """Whether what decides about the formula changes with the group only."""
+    decide = ("capturable", "differentiable", "foreach", "fused", *optimizer._switches)
+    return all([isinstance(group.get(name), _PLAIN) for name in decide])
 
 
 class Elementwise(Optimizer):
@@ -430,6 +450,7 @@ class Elementwise(Optimizer):
         self._check_mode(group)
         names, key = self._names(group), self._key(group)
         members = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
+        numbered = ("step", *self._number_states) if self._counted else self._number_states
         buckets: dict[Any, list[Tensor]] = {}
         for p in members:
             # Without a count, all that matters is whether this is the first step.
@@ -439,7 +460,7 @@ class Elementwise(Optimizer):
             carried = [state[name].item() for name in self._number_states]
             buckets.setdefault((step, p._kind, *carried), []).append(p)
         plans = [
-            StepBucket(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
+            StepBucket(params, [self.state.get(p, _NOTHING) for p in params], names, key, step, numbered)
             for (step, *_), params in buckets.items()
         ]
         return _Plans(group, self.state, members, plans)
@@ -561,6 +582,7 @@ class _Group:
         from rushlight._engine.kernels.runtime.stages import Run, copy
 
         self.state, self.watch = optimizer.state, watched(optimizer, group, [plan])
+        self.params = group["params"]  # the list that is watched
         for t, memory in zip(self.gradients, self.held, strict=True):
             self.watch.slot(t, Tensor, "_array", memory)
         for p, t in zip(plan.params, self.gradients, strict=True):
@@ -574,10 +596,11 @@ class _Group:
     def holds(self) -> bool:
         """Whether the next step is about the same objects, by the same formula."""
         optimizer, group, plan = self.optimizer, self.group, self.plan
-        if optimizer.state is self.state:
-            if self.steady and self.watch.same():
-                return True
-            self.watch.note()
+        if optimizer.state is not self.state or group["params"] is not self.params or not plan.together():
+            return False
+        if self.steady and self.watch.same():
+            return True
+        words = self.watch.look()
         if optimizer._key(group) != plan.key or not (
             len(group["params"]) == len(plan.params)
             and all(map(is_, group["params"], plan.params))
@@ -590,12 +613,14 @@ class _Group:
         plan.step = (int(plan.counters[0]) if plan.counters else before) + 1
         same: bool = optimizer._options(group, plan) == self.options
         plan.step -= 1
+        if same and _switches_are_plain(optimizer, group):
+            self.watch.keep(words)
         return same
 
     def run(self) -> None:
         """The step."""
         plan = self.plan
-        plan.step += 1
+        plan.step = (int(plan.counters[0]) if plan.counters else plan.step) + 1
         lr = number(self.group["lr"])
         self.pack(self.scalars, 0, *self.optimizer._numbers(self.group, lr, plan, self.names))
         self.count[()] = plan.step

@@ -25,14 +25,17 @@ _CLASS, _LENGTH, _ITEMS, _OF_DICT, _OF_CLASS = 8, 16, 24, 24, 384
 # Of a class whose objects have their attributes' dict before them: its flag; where that is.
 _MANAGED, _OWN = 1 << 4, -24
 _WHOLE, _HALF = -1, (1 << 32) - 1
+# Instead of an offset: that a word stays what it was when the watch was made; that a look takes it as it is.
+_FIXED, _NOTED = -1, -2
 _word = ctypes.c_int64.from_address
 
 
 class Watch:
-    """Words that are to stay as they were at the last `note`. usable: whether it can tell; `same` answers
-    False if not.
+    """Words that are to stay as they were. usable: whether it can tell; `same` answers False if not.
 
-    Call `note` before the long way has asked about the same objects, so that no change is lost between them.
+    Before the long way asks about the same objects call `look`, so that no change is lost between them; once
+    it has found that all holds, `keep` what that gave. Only what no other object's address depends on is
+    looked at anew: a list with another length, a slot with another value are never the same again.
     """
 
     def __init__(self) -> None:
@@ -50,18 +53,19 @@ class Watch:
             self.usable = False
             return
         self._held += thing, value
-        self._rows.append((at, -1, _WHOLE, id(value)))
+        self._rows.append((at, _FIXED, _WHOLE, id(value)))
 
     def filled(self, thing: Any, cls: type, name: str) -> None:
         """Whether a slot holds something else than None."""
+        self.usable = self.usable and isinstance(thing, cls)
         if self.usable:
             self._held.append(thing)
-            self._rows.append((id(thing) + slots.offset(cls, name), -1, 0, 0))
+            self._rows.append((id(thing) + slots.offset(cls, name), _NOTED, 0, 0))
 
     def of_class(self, thing: Any) -> None:
         """That an object has the class that it has."""
         self._held += thing, type(thing)
-        self._rows.append((id(thing) + _CLASS, -1, _WHOLE, id(type(thing))))
+        self._rows.append((id(thing) + _CLASS, _FIXED, _WHOLE, id(type(thing))))
 
     def dict(self, items: dict[Any, Any]) -> None:
         """That a dict has the items that it has: other numbers that are equal are a change, too."""
@@ -70,7 +74,7 @@ class Watch:
         if id(items) not in self._dicts:
             self._dicts.add(id(items))
             self._held.append(items)
-            self._rows.append((id(items) + _OF_DICT, -1, _WHOLE, 0))
+            self._rows.append((id(items) + _OF_DICT, _NOTED, _WHOLE, 0))
 
     def own(self, thing: Any) -> None:
         """That an object's own attributes are those that it has."""
@@ -80,7 +84,7 @@ class Watch:
             self.usable = False
             return
         self._held.append(thing)
-        self._rows.append((id(thing) + at, -1, _WHOLE, id(own)))
+        self._rows.append((id(thing) + at, _FIXED, _WHOLE, id(own)))
         self.dict(own)
 
     def attributes(self, cls: type) -> None:
@@ -88,7 +92,7 @@ class Watch:
         if cls not in self._classes:
             self._classes.add(cls)
             self._held.append(cls)
-            self._rows.append((id(cls) + _OF_CLASS, -1, _HALF, 0))
+            self._rows.append((id(cls) + _OF_CLASS, _NOTED, _HALF, 0))
 
     def list(self, items: Sequence[Any]) -> None:
         """That a list holds the very items that it holds."""
@@ -96,23 +100,31 @@ class Watch:
             self.usable = False
             return
         self._held += items, (*items,)
-        self._rows.append((id(items) + _LENGTH, -1, _WHOLE, len(items)))
+        self._rows.append((id(items) + _LENGTH, _FIXED, _WHOLE, len(items)))
         self._rows += [(id(items) + _ITEMS, 8 * k, _WHOLE, id(item)) for k, item in enumerate(items)]
 
-    def note(self) -> None:
-        """Take all words for right as they are."""
-        if self.usable:
-            if self._table is None:
-                self._table = np.array(
-                    [len(self._rows), id(None), *[v for row in self._rows for v in row]], np.int64
-                )
-            for cls in self._classes:
-                getattr(cls, "_", None)  # one that was not asked since it changed has no number
-            _functions()[1](self._table)
+    def look(self) -> Any:
+        """The words as they are now, for `keep`."""
+        if not self.usable:
+            return None
+        if self._table is None:
+            row = [len(self._rows), id(None), *[v for row in self._rows for v in row]]
+            table = np.array(row, np.int64)
+        else:
+            table = self._table.copy()
+        for cls in self._classes:
+            getattr(cls, "_", None)  # one that was not asked since it changed has no number
+        _functions()[1](table)
+        return table
+
+    def keep(self, words: Any) -> None:
+        """Take words that `look` gave for right."""
+        self._table = words
 
     def same(self) -> bool:
-        """Whether all words are as they were at the last note."""
-        return self._table is not None and _functions()[0](self._table)
+        """Whether all words are as they were at the look that was kept."""
+        table = self._table
+        return table is not None and _functions()[0](table)
 
 
 @cache

@@ -241,10 +241,9 @@ class Guards:
         if columns is None or columns.made_of != _Columns.size(self):
             columns = self._columns = _Columns(self)
         watched = columns.watch.same()
-        if not watched:
-            columns.watch.note()
-            if not columns.tensors():
-                return self._tensor()
+        words = None if watched else columns.watch.look()
+        if not watched and not columns.tensors():
+            return self._tensor()
         why = columns.changed()
         if why:
             return why
@@ -254,7 +253,12 @@ class Guards:
             return "a module, a list of hooks or a container has got other entries"
         if not columns.functions():
             return "a function has got other code or defaults"
-        return ("" if watched else self.contents.failure()) or self.contents.unwatched()
+        if not watched:
+            why = self.contents.failure()
+            if why:
+                return why
+            columns.watch.keep(words)
+        return self.contents.unwatched()
 
     def _tensor(self) -> str:
         """Which tensor is no longer as it was; empty if all are."""

@@ -36,7 +36,7 @@ def _watched() -> tuple[Watch, dict[str, Any]]:
     if not watch.usable:
         pytest.skip("this Python does not number changes, or there is no machine code")
     assert not watch.same()
-    watch.note()
+    watch.keep(watch.look())
     assert watch.same()
     return watch, {"thing": thing, "t": t, "items": items}
 
@@ -82,10 +82,28 @@ def test_a_class_is_seen_after_every_change() -> None:
     for number in range(5):
         _Thing.x = number
         assert not watch.same()
-        watch.note()
-        watch.note()  # a class that nobody has asked since has no number yet
+        watch.keep(watch.look())
+        watch.keep(watch.look())  # a class that nobody has asked since has no number yet
         _Thing().x
     _Above.late = 1  # type: ignore[attr-defined]
+    assert not watch.same()
+
+
+def test_what_is_held_by_its_address_is_never_taken_as_it_is() -> None:
+    for change in ("an item more", "no items", "an item", "memory", "another class"):
+        watch, objects = _watched()
+        _CHANGES[change](*objects.values())
+        watch.keep(watch.look())
+        assert not watch.same(), change
+
+
+def test_what_changes_between_look_and_keep_is_seen() -> None:
+    watch, objects = _watched()
+    objects["thing"].x = 5
+    words = watch.look()
+    assert not watch.same()
+    objects["thing"].x = 6
+    watch.keep(words)
     assert not watch.same()
 
 
@@ -93,10 +111,10 @@ def test_an_ordered_dict_can_be_watched_while_there_is_one_order() -> None:
     items, watch = OrderedDict(a=1), Watch()
     watch.dict(items)
     usable = watch.usable
-    watch.note()
+    watch.keep(watch.look())
     items["b"] = 2
     assert not watch.same()
     watch = Watch()
     watch.dict(items)
-    watch.note()
+    watch.keep(watch.look())
     assert not watch.usable and not watch.same() and usable == _watched()[0].usable

@@ -148,8 +148,8 @@ def write_recorder(module: Module, name: str, slots: Mapping[str, int], result: 
 
 
 # A table of words (tensors/watches.py), in slots of eight bytes: how many, None; then for each its address,
-# an offset from what stands there (-1 for the address itself), a mask (0: whether it is neither null nor
-# None), and what was there.
+# an offset from what stands there (-1 for the address itself, -2 for one that is noted), a mask (0: whether
+# it is neither null nor None), and what was there.
 _WATCHED = 4
 
 
@@ -172,12 +172,12 @@ def write_same(module: Module, name: str) -> None:
 
 
 def write_note(module: Module, name: str) -> None:
-    """note(table): let each word that is no offset from another one be right as it is now."""
+    """note(table): let each word that is to be noted be right as it is now."""
     f = _begin(module, name)
     table = data(f, "%args", 0)
     with f.loop(f.load("i64", table)) as i:
         address, offset, mask, _ = _watched(f, table, i)
-        with f.when(f.i64("icmp slt", offset, 0)):
+        with f.when(f.i64("icmp eq", offset, -2)):
             now = _masked(f, f.load("i64", address), mask, table)
             # What has no number yet is no word to go by.
             none = f.op(f"and i1 {f.i64('icmp eq', now, 0)}, {f.i64('icmp ne', mask, 0)}")
