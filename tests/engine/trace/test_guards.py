@@ -12,6 +12,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core.settings import settings
+from rushlight._engine.trace.effects.contents import Contents
 
 CASES = """
 a_method_of_a_class
@@ -531,3 +532,32 @@ def same(a, b):
     if type(a) is not type(b) or a.dtype != b.dtype:
         return False
     return torch.equal(a.detach().nan_to_num(), b.detach().nan_to_num())
+
+
+def test_who_asks_meanwhile_is_not_told_that_all_holds(monkeypatch):
+    """What a guard's long way has begun to look at counts once it has found that all holds."""
+
+    class Scale:
+        pass
+
+    scale = Scale()
+    scale.factor = 2.0
+
+    def f(x):
+        return x * scale.factor
+
+    compiled, x = torch.compile(f), torch.ones(3)
+    for _ in range(3):
+        compiled(x)
+    meanwhile, failure = [], Contents.failure
+
+    def asked(self):
+        if not meanwhile:
+            meanwhile.append(None)
+            meanwhile[0] = compiled(x).tolist()
+        return failure(self)
+
+    monkeypatch.setattr(Contents, "failure", asked)
+    scale.factor = 5.0
+    assert compiled(x).tolist() == [5.0] * 3
+    assert meanwhile == [[5.0] * 3]

@@ -192,3 +192,36 @@ def test_elements_that_a_mask_chooses_are_set_within_a_segment():
         x = torch.randn(40, 8)
         assert same(function(x), run(x))
     assert not function.trace.reasons and len(programs(function.trace)) == 1
+
+
+def test_a_first_run_that_fails_leaves_nothing_half_done(monkeypatch):
+    """At sizes that are no longer compared, too."""
+
+    def step(w, x):
+        w.mul_(0.5)
+        w.add_(x.sin().sum(0))
+        return (w * x).softmax(-1)
+
+    def fail():
+        raise MemoryError
+
+    play, tried = segment.Compiled._play, []
+
+    def failing(self, steps):
+        if not self.fits and sizes[-1] == 40:
+            tried.append(1)
+            steps = [*steps, fail]
+        play(self, steps)
+
+    monkeypatch.setattr(segment.Compiled, "_play", failing)
+    w, sizes = torch.randn(64), []
+    own = w.clone()
+    function = matched(step)
+    with settings.using(verify=False):
+        for rows in (5, 9, 6, 17, 40, 5):
+            sizes.append(rows)
+            for _ in range(4):
+                x = torch.randn(rows, 64)
+                assert same(function(w, x), step(own, x)) and same(w, own)
+    assert tried
+    assert [why for why in function.trace.reasons if "not compiled" in why and "MemoryError" in why]
