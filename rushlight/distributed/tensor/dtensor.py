@@ -61,6 +61,19 @@ _LOCAL = frozenset(
 # Ops of which a tensor tells only the dtype and the device.
 _MADE_LIKE = frozenset(("new_empty", "new_full", "new_ones", "new_zeros", "new_tensor"))
 _NORMS = frozenset(("vector_norm", "norm", "linalg_vector_norm"))
+# Ops that change a tensor's shape in place, as the ops that they are.
+_RESHAPING = {
+    "t_": "t_",
+    "transpose_": "transpose_",
+    "swapaxes_": "transpose_",
+    "swapdims_": "transpose_",
+    "unsqueeze_": "unsqueeze_",
+    "squeeze_": "squeeze_",
+    "resize_": "resize_",
+    "resize_as_": "resize_as_",
+    "as_strided_": "as_strided_",
+    "set_": "set_",
+}
 
 
 class DTensor(Tensor):
@@ -171,6 +184,8 @@ class DTensor(Tensor):
         mesh = device_mesh or self._mesh
         if placements is None:
             raise RuntimeError("placements is needed for redistribute!")
+        if mesh != self._mesh:
+            raise NotImplementedError("Cross device mesh comm not supported yet!")
         for mine, other in zip(self._placements, placements, strict=True):
             if other.is_partial() and mine != other:
                 raise RuntimeError(
@@ -388,20 +403,28 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     lies = first._mesh, first._placements, first._whole
     alike = all(
-        (t._mesh, t._placements, t._whole) == lies for t in given if isinstance(t, DTensor) and t._whole
+        (t._mesh, t._placements, t._whole) == lies or _number(t, first)
+        for t in given
+        if isinstance(t, DTensor)
     )
     if alike and not any(p.is_partial() for p in first._placements) and _pointwise(name):
         return _by_parts(func, args, kwargs, first)
     tracked = torch.is_grad_enabled() and any(t.requires_grad for t in given)
     if name in _NORMS and len(given) == 1 and len(args) <= 2 and kwargs.get("dim") is None and not tracked:
-        return _norm(func, first, args, kwargs)
+        order = _order(args, kwargs)
+        if order is not None and not any(p.is_partial() for p in first._placements):
+            return _norm(func, first, order, args, kwargs)
     if name in _MADE_LIKE:
         made = func(*tree_map(_part, args), **kwargs)
         everywhere = [Replicate()] * first._mesh.ndim
         like = made.shape == first.shape and not any(p.is_partial() for p in first._placements)
         lying = first._placements if like else everywhere
         return make(local_part(made, first._mesh, lying), first._mesh, lying, made.shape)
-    in_place = name.endswith("_") and not name.endswith("__")
+    if name in _RESHAPING:
+        raise NotImplementedError(
+            f"Operator aten.{_RESHAPING[name]}.default does not have a sharding strategy registered."
+        )
+    in_place = name == "__setitem__" or name.endswith("_") and not name.endswith("__")
     if "out" not in kwargs and rule_of(name) is not None:
         plan = _plan(func, name, args, kwargs, first._mesh, in_place)
         if plan is not None:
@@ -427,6 +450,14 @@ def _mixed(name: str, args: Any, kwargs: Any, like: DTensor) -> Any:
         return make(value, like._mesh, everywhere, value.shape) if plain else value
 
     return tree_map(replicated, (args, kwargs))
+
+
+def _number(t: DTensor, like: DTensor) -> bool:
+    """Whether it is a number that all ranks of a mesh have, and whose gradient no other rank has a term of."""
+    if t._whole or t._mesh != like._mesh or not all(p.is_replicate() for p in t._placements):
+        return False
+    tracked = t.requires_grad and torch.is_grad_enabled()
+    return not tracked or t._placements == like._placements
 
 
 def _lying(t: Any, mesh: Any) -> tuple[Placement, ...]:
@@ -540,10 +571,12 @@ def _gathered(func: Any, args: Any, kwargs: Any, like: DTensor, in_place: bool) 
     """The op on whole tensors; each rank has the result."""
     # What is written to is a copy, not the memory of a part that is the whole.
     whole = _whole_copied if in_place else _whole
-    result = func(*tree_map(whole, args), **tree_map(whole, kwargs))
+    wholes = tree_map(whole, args)
+    result = func(*wholes, **tree_map(whole, kwargs))
     everywhere = [Replicate()] * like._mesh.ndim
     if in_place:
         target = (*args, kwargs.get("input"))[0]
+        result = wholes[0] if result is None else result  # a write by index gives nothing
         written = make(_whole(result), like._mesh, everywhere, target.shape)
         return target.copy_(written.redistribute(target._mesh, target._placements))
     return tree_map(
@@ -591,11 +624,17 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
     )
 
 
-def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
-    """A norm of all elements: of the parts, then of the parts' results."""
+def _order(args: Any, kwargs: dict[str, Any]) -> float | None:
+    """The order of a norm; None where the norm does not follow from those of parts."""
     options = {"ord": 2, "p": 2, **kwargs, **dict(zip(("input", "ord"), args))}
     given = options["ord"] if options["ord"] != 2 else options["p"]
-    order = 2.0 if given in ("fro", None) else float(given)
+    if given in ("fro", None):
+        return 2.0
+    return float(given) if isinstance(given, (int, float)) and given >= 0 else None
+
+
+def _norm(func: Any, t: DTensor, order: float, args: Any, kwargs: dict[str, Any]) -> DTensor:
+    """A norm of all elements: of the parts, then of the parts' results."""
     plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
     found = (
         torch.zeros((), dtype=t.dtype)

@@ -52,7 +52,10 @@ class Call:
 
     def given(self, place: int, name: str, default: Any = None) -> Any:
         """An argument, by its place or its name."""
-        return self.args[place] if len(self.args) > place else self.kwargs.get(name, default)
+        if len(self.args) > place:
+            return self.args[place]
+        other = self.kwargs.get("axis", default) if name == "dim" else default
+        return self.kwargs.get(name, other)
 
     @property
     def out(self) -> tuple[int, ...]:
@@ -121,10 +124,9 @@ def pointwise(call: Call) -> Iterator[Strategy]:
     yield call.everywhere()
     terms = Partial()
     if name in _LINEAR and all(s == call.out for s in call.shapes):
-        numbers = sum(not isinstance(a, Tensor) for a in call.args[:2])
-        if name not in ("add", "sub") or not numbers:
+        if name not in ("add", "sub") or len(call.operands) == 2:
             yield Strategy((terms,) * len(call.operands), terms)
-    elif name in _SCALING:
+    elif name in _SCALING and call.kwargs.get("rounding_mode") is None:
         for n in range(len(call.operands) if name == "mul" else 1):
             yield Strategy(tuple(terms if m == n else R for m in range(len(call.operands))), terms)
 
@@ -207,6 +209,9 @@ def attention(call: Call) -> Iterator[Strategy]:
 
 # --- along dims -------------------------------------------------------------------------------------
 
+# Where an op works if it is not told.
+_LAST = {"sort": -1, "argsort": -1, "glu": -1}
+
 
 @rule(
     "softmax",
@@ -222,10 +227,16 @@ def attention(call: Call) -> Iterator[Strategy]:
     "glu",
 )
 def along(call: Call) -> Iterator[Strategy]:
-    """Any dim but the one that the op works along."""
-    dim = call.given(2 if call.name == "normalize" else 1, "dim", 1 if call.name == "normalize" else -1)
-    if isinstance(dim, int):
-        yield from _others(call, {dim % max(len(call.shapes[0]), 1)})
+    """Any dim but those that the op works along."""
+    if call.name == "normalize":
+        dims = call.given(2, "dim", 1)
+    elif call.name == "flip":
+        dims = call.kwargs.get("dims", call.args[1:])
+    else:
+        dims = call.given(1, "dim", _LAST.get(call.name))
+    listed = flatten(dims)[0]
+    if listed and all(isinstance(d, int) for d in listed):
+        yield from _others(call, {d % max(len(call.shapes[0]), 1) for d in listed})
     yield call.everywhere()
 
 
@@ -267,7 +278,7 @@ _ALL = {
 def reduction(call: Call) -> Iterator[Strategy]:
     """Dims that stay; of those that go, terms of the result."""
     ndim = len(call.shapes[0])
-    dims = call.given(1, "dim", call.kwargs.get("axis"))
+    dims = call.given(1, "dim")
     if len(call.operands) > 1 or isinstance(dims, bool):
         yield call.everywhere()
         return
@@ -320,6 +331,9 @@ def _groups(a: Sequence[int], b: Sequence[int]) -> Iterator[tuple[list[int], lis
 @rule(*"select narrow split chunk unbind tensor_split __getitem__ slice".split())
 def same_strides(call: Call) -> Iterator[Strategy]:
     """Dims that all results have as they were: of the same stride and size."""
+    if call.name == "__getitem__" and not _plain_index(call.args[1]):
+        yield call.everywhere()
+        return
     shape, steps = call.shapes[0], torch.empty(call.shapes[0], device="meta").stride()
     rest = [None] * (len(call.operands) - 1)
     for d, (size, step) in enumerate(zip(shape, steps, strict=True)):
@@ -333,6 +347,14 @@ def same_strides(call: Call) -> Iterator[Strategy]:
     yield call.everywhere()
     if not rest:
         yield Strategy((Partial(),), Partial())
+
+
+def _plain_index(index: Any) -> bool:
+    """Whether it picks and slices only; one of elements may give other rows in the same shape."""
+    entries = index if isinstance(index, tuple) else (index,)
+    return all(
+        e is None or e is Ellipsis or isinstance(e, (int, slice)) and not isinstance(e, bool) for e in entries
+    )
 
 
 @rule("expand", "expand_as", "broadcast_to")
