@@ -182,3 +182,8 @@ def test_specs_are_equal_where_tensors_lie_alike(mesh: Any) -> None:
 def test_moves_among_three_ranks() -> None:
     pytest.importorskip("mpi4py")
     assert told("moves.py", size=3) == [[], [], []]
+
+
+def test_ops_of_two_ranks() -> None:
+    pytest.importorskip("mpi4py")
+    assert told("dtensor_ops.py") == [[], []]

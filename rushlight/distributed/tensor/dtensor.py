@@ -69,10 +69,8 @@ _RESHAPING = {
     "swapdims_": "transpose_",
     "unsqueeze_": "unsqueeze_",
     "squeeze_": "squeeze_",
-    "resize_": "resize_",
     "resize_as_": "resize_as_",
     "as_strided_": "as_strided_",
-    "set_": "set_",
 }
 
 
@@ -228,6 +226,10 @@ class DTensor(Tensor):
     def __len__(self) -> int:
         return self._whole[0]
 
+    def resize_(self, *args: Any, **kwargs: Any) -> Any:
+        """Is refused: parts do not tell how they would lie."""
+        raise _unregistered("resize_")
+
     def backward(
         self,
         gradient: Tensor | None = None,
@@ -291,6 +293,10 @@ class DTensor(Tensor):
         return (
             f"DTensor(local_tensor={alias(self)!r}, device_mesh={self._mesh}, placements={self._placements})"
         )
+
+
+def _unregistered(name: str) -> NotImplementedError:
+    return NotImplementedError(f"Operator aten.{name}.default does not have a sharding strategy registered.")
 
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
@@ -421,10 +427,8 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         lying = first._placements if like else everywhere
         return make(local_part(made, first._mesh, lying), first._mesh, lying, made.shape)
     if name in _RESHAPING:
-        raise NotImplementedError(
-            f"Operator aten.{_RESHAPING[name]}.default does not have a sharding strategy registered."
-        )
-    in_place = name == "__setitem__" or name.endswith("_") and not name.endswith("__")
+        raise _unregistered(_RESHAPING[name])
+    in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
     if "out" not in kwargs and rule_of(name) is not None:
         plan = _plan(func, name, args, kwargs, first._mesh, in_place)
         if plan is not None:
@@ -453,7 +457,7 @@ def _mixed(name: str, args: Any, kwargs: Any, like: DTensor) -> Any:
 
 
 def _number(t: DTensor, like: DTensor) -> bool:
-    """Whether it is a number that all ranks of a mesh have, and whose gradient no other rank has a term of."""
+    """Whether it is a number that all ranks of a mesh have, and its gradient has no terms of others."""
     if t._whole or t._mesh != like._mesh or not all(p.is_replicate() for p in t._placements):
         return False
     tracked = t.requires_grad and torch.is_grad_enabled()

@@ -353,7 +353,8 @@ def _plain_index(index: Any) -> bool:
     """Whether it picks and slices only; one of elements may give other rows in the same shape."""
     entries = index if isinstance(index, tuple) else (index,)
     return all(
-        e is None or e is Ellipsis or isinstance(e, (int, slice)) and not isinstance(e, bool) for e in entries
+        e is None or e is Ellipsis or (isinstance(e, (int, slice)) and not isinstance(e, bool))
+        for e in entries
     )
 
 
