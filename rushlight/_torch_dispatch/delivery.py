@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import check_writable
+from rushlight._engine.autograd.in_place import check_writable, rebase, remember, view_chain, view_of
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.dispatcher import function
@@ -22,7 +23,8 @@ from rushlight._engine.dispatch.nodes.saved_arguments import kept
 from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._torch_dispatch import decompositions, translation
 
 Handler = Callable[..., Any]
@@ -45,6 +47,10 @@ class Call:
             and all(map(_same, args, self.args))
             and all(_same(v, self.kwargs[k]) for k, v in kwargs.items())
         )
+
+    def again(self, base: Tensor) -> Any:
+        """The op of another first argument."""
+        return self.op.function(**self.op.bound((base, *self.args[1:]), self.kwargs))
 
     def run(self) -> Any:
         """Run the op, as it is recorded where autograd is on."""
@@ -108,9 +114,7 @@ def hear(
     if opened and (aten.op.namespace == "rushlight" or aten.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
-    if writes:
-        check_writable(bound[row.params[0].name], _tracked(bound.values()))
-    found = tell(handler, aten.op, aten.args, aten.kwargs, once, None if aten.take is None else aten.take)
+    found = tell(handler, aten.op, aten.args, aten.kwargs, once, aten.take, _result(row, bound))
     if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
         found.requires_grad_()  # PyTorch's op does not know of it
     return bound[row.params[0].name] if writes else found
@@ -135,6 +139,12 @@ def _written(call: Callable[..., Any], bound: dict[str, Any]) -> Callable[[], An
     return lambda: call(**bound)
 
 
+def _result(row: Any, bound: dict[str, Any]) -> Callable[[Tensor], Any]:
+    """The row, called with the old values of what it is to write to."""
+    named = {name: value for name, value in bound.items() if name != "inplace"}
+    return lambda old: function(row)(**{**named, row.params[0].name: old})
+
+
 def _into(out: Any, op: Callable[..., Any], bound: dict[str, Any]) -> Any:
     found = op(**bound)
     for target, source in zip(
@@ -155,9 +165,18 @@ def tell(
     kwargs: dict[str, Any],
     once: Callable[[], Any],
     take: int | None = None,
+    written: Callable[[Tensor], Any] | None = None,
 ) -> Any:
-    """The op by the handler; once(): the row itself, for its node, where the listener did not run the op."""
+    """The op by the handler; once(): the row itself, for its node, where the listener did not run the op.
+
+    written(old), of an op that writes to its first argument: the result for a tensor with the old values.
+    """
     tracked = _tracked((args, kwargs))
+    old: Any = None
+    if op._schema.writes and written is not None:
+        check_writable(args[0], tracked)
+        if tracked:
+            old = args[0] if args[0]._kind.on_meta else _before(args[0])
     call = Call(op, args, kwargs)
     CALLS.stack.append(call)
     LOCAL.enabled = call.enabled and not tracked
@@ -167,14 +186,31 @@ def tell(
         LOCAL.enabled = call.enabled
         CALLS.stack.pop()
     result = found if take is None else found[take]
-    if tracked and op._schema.writes and not call.ran and args[0]._kind.on_meta:
-        _unheard(once)  # there is nothing to write to: the tensor's new place in the graph
+    if old is not None and written is not None and not call.ran:
+        _unheard(partial(_rebased, args[0], old, written))
     if tracked and not op._schema.writes:
         wanted = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
         if any(t._grad_node is None and t._kind.dtype.category >= 2 for t in wanted):
             source = call.found if take is None or not call.ran else call.found[take]
-            _hand_over(source if call.ran else _unheard(once), result)
+            _hand_over(source if call.ran else _unheard(once), result, call)
     return result
+
+
+def _before(target: Tensor) -> Tensor:
+    """What a plain tensor holds before it is written to, at its place in the graph."""
+    old = wrap(target._array.copy(), target._kind)
+    old._grad_node, old._output_nr = target._grad_node, target._output_nr
+    return old
+
+
+def _rebased(target: Tensor, old: Tensor, written: Callable[[Tensor], Any]) -> None:
+    """`target`, which a listener wrote to, takes its new place in the graph."""
+    result = written(old)
+    if result._kind.dtype is not target._kind.dtype:
+        result = ROWS["_to_dtype"](result, target._kind.dtype, None)
+    rebase(target, result)
+    if result._grad_node is not None:
+        _hold(result._grad_node, result._output_nr, target)
 
 
 def _unheard(once: Callable[[], Any]) -> Any:
@@ -189,20 +225,28 @@ def _unheard(once: Callable[[], Any]) -> Any:
         interpreters.CLASSES.below = before
 
 
-def _hand_over(source: Any, result: Any) -> None:
-    """The results take the places in the graph that the sources have."""
+def _hand_over(source: Any, result: Any, call: Call) -> None:
+    """The results of a call take the places in the graph that the sources have."""
     sources, results = ([t for t in flatten(v)[0] if isinstance(t, Tensor)] for v in (source, result))
     for s, r in zip(sources, results, strict=False):
         if s._grad_node is None or r._grad_node is not None or r is s:
             continue
-        node, r._grad_node, r._output_nr = s._grad_node, s._grad_node, s._output_nr
-        saved: Any = node.saved if hasattr(node, "saved") else None
-        if isinstance(saved, tuple) and saved and "result" in saved[0]:
-            saved[1][saved[0].index("result")] = (twin(r), keep_result(r)[1])
-        elif getattr(saved, "_results", None):
-            saved._results[1][s._output_nr] = (
-                kept(twin(r)) if saved._results[1][s._output_nr] is not None else None
-            )
+        r._grad_node, r._output_nr = s._grad_node, s._output_nr
+        view = view_of(s)
+        if view is not None and view_of(r) is None:  # writes to it are to reach what it is a view of
+            again = None if view.again is None else call.again
+            r._view_of = (view.base, again, view.rest if again is None else (), None)
+            remember(r, storage(view_chain(r)[0]))
+        _hold(s._grad_node, s._output_nr, r)
+
+
+def _hold(node: Any, number: int, result: Tensor) -> None:
+    """Let a node whose gradient is said in terms of its result read this one."""
+    saved: Any = node.saved if hasattr(node, "saved") else None
+    if isinstance(saved, tuple) and saved and "result" in saved[0]:
+        saved[1][saved[0].index("result")] = (twin(result), keep_result(result)[1])
+    elif getattr(saved, "_results", None):
+        saved._results[1][number] = kept(twin(result)) if saved._results[1][number] is not None else None
 
 
 def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

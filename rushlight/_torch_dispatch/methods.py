@@ -24,17 +24,25 @@ _REPLACED = ReplacedMethods()
 _PLAIN: dict[str, Any] = {}
 
 
-def ask(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], once: Callable[[], Any]) -> Any:
-    """The op of a dotted name by whoever listens; once(): the plain method."""
+def ask(
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    once: Callable[[], Any],
+    written: Callable[[Tensor], Any] | None = None,
+) -> Any:
+    """The op of a dotted name by whoever listens; once(): the plain method; written: as in delivery.tell."""
     modes, op = interpreters.STACK.modes, overloads.anyone(name)
     if modes and hasattr(modes[-1], "__torch_dispatch__"):
         mode = modes.pop()
         try:
-            return delivery.tell(mode.hear, op, args, kwargs, once)
+            return delivery.tell(mode.hear, op, args, kwargs, once, None, written)
         finally:
             modes.append(mode)
     found = classes.concerned((args, kwargs)) if interpreters.CLASSES.below else []
-    return delivery.tell(classes.handler(found), op, args, kwargs, once) if found else once()
+    if not found:
+        return once()
+    return delivery.tell(classes.handler(found), op, args, kwargs, once, None, written)
 
 
 def _detach(plain: Any, self: Any) -> Any:
@@ -69,7 +77,14 @@ def _cast(dtype: Any) -> Callable[..., Any]:
 
 
 def _copy_(plain: Any, self: Any, src: Any, non_blocking: bool = False) -> Any:
-    ask("copy_.default", (self, src), {}, lambda: plain(self, src))
+    given: dict[str, Any] = {"non_blocking": True} if non_blocking else {}
+    ask(
+        "copy_.default",
+        (self, src),
+        given,
+        lambda: plain(self, src, **given),
+        lambda old: ROWS["_overwritten"](old, src),
+    )
     return self
 
 
@@ -79,13 +94,21 @@ def _fill_(plain: Any, self: Any, value: Any) -> Any:
         (self, value),
         {},
         lambda: plain(self, value),
+        lambda old: _filled(old, value),
     )
     return self
 
 
 def _zero_(plain: Any, self: Any) -> Any:
-    ask("zero_.default", (self,), {}, lambda: plain(self))
+    ask("zero_.default", (self,), {}, lambda: plain(self), lambda old: _filled(old, 0))
     return self
+
+
+def _filled(old: Tensor, value: Any) -> Any:
+    """`old` overwritten with one number, or with a tensor of one."""
+    return ROWS["_overwritten"](
+        old, value if isinstance(value, Tensor) else torch.tensor(value, dtype=old.dtype)
+    )
 
 
 def _item(plain: Any, self: Any) -> Any:
@@ -142,7 +165,13 @@ def _setitem(plain: Any, self: Any, index: Any, value: Any) -> None:
     found, advanced = _views(self, index)
     value = value if isinstance(value, Tensor) else torch.tensor(value, dtype=self.dtype)
     if advanced is not None:
-        ask("index_put_.default", (found, advanced, value), {}, lambda: plain(found, _rest(advanced), value))
+        ask(
+            "index_put_.default",
+            (found, advanced, value),
+            {},
+            lambda: plain(found, _rest(advanced), value),
+            lambda old: torch.index_put(old, advanced, value),
+        )
     elif value.dim() == 0:
         found.fill_(value)
     else:

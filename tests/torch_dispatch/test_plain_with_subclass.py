@@ -72,3 +72,59 @@ def test_brackets_and_numbers() -> None:
     assert type(plain[torch.tensor([0]).as_subclass(Named)]) is Named
     assert HEARD == ["fill_", "__setitem__", "__getitem__"]
     assert type(plain.map_(torch.zeros(3, 2).as_subclass(Named), lambda a, b: a + b)) is Named
+
+
+class Bare(torch.Tensor):
+    """A subclass that says nothing."""
+
+
+@pytest.mark.parametrize("name", ["copy_", "resize_as_", "to", "fill_", "map_"])
+def test_classes_that_say_nothing_are_asked_once(name: str) -> None:
+    other = torch.tensor(1.0).as_subclass(Bare)
+    more = [lambda a, b: b] if name == "map_" else []
+    assert type(getattr(torch.zeros(()), name)(other, *more)) is Bare
+
+
+def test_parameters_are_loaded_from_a_class_that_says_nothing() -> None:
+    layer, plain = torch.nn.Linear(2, 2, bias=False), torch.zeros(2)
+    layer.load_state_dict({"weight": torch.ones(2, 2).as_subclass(Bare)})
+    plain[:] = torch.ones(2).as_subclass(Bare)
+    assert layer.weight.tolist() == [[1.0, 1.0], [1.0, 1.0]] and plain.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("write", "plain", "wrapped"),
+    [
+        (lambda y, w: y.copy_(w), [0.0, 0.0], [1.0, 1.0]),
+        (lambda y, w: y.__setitem__(slice(1, None), w[:1] * 2), [2.0, 0.0], [2.0, 0.0]),
+        (lambda y, w: y.__setitem__(torch.tensor([1, 0]), w), [0.0, 0.0], [1.0, 1.0]),
+        (lambda y, w: y.mul_(w), [6.0, 6.0], [2.0, 2.0]),
+    ],
+)
+def test_gradients_of_what_is_written_into_a_plain_tensor(
+    write: Any, plain: list[float], wrapped: list[float]
+) -> None:
+    a, w = torch.ones(2, requires_grad=True), Wrapped(torch.full((2,), 3.0)).requires_grad_()
+    y = a * 2
+    write(y, w)
+    y.sum().backward()
+    assert a.grad is not None and w.grad is not None
+    assert [(t.inner if isinstance(t, Wrapped) else t).tolist() for t in (a.grad, w.grad)] == [plain, wrapped]
+
+
+@pytest.mark.parametrize(
+    ("write", "wanted"),
+    [
+        (lambda y: y.exp_(), [14.7781, 14.7781]),
+        (lambda y: y.__setitem__(0, 5.0), [0.0, 2.0]),
+        (lambda y: y[1:].mul_(3), [2.0, 6.0]),
+        (lambda y: y[1:].exp_(), [2.0, 14.7781]),
+    ],
+)
+def test_gradients_of_writes_to_a_wrapper_and_its_views(write: Any, wanted: list[float]) -> None:
+    w = Wrapped(torch.ones(2)).requires_grad_()
+    y = w * 2
+    write(y)
+    y.sum().backward()
+    assert isinstance(w.grad, Wrapped)
+    assert w.grad.inner.tolist() == pytest.approx(wanted, rel=1e-5)

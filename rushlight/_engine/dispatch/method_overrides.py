@@ -100,7 +100,14 @@ def taken_over(op: Callable[..., Any], plain: Callable[..., _T], *args: Any, **k
 def taken_over_by(operand: Any, plain: Callable[..., _T], *args: Any, **kwargs: Any) -> tuple[()] | tuple[_T]:
     """(result,) of the method of a plain tensor that the class of another operand takes over; else ()."""
     classes = [] if operand.__class__ in interpreters.PLAIN else foreign((operand,), {})
-    return (ask(plain, plain, classes, args, kwargs),) if classes else ()
+    if not classes:
+        return ()
+
+    def unasked(*given: Any, **named: Any) -> _T:
+        found: _T = disabled(plain, (), given, named)  # or it would ask the same class again
+        return found
+
+    return (ask(plain, unasked, classes, args, kwargs),)
 
 
 def listener(name: str) -> Listener:

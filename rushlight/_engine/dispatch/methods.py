@@ -62,7 +62,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         other = wrap(np.asarray(other, of_number(other).np))
     if not isinstance(other, Tensor):
         raise wrong_type("copy_", "other", "Tensor", other, 1)
-    if other.__class__ not in PLAIN and (taken := _copied_by_class(self, other)):
+    if other.__class__ not in PLAIN and (taken := _copied_by_class(self, other, non_blocking)):
         return taken[0]
     if MODES and (wrapped((self, other)) or listening()):
         return interpret(ROWS["_overwritten"], copy_, (self, other), {})
@@ -93,11 +93,13 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     return self
 
 
-def _copied_by_class(self: Tensor, other: Tensor) -> tuple[()] | tuple[Tensor]:
+def _copied_by_class(self: Tensor, other: Tensor, non_blocking: bool) -> tuple[()] | tuple[Tensor]:
     """(result,) where the class of what is copied hears of it, above autograd or below; else ()."""
-    taken = taken_over_by(other, copy_, self, other)
+    given: dict[str, Any] = {"non_blocking": True} if non_blocking else {}
+    taken = taken_over_by(other, copy_, self, other, **given)
     if not taken and other.__class__ in BELOW and CLASSES.below:
-        return (service("method told to a class with a __torch_dispatch__")("copy_", copy_, self, other),)
+        tell = service("method told to a class with a __torch_dispatch__")
+        return (tell("copy_", copy_, self, other, non_blocking),)
     return taken
 
 
@@ -505,7 +507,8 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     """Give this tensor another's shape; with a memory format also its strides, preserved ones the other's."""
     if not isinstance(the_template, Tensor):
         raise wrong_type("resize_as_", "the_template", "Tensor", the_template, 1)
-    if taken := taken_over_by(the_template, resize_as_, self, the_template):
+    given = {} if memory_format is None else {"memory_format": memory_format}
+    if taken := taken_over_by(the_template, resize_as_, self, the_template, **given):
         return taken[0]
     shape, theirs = the_template._geometry.shape, the_template.stride()
     resize_(self, shape)
