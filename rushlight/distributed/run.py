@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight.distributed.agent import Agent, Plan
+from rushlight.distributed.elastic.local_agent import Agent, Plan
 
 _OPTIONS = (  # name, default, what it is
     ("nnodes", "1:1", "number of nodes, or MIN:MAX"),

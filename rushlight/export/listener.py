@@ -44,7 +44,7 @@ from rushlight.export.numbers.symbolic import (
     plain,
     python_functions,
 )
-from rushlight.export.places import Places
+from rushlight.export.recording.places import Places
 from rushlight.export.subgraphs import Frame, Subgraphs
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph

@@ -16,17 +16,18 @@ from rushlight._engine.core.pytree import Tree, flatten, tree_map
 from rushlight.export._draft_export import DraftExportReport, FailureReport, FailureType, log
 from rushlight.export.core import core
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
-from rushlight.export.fakes import Fakes
 from rushlight.export.functional import without_writes, writes
-from rushlight.export.inputs import by_parameter, paths, spread
 from rushlight.export.listener import Listener, Value, identifier, listening, resized
-from rushlight.export.module_calls import module_calls, renamed
 from rushlight.export.numbers.expressions import Relation, number, parsed, symbol
 from rushlight.export.numbers.given import is_size, numbers, rewritten
 from rushlight.export.numbers.nodes import SizeNodes
 from rushlight.export.numbers.symbolic import SIZES, SYMBOLIC, Numbers
 from rushlight.export.overloads import Overload
 from rushlight.export.program import ExportedModule, ExportedProgram
+from rushlight.export.recording.fakes import Fakes
+from rushlight.export.recording.inputs import by_parameter, paths, spread
+from rushlight.export.recording.module_calls import module_calls, renamed
+from rushlight.export.recording.stand_ins import StandIns
 from rushlight.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -36,7 +37,6 @@ from rushlight.export.signature import (
     TensorArgument,
     user_output,
 )
-from rushlight.export.stand_ins import StandIns
 from rushlight.export.symbols import (
     UNBOUNDED,
     AdditionalInputs,

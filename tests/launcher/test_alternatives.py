@@ -97,6 +97,8 @@ def test_marks_for_torchscript_that_libraries_take() -> None:
     def no(x: int, wanted: bool = False) -> str:
         return "no"
 
+    def declared(x: int) -> str: ...
+
     chosen = marks.boolean_dispatch("wanted", 1, False, yes, no, __name__, "chosen")
     assert (chosen(1), chosen(1, True), chosen(1, wanted=True), chosen.__name__) == (
         "no",
@@ -104,7 +106,7 @@ def test_marks_for_torchscript_that_libraries_take() -> None:
         "yes",
         "chosen",
     )
-    assert marks._copy_to_script_wrapper(yes) is yes and marks._overload(no) is no
+    assert marks._copy_to_script_wrapper(yes) is yes and marks._overload(declared) is declared
     assert marks.BroadcastingList2[int] is None
 
 

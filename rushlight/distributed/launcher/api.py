@@ -17,7 +17,7 @@ from multiprocessing import spawn
 from pathlib import Path
 from typing import Any
 
-from rushlight.distributed.agent import Agent, Plan
+from rushlight.distributed.elastic.local_agent import Agent, Plan
 from rushlight.distributed.elastic.multiprocessing.api import DefaultLogsSpecs, LogsSpecs, SignalException
 from rushlight.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from rushlight.distributed.run import is_here

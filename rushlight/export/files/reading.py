@@ -15,12 +15,12 @@ import rushlight as torch
 from rushlight._export.verifier import load_verifier
 from rushlight._ops import HigherOrderOperator
 from rushlight.export import overloads
-from rushlight.export.fakes import Fakes, numbers_of
 from rushlight.export.files import arguments
 from rushlight.export.files.metadata import metadata_of
 from rushlight.export.files.sizes import size_of
 from rushlight.export.files.writing import KINDS, MUTATIONS
 from rushlight.export.program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, placed
+from rushlight.export.recording.fakes import Fakes, numbers_of
 from rushlight.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
