@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -31,12 +33,14 @@ def in_order(value: Any, spec: Tree) -> Any:
     """A value whose dicts have their keys in the order of a structure, where they have the same keys."""
     if type(value) is not spec.type or spec.is_leaf():
         return value
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not isinstance(value, OrderedDict):
         keys = spec.keys or ()
         if set(keys) != set(value):
             return value
-        children = zip(keys, spec.children(), strict=True)
-        return type(value)((key, in_order(value[key], child)) for key, child in children)
+        ordered = copy.copy(value)
+        ordered.clear()
+        ordered.update((key, in_order(value[key], c)) for key, c in zip(keys, spec.children(), strict=True))
+        return ordered
     if type(value) in (tuple, list) and len(value) == spec.num_children:
         return type(value)(in_order(v, child) for v, child in zip(value, spec.children(), strict=True))
     return value

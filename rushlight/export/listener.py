@@ -13,6 +13,7 @@ import math
 import operator
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
@@ -591,9 +592,19 @@ class _Tape:
     run = check = constant = accumulate = backward_begins = ignored
 
 
+# What is replaced in classes meanwhile is so for all threads: they record one after the other.
+_ALONE = threading.RLock()
+
+
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """The listener in this thread's dispatcher."""
+    with _ALONE if listener.symbolic else nullcontext(), _heard(listener):
+        yield
+
+
+@contextmanager
+def _heard(listener: Listener) -> Iterator[None]:
     tape = _Tape(listener)
     interpreters.push(listener)
     TAPE.append(tape)

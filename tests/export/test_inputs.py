@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+import threading
+from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
 import pytest
 
 import rushlight as torch
+from rushlight import nn
 from rushlight.export import Dim, export
 
 
@@ -84,3 +86,31 @@ def test_what_is_noted_of_inputs_and_outputs_is_kept() -> None:
     for node in program.graph.nodes:
         node.meta["custom"] = {"noted": node.op}
     assert all(n.meta["custom"] == {"noted": n.op} for n in program.run_decompositions().graph.nodes)
+
+
+def test_dicts_with_defaults_and_ordered_ones() -> None:
+    class Sum(nn.Module):
+        def forward(self, d):
+            return d["a"] * 2 + d["b"]
+
+    x = torch.ones(2)
+    given = defaultdict(list, a=x, b=x + 1)
+    assert export(Sum(), (given,)).module()(given).tolist() == [4.0, 4.0]
+    ordered = export(Sum(), (OrderedDict(a=x, b=x + 1),)).module()
+    with pytest.raises(ValueError):
+        ordered(OrderedDict(b=x + 1, a=x))
+
+
+def test_threads_leave_module_calls_as_they_were() -> None:
+    call = nn.Module.__call__
+
+    def record() -> None:
+        for _ in range(2):
+            export(nn.Sequential(nn.Linear(2, 2)), (torch.ones(3, 2),))
+
+    threads = [threading.Thread(target=record) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert nn.Module.__call__ is call

@@ -59,7 +59,7 @@ def test_what_it_can_be_used_for():
 def test_kinds():
     assert issubclass(torch.package.PackagingError, Exception)
     assert torch.ao.quantization.QuantType.STATIC is not torch.ao.quantization.QuantType.DYNAMIC
-    assert torch.distributed.elastic.timer.api.TimerServer.__module__ == "torch.distributed.elastic.timer.api"
+    assert torch.package.package_exporter.PackageExporter.__module__ == "torch.package.package_exporter"
 
 
 def test_decorators_leave_the_refusal_to_the_call():

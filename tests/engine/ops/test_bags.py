@@ -114,3 +114,12 @@ def test_data_of_a_sparse_gradient():
         F.embedding(IDS[:2], weight, sparse=True).sum().backward()
     assert weight.grad.data.is_sparse and weight.grad.data.to_dense()[:2].tolist() == [[2] * 3] * 2
     assert weight.grad._nnz() == 4
+
+
+def test_the_largest_of_a_bag_passes_nan_over_where_it_does_not_come_first() -> None:
+    w = torch.arange(40.0).reshape(10, 4)
+    w[3] = float("nan")
+    found = F.embedding_bag(torch.tensor([[1, 3, 2], [3, 1, 2]]), w, mode="max")
+    assert found[0].tolist() == [8.0, 9.0, 10.0, 11.0] and bool(found[1].isnan().all())
+    uneven = F.embedding_bag(torch.tensor([1, 3, 2, 3]), w, torch.tensor([0, 3]), mode="max")
+    assert uneven[0].tolist() == [8.0, 9.0, 10.0, 11.0] and bool(uneven[1].isnan().all())

@@ -375,16 +375,23 @@ def _integers(values: Array, dtype: Any, where: Any) -> Any:
 
 
 def _bag_maximum(rows: Any, numbers: Array, counted: Array, bags: int) -> tuple[Any, Array]:
-    """(the first largest of each bag's rows, 0 for an empty bag; its places among the rows, or -1)."""
+    """(the first largest of each bag's rows, 0 for an empty bag; its places among the rows, or -1).
+
+    As in PyTorch a later row is taken if it is larger: nan stays where it comes first, and is passed over else.
+    """
     width, each = rows.shape[1], rows.shape[0] // max(bags, 1)
     if each and width and counted.all() and np.array_equal(numbers, np.arange(bags).repeat(each)):
         found, places = rows.reshape(bags, each, width).max(1)
-        return found, host(places._array) + np.arange(0, rows.shape[0], each)[:, None]
+        if not np.isnan(host(found._array)).any():
+            return found, host(places._array) + np.arange(0, rows.shape[0], each)[:, None]
     best = np.full((bags, width), -1, np.int64)
     order = np.flatnonzero(counted)
     if len(order) and width:
         values, own = host(rows._array)[order], numbers[order]
         filled, starts, back = np.unique(own, return_index=True, return_inverse=True)
+        missing = np.isnan(values)
+        missing[starts] = False
+        values = np.where(missing, np.asarray(-np.inf, values.dtype), values)
         largest = np.maximum.reduceat(values, starts, axis=0)[back]
         first = np.where((values == largest) | np.isnan(largest), order[:, None], rows.shape[0])
         best[filled] = np.minimum.reduceat(first, starts, axis=0)
