@@ -37,6 +37,7 @@ register(
         "generator words": "moves.mersenne_twister:words",
         "normal numbers": "moves.box_muller:normals",
         "exchanges": "moves.shuffle:exchanges",
+        "gamma numbers": "moves.rejection:gammas",
         # products and their relatives
         "matrix product": "products.gemm:multiplier",
         "packed matrix": "products.tiles:packed",

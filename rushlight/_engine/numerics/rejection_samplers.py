@@ -1,8 +1,8 @@
 """Rejection samplers: Poisson, binomial, gamma and Dirichlet numbers, as PyTorch's CPU kernels'.
 
 How many words a sample takes depends on the words themselves, so that each sample starts where the
-one before it stopped: there is no vector form that keeps PyTorch's numbers, and these are the only
-samplers here that go element by element.
+one before it stopped: there is no vector form that keeps PyTorch's numbers. Large draws are made by the
+same loops in machine code (kernels/moves/rejection.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import Array, convert
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.distributions import FLOATS, not_implemented, one_normal
 from rushlight._engine.numerics.rng import Engine
 
@@ -173,7 +174,7 @@ def gamma(engine: Engine, shapes: Array) -> Array:
     """Gamma numbers of rate 1, float32 or float64; none is below the least normal number."""
     _need_float(shapes, "gamma_cpu", _WIDE)
     least = np.finfo(shapes.dtype).tiny
-    found: Array = np.maximum(_shaped(_gammas(engine, shapes), shapes), least)
+    found: Array = np.maximum(convert(_gammas(engine, shapes), shapes.dtype), least)
     return found
 
 
@@ -181,26 +182,48 @@ def dirichlet(engine: Engine, concentrations: Array) -> Array:
     """Dirichlet numbers along the last axis, float32 or float64, by gamma numbers in double."""
     _need_float(concentrations, "dirichlet", _WIDE)
     like = concentrations.reshape(concentrations.shape or (1,)).astype(np.float64)
-    made = np.maximum(np.array(_gammas(engine, like)).reshape(like.shape), np.finfo(np.float64).tiny)
+    made = np.maximum(_gammas(engine, like), np.finfo(np.float64).tiny)
     of = concentrations.dtype
     shares = (made / made.sum(-1, keepdims=True)).astype(of).reshape(concentrations.shape)
     found: Array = np.clip(shares, np.finfo(of).tiny, np.nextafter(of.type(1), of.type(0)))
     return found
 
 
-def _gammas(engine: Engine, shapes: Array) -> list[float]:
+# So many numbers by Python take as long as reading the machine code from the disk or compiling it.
+_MANY = 2000
+
+
+def _gammas(engine: Engine, shapes: Array) -> Array:
     one = shapes.dtype.type(1)
     small = shapes < 1
-    with np.errstate(divide="ignore"):
-        power = np.where(small, one / shapes, 0).reshape(-1).tolist()
+    with np.errstate(divide="ignore", over="ignore"):
+        power = np.where(small, one / shapes, 0)
     # In single precision PyTorch takes this third, a constant of its own, from alpha in it.
     third = shapes.dtype.type(np.float32(1) / np.float32(3))
-    d = (np.where(small, shapes + one, shapes) - third).reshape(-1).tolist()
+    facts = shapes, power, np.where(small, shapes + one, shapes) - third
     with engine.lock:
-        return [_gamma(engine, *fact) for fact in zip(shapes.reshape(-1).tolist(), power, d, strict=True)]
+        made = np.empty(shapes.size, np.float64)
+        if not _by_kernel("gamma numbers", engine, [f.astype(np.float64).reshape(-1) for f in facts], made):
+            lists = [f.reshape(-1).tolist() for f in facts]
+            made[:] = [_gamma(engine, *fact) for fact in zip(*lists, strict=True)]
+    return made.reshape(shapes.shape)
 
 
-_SQUEEZE = float(np.float32(0.0331))
+def _by_kernel(name: str, engine: Engine, facts: list[Array], made: Array) -> bool:
+    """Whether machine code has filled `made`; the caller has the engine's lock."""
+    kernel = service(name)()
+    if kernel is None or not made.size or (made.size >= _MANY and not kernel.compile_now()):
+        return False
+    kept = np.array([engine.normal or 0.0, 0.0])
+    kept.view(np.int64)[1] = engine.normal is not None
+    with engine.exclusive():
+        if not kernel(engine.memory, kept, *facts, made):
+            return False
+    engine.normal = float(kept[0]) if kept.view(np.int64)[1] else None
+    return True
+
+
+SQUEEZE = float(np.float32(0.0331))
 
 
 def _gamma(engine: Engine, shape: float, power: float, d: float) -> float:
@@ -217,7 +240,7 @@ def _gamma(engine: Engine, shape: float, power: float, d: float) -> float:
         v = y * y * y
         u = 1 - engine.double()
         square = x * x
-        if u < 1 - _SQUEEZE * square * square:
+        if u < 1 - SQUEEZE * square * square:
             return scale * d * v
         if math.log(u) < 0.5 * square + d * (1 - v + math.log(v)):
             return scale * d * v

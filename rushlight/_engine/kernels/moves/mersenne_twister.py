@@ -78,6 +78,30 @@ def write(module: Module, name: str) -> None:
     close(f, "i64 0")
 
 
+def write_next(module: Module, name: str) -> None:
+    """The IR of `i64 name(ptr state)`: the next word, for loops that take them one by one."""
+    _write_block(module, f"{name}_block")
+    f = Function(module, f"define internal i64 @{name}(ptr %state)", 1)
+    with f.when(f.op(f"icmp eq i32 {f.load('i32', '%state', _BYTES)}, {_N}")):
+        f.emit(f"call void @{name}_block(ptr %state)")
+    at = f.load("i32", "%state", _BYTES)
+    f.store("i32", f.op(f"add i32 {at}, 1"), "%state", _BYTES)
+    offset = f.i64("shl", f.op(f"zext i32 {at} to i64"), 2)
+    word = _tempered(_load(f, f.at("%state", offset))).cast("zext", "i64")
+    close(f, f"i64 {f.op(f'extractelement {word!r}, i64 0')}")
+
+
+def _write_block(module: Module, name: str) -> None:
+    """`void name(ptr state)`: the next 624 words, of which none is taken."""
+    f = Function(module, f"define internal void @{name}(ptr %state) noinline", _LANES)
+    buffer = f.op(f"alloca [{2 * _N + _LANES} x i32], align 64")
+    _copy(f, buffer, "%state", _BYTES)
+    _twist(f, buffer)
+    _copy(f, "%state", buffer, _BYTES)
+    f.store("i32", 0, "%state", _BYTES)
+    close(f, "void")
+
+
 def _copy(f: Function, to: str, source: str, size: str | int) -> None:
     memcpy = f.module.declare(*MEMCPY)
     f.emit(f"call void {memcpy}(ptr {to}, ptr {source}, i64 {size}, i1 false)")
