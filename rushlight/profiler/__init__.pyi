@@ -5,7 +5,9 @@ from rushlight.profiler.events import DeviceType as DeviceType
 from rushlight.profiler.profiler import ProfilerAction as ProfilerAction
 from rushlight.profiler.events import ProfilerActivity as ProfilerActivity
 from rushlight.profiler.events import RecordScope as RecordScope
+from rushlight.profiler.experimental import _ExperimentalConfig as _ExperimentalConfig
 from rushlight.profiler import events as events
+from rushlight.profiler import experimental as experimental
 from rushlight.profiler import itt as itt
 from rushlight.profiler.events import kineto_available as kineto_available
 from rushlight.profiler.profiler import profile as profile
@@ -18,5 +20,6 @@ from rushlight.profiler import table as table
 from rushlight.profiler.profiler import tensorboard_trace_handler as tensorboard_trace_handler
 from rushlight.profiler import watch as watch
 def __dir__() -> list[str]: ...
-__all__ = ['DeviceType', 'ProfilerAction', 'ProfilerActivity', 'RecordScope', 'kineto_available', 'profile',
-    'record_function', 'schedule', 'supported_activities', 'tensorboard_trace_handler']
+__all__ = ['DeviceType', 'ProfilerAction', 'ProfilerActivity', 'RecordScope', '_ExperimentalConfig',
+    'kineto_available', 'profile', 'record_function', 'schedule', 'supported_activities',
+    'tensorboard_trace_handler']

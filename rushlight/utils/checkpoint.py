@@ -17,7 +17,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.names.alternatives import attribute
 from rushlight.utils import recomputing
 from rushlight.utils.ambient import get_device_states, set_device_states
-from rushlight.utils.recomputing import CheckpointError, noop_context_fn
+from rushlight.utils.recomputing import CheckpointError, first_call, noop_context_fn
 from rushlight.utils.reentrant import CheckpointFunction, check_backward_validity, detach_variable
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "checkpoint",
     "checkpoint_sequential",
     "detach_variable",
+    "first_call",
     "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",

@@ -9,7 +9,7 @@ from typing import Any
 from rushlight import nn
 from rushlight.distributed._composable.contract import contract
 from rushlight.distributed._composable_state import _State
-from rushlight.utils import checkpoint as by_calls
+from rushlight.utils.checkpoint import first_call
 
 __all__ = ["checkpoint"]
 
@@ -59,7 +59,7 @@ def checkpoint(module: nn.Module, **kwargs: Any) -> nn.Module:
 
     def begin(module: nn.Module, args: Any, kwargs: Any) -> None:
         if state.enable_hook:
-            state._ac_generator = by_calls.recomputing.first_call(module, args, kwargs, preserve, contexts, *how)
+            state._ac_generator = first_call(module, args, kwargs, preserve, contexts, *how)
             state._ac_generator.__enter__()
 
     def end(module: nn.Module, args: Any, output: Any) -> None:
