@@ -377,7 +377,7 @@ def _integers(values: Array, dtype: Any, where: Any) -> Any:
 def _bag_maximum(rows: Any, numbers: Array, counted: Array, bags: int) -> tuple[Any, Array]:
     """(the first largest of each bag's rows, 0 for an empty bag; its places among the rows, or -1).
 
-    As in PyTorch a later row is taken if it is larger: nan stays where it comes first, else it is passed over.
+    As in PyTorch a later row is taken if it is larger: nan stays where it comes first, else it is passed by.
     """
     width, each = rows.shape[1], rows.shape[0] // max(bags, 1)
     if each and width and counted.all() and np.array_equal(numbers, np.arange(bags).repeat(each)):
