@@ -17,9 +17,8 @@ class AliasDb:
         self._values = [*block.params, *(v for node in walk(block) for v in node.outputs)]
         self._written: set[Hashable] = set()
         for node in walk(block):
-            self._written |= self._memory.written(node)
-            if descend and node.attrs.get("function") is not None:
-                self._written |= self._of_call(node)
+            known = descend and node.attrs.get("function") is not None
+            self._written |= self._of_call(node) if known else self._memory.written(node)
 
     def _of_call(self, node: Node) -> set[Hashable]:
         """The roots of those arguments that a compiled function writes to."""

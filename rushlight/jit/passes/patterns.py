@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rushlight.jit.passes.basic import functions_of
+from rushlight.jit.program.folding import constant_of, is_constant
 from rushlight.jit.program.graphreader import parse_ir
 from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import Block, Node, Value, read, replace, walk
 from rushlight.jit.program.memory import remove
 from rushlight.jit.program.resolve import resolve
+from rushlight.jit.program.types import TENSOR
 
 Found = dict[Value, Value]
 
@@ -37,15 +40,23 @@ class Pattern:
         self._in(block, accept)
 
     def _in(self, block: Block, accept: Callable[[Found], bool]) -> None:
-        place = 0
-        while place < len(block.nodes):
-            anchor = block.nodes[place]
+        matches: list[tuple[Node, Found]] = []
+        taken: set[Node] = set()
+        for anchor in block.nodes:
             found: Found = {}
             if self._node(self.nodes[-1], anchor, found) and self._inside(anchor, found) and accept(found):
-                self._write(anchor, found)
-                place = 0
-            else:
-                place += 1
+                own = self._own(found)
+                if not own & taken:
+                    taken |= own
+                    matches.append((anchor, found))
+        written: Found = {}
+        for anchor, found in matches:
+            self._write(anchor, {one: written.get(value, value) for one, value in found.items()}, written)
+
+    def _own(self, found: Found) -> set[Node]:
+        """The nodes of a match that no other one may have."""
+        nodes = {value.node for one, value in found.items() if one.node in self.nodes}
+        return {n for n in nodes if n is not None and n.kind not in ("prim::Constant", "prim::GetAttr")}
 
     def _node(self, wanted: Node, node: Node | None, found: Found) -> bool:
         """Whether a node, and what its inputs come from, is as the pattern says."""
@@ -86,7 +97,8 @@ class Pattern:
                 return False
         return len([n for n in nodes if n is not None]) == len(self.nodes)
 
-    def _write(self, anchor: Node, found: Found) -> None:
+    def _write(self, anchor: Node, found: Found, written: Found) -> None:
+        """Write the replacement, and note what stands for what from now on."""
         block: Any = anchor.block
         known = {b: found[a] for a, b in zip(self.pattern.params, self.replacement.params, strict=True)}
         at, origin = block.nodes.index(anchor), anchor.place
@@ -107,6 +119,7 @@ class Pattern:
         for before, value in zip(old, self.replacement.ending.inputs, strict=True):
             known[value].example = known[value].example or before.example
             replace(before, known[value])
+            written[before] = known[value]
         for wanted in reversed(self.nodes):
             matched = found[wanted.outputs[0]].node
             if matched is not None and not any(v.uses for v in matched.outputs):
@@ -158,22 +171,33 @@ _ADDMM_TO = """graph(%x, %w, %b, %beta, %alpha):
   return (%r)"""
 
 
+def _plain_sum(params: list[Value], found: Found) -> bool:
+    """Whether what is added may be a bias, and nothing is multiplied with a number."""
+    bias, *factors = (found[param] for param in params[2:])
+    sizes = bias.example.sizes if bias.example is not None else None
+    one = all(is_constant(v) and constant_of(v) == 1 for v in factors)
+    return one and bias.type == TENSOR and (sizes is None or len(sizes) == 1)
+
+
 def fuse_linear(graph: Graph) -> None:
     """Write linear for a product with a transposed matrix, and what is added to it."""
+    block = graph._function.block
     for add in ("aten::add_", "aten::add"):
-        rewrite_graph(_BIASED.replace("{add}", add), _BIASED_TO, graph, origin="aten::matmul")
-    rewrite_graph(_ADDMM, _ADDMM_TO, graph)
+        biased = Pattern(_BIASED.replace("{add}", add), _BIASED_TO, "aten::matmul")
+        biased.rewrite(block, partial(_plain_sum, biased.pattern.params))
+    product = Pattern(_ADDMM, _ADDMM_TO)
+    product.rewrite(block, partial(_plain_sum, product.pattern.params))
     rewrite_graph(_LINEAR.replace("{product}", "aten::matmul"), _LINEAR_TO, graph)
 
 
 def fuse_add_relu(graph: Graph) -> None:
     """Write one op for relu of a sum."""
-    for relu in ("aten::relu", "aten::relu_"):
-        for add, more in (("aten::add", ""), ("aten::add_", ""), ("aten::add", ", %out")):
-            made = f"aten::_add_relu{'_' if add == 'aten::add_' else ''}"
-            head = f"graph(%a, %b, %c{more})"
-            rewrite_graph(
-                f"{head}:\n  %s = {add}(%a, %b, %c{more})\n  %r = {relu}(%s)\n  return (%r)",
-                f"{head}:\n  %r = {made}(%a, %b, %c{more})\n  return (%r)",
-                graph,
-            )
+    out = ", %out"
+    ways = (("add", "relu", ""), ("add", "relu_", ""), ("add_", "relu_", ""), ("add", "relu_", out))
+    for add, relu, more in ways:  # what a sum was written into is not relu's when relu writes elsewhere
+        head, made = f"graph(%a, %b, %c{more})", "_add_relu_" if add == "add_" else "_add_relu"
+        rewrite_graph(
+            f"{head}:\n  %s = aten::{add}(%a, %b, %c{more})\n  %r = aten::{relu}(%s)\n  return (%r)",
+            f"{head}:\n  %r = aten::{made}(%a, %b, %c{more})\n  return (%r)",
+            graph,
+        )

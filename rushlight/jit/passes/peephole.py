@@ -59,6 +59,9 @@ class Peepholes:
         """Let all who read a node's result read another value."""
         if found.type.kind != "NoneType" and node.output.type.kind != found.type.kind:
             return
+        self.memory.take(found, node.output)
+        if node.output in self.written:
+            self.written.add(found)
         found.hint = found.hint or node.output.hint
         replace(node.output, found)
         self.changed.add(found)
@@ -165,6 +168,10 @@ def _arithmetic(holes: Peepholes, node: Node) -> Value | None:
         if base is not node.output and more == 0:
             return base
     one, other = node.inputs[:2]
+    if node.kind == "aten::div" and len(node.inputs) > 2:  # it rounds
+        return None
+    if node.kind == "aten::floordiv" and one.type.kind != "int":
+        return None
     if is_constant(one) and node.kind in ("aten::add", "aten::mul"):
         one, other = other, one
     if not is_constant(other) or type(constant_of(other)) not in (int, float):
@@ -185,7 +192,7 @@ def _unchanged_tensor(holes: Peepholes, node: Node, one: Value, other: Value) ->
     known = one.example.dtype if one.example is not None else None
     whole = type(constant_of(other)) is int and node.kind != "aten::div"
     typed = holes.shapes and known is not None and known.is_floating_point
-    return (whole or typed) and holes.still(one)
+    return (whole or typed) and holes.still(one) and holes.still(node.output)
 
 
 def _cast(holes: Peepholes, node: Node) -> Value | None:

@@ -77,7 +77,7 @@ def _sides(block: Block, products: set[Node]) -> None:
             if node in products:
                 groups.setdefault(node.inputs[side], []).append(node)
         for common, nodes in groups.items():
-            if len(nodes) < _SIDE or _depend(nodes):
+            if len(nodes) < _SIDE or _depend(block, nodes):
                 continue
             made = _before(nodes[-1], "prim::MMBatchSide", [common, *(n.inputs[1 - side] for n in nodes)], 0)
             made.attrs["given"] = {"side": ("i", side)}
@@ -90,9 +90,19 @@ def _sides(block: Block, products: set[Node]) -> None:
                 remove(node)
 
 
-def _depend(nodes: list[Node]) -> bool:
-    """Whether one of these products reads another, or what is made of one."""
-    return any(v.node in nodes for node in nodes for v in node.inputs)
+def _depend(block: Block, nodes: list[Node]) -> bool:
+    """Whether anybody reads one of these products before all that they read is there."""
+    made = {node: i for i, node in enumerate(block.nodes)}
+    makers = [v.node for node in nodes for v in node.inputs]
+    last = max(made.get(node, -1) for node in makers if node is not None) if any(makers) else -1
+    results = {node.output for node in nodes}
+    if any(v in results for node in nodes for v in node.inputs):
+        return True
+    before = block.nodes[: last + 1]
+    inside = [inner for node in before for inner in node.blocks]
+    inside += [inner for outer in inside for node in walk(outer) for inner in node.blocks]
+    readers = [*before, *(one for inner in inside for one in (*walk(inner), inner.ending))]
+    return any(v in results for reader in readers for v in reader.inputs)
 
 
 def _move_up(block: Block, made: Node) -> None:

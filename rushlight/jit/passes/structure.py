@@ -37,6 +37,11 @@ def over(change: Callable[[Block], None]) -> Callable[..., None]:
     return run
 
 
+# Ops whose result depends on what is switched on around them.
+_MODES = frozenset(
+    f"aten::{name}" for name in "is_grad_enabled is_autocast_enabled is_autocast_cpu_enabled".split()
+)
+
 # --- what is computed twice -----------------------------------------------------------------------
 
 
@@ -57,7 +62,9 @@ def _cse(
             _cse(inner, memory, written, given, known)
         if not _repeatable(node, memory, written):
             continue
-        key = (node.kind, tuple(map(id, node.inputs)), _attributes(node))
+        types = tuple(str(v.type) for v in node.outputs if v.type.kind == "Tuple")
+        named = tuple(id(v.type.cls) for v in node.outputs)
+        key = (node.kind, tuple(map(id, node.inputs)), _attributes(node), types, named)
         for first in known.get(key, ()):
             pairs = zip(first.outputs, node.outputs, strict=True)
             if all(immutable(a.type) or not (memory.of(a) | memory.of(b)) & given for a, b in pairs):
@@ -81,7 +88,7 @@ def _repeatable(node: Node, memory: Memory, written: set[Any]) -> bool:
     """Whether the same node with the same arguments gives the same, and nobody writes to it."""
     if node.blocks or has_effect(node) or written_arguments(node) or random(node):
         return False
-    if node.kind in ("prim::Uninitialized", "prim::GetAttr", "prim::CreateObject"):
+    if node.kind in ("prim::Uninitialized", "prim::GetAttr", "prim::CreateObject", *_MODES):
         return False
     values = (*node.inputs, *node.outputs)
     return not any(memory.of(v) & written for v in values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,11 @@ from rushlight.jit.program.types import Type
 _FOLDED = frozenset(("prim::TupleIndex", "prim::unchecked_cast", "prim::EnumName", "prim::EnumValue"))
 # Containers that are constants when all that is in them is.
 _BUILT = frozenset(("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"))
-# What differs from call to call.
-_RANDOM = ("rand", "bernoulli", "multinomial", "normal", "poisson", "dropout", "rrelu", "empty", "binomial")
+# What differs from call to call: ops by name, whole tensors of whatever memory held, and layers that drop.
+_RANDOM = re.compile(
+    r"_*(rand|bernoulli|multinomial|normal(_|$)|poisson|rrelu|binomial|standard_gamma|sample_dirichlet)"
+    r"|.*(dropout|empty)"
+)
 
 
 def fold(block: Block, everything: bool = False, changes: Callable[[Value], bool] | None = None) -> None:
@@ -124,9 +128,15 @@ def _folds(node: Node, everything: bool) -> bool:
 
 def random(node: Node) -> bool:
     """Whether two runs of an op may give different results."""
-    name = node.kind.split("::")[1]
-    given = [p.name for p in node.schema.parameters] if node.schema is not None else []
-    return name.startswith(_RANDOM) or "generator" in given
+    names = [p.name for p in node.schema.parameters] if node.schema is not None else []
+    given = dict(zip(names, node.inputs, strict=False))
+    for name in ("train", "training"):  # a layer that is not learning drops nothing
+        if name in given and is_constant(given[name]) and constant_of(given[name]) is False:
+            return False
+    for name in ("dropout", "dropout_p"):
+        if name in given:
+            return not is_constant(given[name]) or constant_of(given[name]) != 0
+    return "generator" in names or _RANDOM.match(node.kind.split("::")[1]) is not None
 
 
 def _compute(block: Block, node: Node) -> None:

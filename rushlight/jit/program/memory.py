@@ -43,6 +43,8 @@ _EFFECTS = frozenset(
         "aten::grad",
     )
 )
+# Nodes that hand what they read to others, who may write to it.
+_HANDS_OUT = frozenset(f"prim::{name}" for name in "CallFunction CallMethod PythonOp fork awaitable".split())
 # Ops that take something out of a container.
 _PARTS = frozenset(
     (
@@ -100,6 +102,13 @@ def has_effect(node: Node) -> bool:
     return not known or (not node.outputs and not written_arguments(node) and not node.blocks)
 
 
+def _given_away(node: Node) -> list[Value]:
+    """The inputs that may be written to while a node runs, or because it ran."""
+    if node.kind == "prim::SetAttr":
+        return node.inputs[1:]
+    return node.inputs if node.kind in _HANDS_OUT else written_arguments(node)
+
+
 class Memory:
     """The roots of all values of a block. `attribute`: asked for those of an attribute that is read."""
 
@@ -118,8 +127,12 @@ class Memory:
         return self._roots.get(value, set())
 
     def written(self, node: Node) -> set[Hashable]:
-        """The roots that a node writes to."""
-        return {root for value in written_arguments(node) for root in self.of(value)}
+        """The roots that a node writes to, or hands to others who may."""
+        return {root for value in _given_away(node) for root in self.of(value)}
+
+    def take(self, value: Value, other: Value) -> None:
+        """Let a value stand for another one, too."""
+        self._join(value, self.of(other))
 
     def _join(self, value: Value, roots: Iterable[Hashable]) -> None:
         if not immutable(value.type):
@@ -158,7 +171,7 @@ class Memory:
         inside = {root for value in node.inputs for root in self.of(value)}
         if node.kind in _PARTS:
             inside = {getattr(root, "part", root) for root in inside}
-        for value in written_arguments(node):
+        for value in _given_away(node):
             if value.type.kind not in ("Tensor", "Optional"):  # what a list holds from now on
                 self._join(value, inside)
         for value in node.outputs:

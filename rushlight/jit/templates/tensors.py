@@ -523,7 +523,8 @@ def tree_of_products(*sides: torch.Tensor) -> torch.Tensor:
 
 @of_tensors("_add_relu")
 def add_relu(input: Any, other: Any, alpha: Any = 1, out: Any = None) -> torch.Tensor:
-    return torch.relu_(torch.add(input, other, alpha=alpha, out=out))
+    total = torch.add(input, other, alpha=alpha, out=out)  # two lines: `out` need not be given
+    return torch.relu_(total)
 
 
 @of_tensors("_add_relu_")
