@@ -10,6 +10,7 @@ import time
 import pytest
 
 import rushlight as torch
+from rushlight._engine.devices.cuda.streams import _SIGNALS, _Patience
 
 
 def twice(f: object) -> object:
@@ -207,3 +208,39 @@ def test_where_the_host_has_no_room_the_work_waits() -> None:
         with contextlib.suppress(RecursionError):
             deep(n)
     assert y.tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("failing", [None, 2, 9])
+def test_every_signal_that_waited_is_heard(failing: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[int] = []
+    numbers = [signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2]
+
+    def stop(number: int, frame: object) -> None:
+        heard.append(number)
+        raise InterruptedError
+
+    before = [signal.signal(number, stop) for number in numbers]
+    known, calls = [signal.getsignal(n) for n in _SIGNALS], []
+    replace = signal.signal
+
+    def replaced(number: int, function: object) -> object:
+        calls.append(number)
+        if len(calls) == failing:  # one that comes between two replacements
+            raise InterruptedError
+        return replace(number, function)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(signal, "signal", replaced)
+    patience = _Patience()
+    try:
+        with pytest.raises(InterruptedError):
+            patience.enter()
+            for number in numbers:
+                signal.raise_signal(number)
+            assert not heard
+            patience.leave()
+        assert sorted(heard) == ([] if failing == 2 else sorted(numbers))
+        assert patience.depth == 0 and [signal.getsignal(n) for n in _SIGNALS] == known
+    finally:
+        monkeypatch.undo()
+        for number, function in zip(numbers, before, strict=True):
+            signal.signal(number, function)

@@ -273,6 +273,17 @@ class DTensor(Tensor):
     def grad(self, value: Any) -> None:
         getattr(Tensor.grad, "fset")(self, value)
 
+    def register_hook(self, hook: Any) -> Any:
+        """Call `hook(grad)` with the gradient, a DTensor, when it is known; a result replaces it."""
+        mesh, lying, whole = self._mesh, [dual(p) for p in self._placements], self._whole
+
+        def heard(grad: Any) -> Any:
+            given = grad if grad is None or isinstance(grad, DTensor) else make(grad, mesh, lying, whole)
+            found = hook(given)
+            return found.redistribute(mesh, lying).to_local() if isinstance(found, DTensor) else found
+
+        return super().register_hook(heard)
+
     def _state(self, local: Tensor) -> DTensor:
         """An optimizer's state of this parameter."""
         return make(local, self._mesh, self._placements, self._whole)
@@ -287,7 +298,7 @@ class DTensor(Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         told = alias(self), self._mesh, self._placements, self._whole, self.requires_grad
-        return _rebuilt, told
+        return _rebuilt, (*told, hasattr(self, "_is_param"))
 
     def __repr__(self) -> str:
         return (
@@ -307,10 +318,14 @@ def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     return made
 
 
-def _rebuilt(local: Tensor, mesh: Any, placements: Any, shape: Any, requires_grad: bool) -> DTensor:
-    """A DTensor of a file: a leaf."""
+def _rebuilt(
+    local: Tensor, mesh: Any, placements: Any, shape: Any, requires_grad: bool, parameter: bool = False
+) -> DTensor:
+    """A DTensor of a file: a leaf. parameter: whether it counts as one; older files do not tell."""
     made = make(local, mesh, placements, shape)
     made.requires_grad_(requires_grad)
+    if parameter:
+        setattr(made, "_is_param", True)
     return made
 
 

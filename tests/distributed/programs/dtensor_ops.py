@@ -129,6 +129,12 @@ def gradients(mesh):
     (x.detach() * number).sum().backward()
     if number.grad.full_tensor().item() != 28:
         wrong.append(f"a number: {number.grad}")
+    heard = []
+    x = distribute_tensor(WHOLE, mesh, [Shard(0)]).requires_grad_()
+    x.register_hook(lambda grad: heard.append(grad.full_tensor().tolist()) or grad * 2)
+    (x * x).sum().backward()
+    if heard != [(WHOLE * 2).tolist()] or not x.grad.full_tensor().equal(WHOLE * 4):
+        wrong.append(f"a hook: {heard}, {x.grad}")
     return wrong
 
 

@@ -58,11 +58,12 @@ def on_two(rank):
 
 def saved(mesh):
     """A part in a file of torch.save."""
-    x = distribute_tensor(torch.arange(6.0), mesh, [Shard(0)]).requires_grad_()
+    x = torch.nn.Parameter(distribute_tensor(torch.arange(6.0), mesh, [Shard(0)]))
     with tempfile.TemporaryDirectory() as folder:
         torch.save(x, os.path.join(folder, "x"))
         found = torch.load(os.path.join(folder, "x"))
     same = torch.equal(found.to_local(), x.to_local()) and found.placements == x.placements
+    same = same and isinstance(found, torch.nn.Parameter)
     return [] if same and found.requires_grad and found.device_mesh == mesh else [str(found)]
 
 

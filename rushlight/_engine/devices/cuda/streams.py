@@ -40,25 +40,50 @@ class _Patience:
         """Begin, in the main thread, which alone hears signals; whether it has begun."""
         if threading.current_thread() is not threading.main_thread():
             return False
-        self.depth += 1
-        if self.depth == 1:
-            self.programs = [
-                (n, f) for n in _SIGNALS if callable(f := signal.getsignal(n)) and f != self._hear
-            ]
-            for number, _ in self.programs:
-                signal.signal(number, self._hear)
+        depth = self.depth
+        try:
+            self.depth = depth + 1
+            if not depth:
+                self.programs = [
+                    (n, f) for n in _SIGNALS if callable(f := signal.getsignal(n)) and f != self._hear
+                ]
+                for number, _ in self.programs:
+                    signal.signal(number, self._hear)
+        except BaseException:  # a program's function raised before it was replaced
+            self.depth = depth + 1
+            self.leave()
+            raise
         return True
 
     def leave(self) -> None:
-        """End; the functions of signals that have come are called."""
+        """End; the functions of signals that have come are called, all of them, whichever raise."""
         self.depth -= 1
         if self.depth:
             return
-        for number, function in self.programs:
-            signal.signal(number, function)
-        came, self.came = self.came, []
-        for number in came:
-            signal.raise_signal(number)
+        programs, self.programs = self.programs, []
+        try:
+            self._restore(programs)
+        finally:
+            came, self.came = self.came, []
+            self._tell(came)
+
+    def _restore(self, programs: list[tuple[int, Any]]) -> None:
+        """Set the program's functions again: all, though one that is there again may raise meanwhile."""
+        try:
+            while programs:
+                signal.signal(*programs[-1])
+                programs.pop()
+        finally:
+            if programs:
+                self._restore(programs)
+
+    def _tell(self, came: list[int]) -> None:
+        try:
+            while came:
+                signal.raise_signal(came.pop(0))
+        finally:
+            if came:
+                self._tell(came)
 
     def _hear(self, number: int, frame: Any) -> None:
         self.came.append(number)
@@ -98,8 +123,9 @@ class Stream:
 
     def _part(self, until: int) -> None:
         """Do the work up to a place, or up to a signal, which is heard then."""
-        patient = _patience.enter()
+        patient = False
         try:
+            patient = _patience.enter()
             with self.lock:
                 while self.finished < until and self.queue:
                     self._piece()
