@@ -170,3 +170,14 @@ def test_what_is_switched_on_is_asked_again() -> None:
         return before, inside
 
     assert after(f, "cse")() == (True, False)
+
+
+def test_finding_shapes_draws_no_numbers() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.randn([2, 3]) + x
+
+    graph = torch.jit.script(f).graph.copy()
+    before = torch.get_rng_state()
+    C._jit_pass_complete_shape_analysis(graph, (torch.ones(2, 3),), False)
+    FileCheck().check("Float(2, 3").run(graph)
+    assert torch.get_rng_state().equal(before)

@@ -133,7 +133,7 @@ class Shapes:
             self.symbol(number)
         program, results = _alone(node), []
         for run in range(_RUNS if symbols else 1):
-            with warnings.catch_warnings(), torch.no_grad():
+            with warnings.catch_warnings(), torch.no_grad(), torch.random.fork_rng(devices=[]):
                 warnings.simplefilter("ignore")
                 try:
                     found = program(*(self.instance(one, run) for one in inputs))
