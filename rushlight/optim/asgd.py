@@ -48,6 +48,9 @@ class ASGD(Elementwise, formula=formula):
 
     def _run(self, group: dict[str, Any], plan: StepBucket) -> None:
         super()._run(group, plan)
+        self._carry_on(group, plan)
+
+    def _carry_on(self, group: dict[str, Any], plan: StepBucket) -> None:
         step, lr = plan.step, number(group["lr"])
         # Through tensors of the default dtype, whatever loading a state has made of the numbers.
         plan.carry("eta", scalar(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]))._array)

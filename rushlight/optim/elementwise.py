@@ -388,6 +388,9 @@ class Elementwise(Optimizer):
                 plan.kernel(plan.arrays(), numbers)
             plan.noted()
 
+    def _carry_on(self, group: dict[str, Any], plan: StepBucket) -> None:
+        """Carry numbers on that depend on the step that is done."""
+
     def _capture(self, group: dict[str, Any], plan: StepBucket, backend: Any) -> None:
         """A step that is captured into a graph: each replay is the next one, with its own numbers."""
         if group.get("differentiable"):
@@ -627,6 +630,7 @@ class _Group:
         self.native()  # type: ignore[misc]
         for s in plan.storages:
             s.version += 1
+        self.optimizer._carry_on(self.group, plan)
 
 
 def _refused() -> None:

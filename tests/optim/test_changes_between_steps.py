@@ -98,3 +98,17 @@ def test_a_count_that_is_changed_in_place_counts(name: str, which: list[int], co
         alone = run(1, k, [0] if k in which else [], False)
         for got, want in zip(both[k::2], alone, strict=True):
             torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", ["ASGD", "NAdam", "Rprop", "Adagrad"])
+def test_numbers_are_carried_on_in_a_compiled_step(name: str, count: int) -> None:
+    def run(compiled: bool) -> list[Any]:
+        params = [Parameter(torch.ones(2)) for _ in range(count)]
+        optimizer = getattr(torch.optim, name)(params, lr=0.1)
+        optimizer.param_groups[0].update({"t0": 3.0, "lambd": 0.1} if name == "ASGD" else {})
+        _step(params, optimizer, 12, torch.compile(optimizer.step) if compiled else None)
+        return [*params, *[v for p in params for v in optimizer.state[p].values()]]
+
+    for got, want in zip(run(True), run(False), strict=True):
+        torch.testing.assert_close(got, want, rtol=0, atol=0)

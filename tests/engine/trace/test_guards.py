@@ -15,6 +15,20 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.trace.effects.contents import Contents
 
 CASES = """
+the_attributes_of_an_object_at_once
+class S: pass
+s = S()
+s.k = 2.0
+def f(x): return x * s.k
+---
+s.__dict__ = {"k": 5.0}
+
+the_first_attribute_of_a_function
+def g(x): return x
+def f(x): return g(x) * getattr(g, "k", 1.0)
+---
+g.k = 5.0
+
 a_method_of_a_class
 class N(nn.Module):
     def helper(self, x): return x * 2

@@ -54,7 +54,7 @@ _OWN = frozenset(
 _MADE_IN_PYTHON = 1 << 9
 # Modules of the standard library whose classes nobody changes.
 _STANDARD = frozenset("abc collections contextlib dataclasses enum functools typing types".split())
-_ORDER = attrgetter("__mro__")
+_ORDER, _DICT = attrgetter("__mro__"), attrgetter("__dict__")
 _CACHED: type = type(lru_cache(is_))
 # More than so many containers and objects are compared too slowly.
 _MOST, _MOST_RESULTS = 2000, 256
@@ -85,6 +85,9 @@ class Contents:
         # Objects, and the classes that they have; sets; caches with what they know, by keys.
         self._objects: list[Any] = []
         self._of: list[type] = []
+        # Those whose attributes are in a dict, and that.
+        self._owners: list[Any] = []
+        self._owned: list[dict[str, Any]] = []
         self._sets: list[tuple[Any, Any]] = []
         self._caches: list[tuple[dict[Any, Any], tuple[Any, ...]]] = []
         self._classes: dict[type, Any] = {}
@@ -151,8 +154,6 @@ class Contents:
     def _object(self, value: Any, cls: type) -> None:
         """Guard the attributes of an object and of its class."""
         items = getattr(value, "__dict__", {})
-        if not items and cls is FunctionType:
-            return
         self.own(value, items)
         for name, item in [*items.items()]:
             if not (cls is not FunctionType and isinstance(value, Enum) and name[0] == "_"):
@@ -162,6 +163,9 @@ class Contents:
         """Guard which attributes and which class an object has."""
         self._objects.append(value)
         self._of.append(type(value))
+        if not isinstance(value, Enum) and getattr(value, "__dict__", None) is items:
+            self._owners.append(value)
+            self._owned.append(items)
         self.dicts.add(items)
         self.of_class(type(value))
 
@@ -216,6 +220,8 @@ class Contents:
             return "a class has got other attributes"
         if not all(map(is_, map(type, self._objects), self._of)):
             return "an object has got another class"
+        if not all(map(is_, map(_DICT, self._owners), self._owned)):
+            return "an object has got other attributes"
         return self.dicts.change() or self.lists.change()
 
     def unwatched(self) -> str:
@@ -232,6 +238,8 @@ class Contents:
             watch.attributes(cls)
         for value in self._objects:
             watch.of_class(value)
+        for value in self._owners:
+            watch.own(value)
         for items in self.dicts.all():
             watch.dict(items)
         for items in self.lists.all():
