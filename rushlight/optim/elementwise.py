@@ -15,6 +15,7 @@ import numpy as np
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch.tensor_rows import TENSOR_ROWS
 from rushlight._engine.kernels.runtime import native
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.tensors.watches import Watch
@@ -327,7 +328,11 @@ class Elementwise(Optimizer):
             if state.get(name) is None:
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
-                state[name] = p._state(wrap(np.full_like(p._array, start), p._kind))
+                state[name] = p._state(
+                    TENSOR_ROWS["full_like"](p.detach(), start)
+                    if p._kind.on_meta
+                    else wrap(np.full_like(p._array, start), p._kind)
+                )
         return state
 
     # --- stepping -----------------------------------------------------------------------------------
@@ -368,10 +373,11 @@ class Elementwise(Optimizer):
             self._capture(group, plan, backend)
             return
         differentiable = group.get("differentiable")
+        by_ops = differentiable or plan.params[0]._kind.on_meta  # wrappers have no memory to step
         plan.step = (int(plan.states[0]["step"]._array) if self._counted else plan.step) + 1
         lr = group["lr"] if differentiable else number(group["lr"])
         options = self._options(group, plan)
-        if differentiable:
+        if by_ops:
             formula = self._formula(*options)
             names = updates.scalars(formula, plan.names)
             for counter in plan.counters:

@@ -128,3 +128,14 @@ def test_gradients_of_writes_to_a_wrapper_and_its_views(write: Any, wanted: list
     y.sum().backward()
     assert isinstance(w.grad, Wrapped)
     assert w.grad.inner.tolist() == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("SGD", 0.6), ("Adam", 0.8), ("RMSprop", -0.70888)])
+def test_optimizers_step_wrappers_by_ops(name: str, wanted: float) -> None:
+    w = Wrapped(torch.ones(2)).requires_grad_()
+    optimizer = getattr(torch.optim, name)([w], lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        (w * 2).sum().backward()
+        optimizer.step()
+    assert w.inner.tolist() == pytest.approx([wanted, wanted], abs=1e-5)
