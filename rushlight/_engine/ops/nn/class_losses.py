@@ -258,7 +258,7 @@ def _by_loop(loop: Any, many: int, of: Any) -> Any:
 
 @_rows_loss.gradient
 def _rows_loss_gradient(s: Any, grad: Any, grad_high: Any = None, grad_total: Any = None) -> Any:
-    _, high, total = s.result
+    high, total = s.result[1], s.result[2]  # the loss itself may have been written to
     return _rows_loss_backward(s.input, s.target, high, total, grad, s.ignore_index, s.reduction), None
 
 
