@@ -16,7 +16,7 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.methods import assign
 from rushlight._engine.dispatch.runners.formulas import CompiledFormula, Formula
 from rushlight._engine.dispatch.runners.recorded import recorded
-from rushlight._engine.dispatch.runners.reductions import Reducer, X, by_machine
+from rushlight._engine.dispatch.runners.reductions import BIG, Reducer, X
 from rushlight._engine.kernels.emit.target import available
 from rushlight._engine.kernels.loops.columns import columns
 from rushlight._engine.kernels.loops.full_reductions import CHUNK, full
@@ -283,7 +283,7 @@ def _reduction(
 ) -> Stages | None:
     finish, map_, work = reducer.finish, reducer.meaning.map, dt.opmath(compute)
     # Sums of two-byte floats are rounded at the end.
-    small = not by_machine(a, axes) and work is not compute
+    small = a.size < BIG and work is not compute
     if (
         small
         or reducer.meaning.combine != "add"
@@ -309,7 +309,7 @@ def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | No
     """The sum of an expression over axes, as eager calls add it up."""
     k, over, of, to = len(axes), sorted(axes), a.dtype.name, out.dtype.name
     first, last = over == [*range(k)], over == [*range(a.ndim - k, a.ndim)]
-    machine = by_machine(a, axes)
+    machine = a.size >= BIG
     if machine and not first and not last:
         return None  # eager goes by several kernels
     if a.dtype == out.dtype and not machine:

@@ -115,7 +115,8 @@ def _manager(three: list[Any]) -> ast.With | None:
     args = [a for a in begun.args if not (isinstance(a, ast.Constant) and a.value is None)]
     made = ast.Call(ast.Name(f"${path}", ast.Load()), args, [])
     item.context_expr = ast.fix_missing_locations(ast.copy_location(made, item.context_expr))
-    return around  # type: ignore[no-any-return]
+    found: ast.With = around
+    return found
 
 
 def restored(tree: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeGuard
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight._engine.core.callers import warn
 
 __all__ = ["MaskedTensor", "is_masked_tensor"]
 
@@ -87,9 +87,9 @@ class MaskedTensor(Tensor):
         for name, given in (("data", data), ("mask", mask)):
             if is_masked_tensor(given) or not isinstance(given, Tensor):
                 raise TypeError(f"{name} must be a Tensor")
-        warnings.warn(_PROTOTYPE, UserWarning, stacklevel=2)
+        warn(_PROTOTYPE, UserWarning)
         if data.requires_grad:
-            warnings.warn(_TRACKED, UserWarning, stacklevel=2)
+            warn(_TRACKED, UserWarning)
         if data.layout != torch.strided:
             raise NotImplementedError(f"MaskedTensor of layout {data.layout} is not there in Rushlight")
         return Tensor._make_wrapper_subclass(
@@ -173,7 +173,7 @@ class MaskedTensor(Tensor):
         rule = import_module("rushlight.masked.maskedtensor.rules").op_rule(func)
         if rule is not None:
             return rule(func, *args, **(kwargs or {}))
-        warnings.warn(_MISSING.format(func.overloadpacket.__name__), stacklevel=2)
+        warn(_MISSING.format(func.overloadpacket.__name__))
         return NotImplemented
 
 

@@ -95,13 +95,15 @@ def test_allowing_a_class() -> None:
 
     with pytest.raises(REFUSED, match="Plain"):
         torch.load(file())
+    before = torch.serialization.get_safe_globals()  # packages that were imported have some of their own
     with torch.serialization.safe_globals([Plain]):
-        assert torch.serialization.get_safe_globals() == [Plain]
+        assert torch.serialization.get_safe_globals() == [*before, Plain]
         assert torch.load(file())["a"].a == 1
-    assert torch.serialization.get_safe_globals() == []
+    assert torch.serialization.get_safe_globals() == before
     torch.serialization.add_safe_globals([(Plain, f"{Plain.__module__}.Plain")])
     assert torch.load(file())["a"].a == 1
     torch.serialization.clear_safe_globals()
+    torch.serialization.add_safe_globals(before)
     with pytest.raises(REFUSED):
         torch.load(file())
     assert torch.load(file(), weights_only=False)["a"].a == 1

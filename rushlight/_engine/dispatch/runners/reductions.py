@@ -43,8 +43,6 @@ UFUNCS = {
 }
 # Large arrays of these dtypes are reduced by generated kernels.
 MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
-# Elements of a short row, and of all, from which on NumPy, which begins anew with each, takes longer.
-_FEW, _SHORT = 1 << 12, 32
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
 _SUM = Reduction("add", X)
 # Integers whose sums are of machine code, and elements of a line of those that are all added up.
@@ -116,7 +114,7 @@ class Reducer:
         self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype
     ) -> ArrayFunction:
         total: ArrayFunction | None = None
-        if a.dtype == compute.np and compute.name in MACHINE and by_machine(a, axes):
+        if a.dtype == compute.np and compute.name in MACHINE and a.size >= BIG:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
         elif compute is dt.int64 and self.meaning == _SUM and a.size >= BIG and a.dtype.kind in "biu":
             total = _whole_sum(a, axes, keepdim)
@@ -235,15 +233,6 @@ class Reducer:
         mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
         env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}
         return formula(*[env[n] for n in names])
-
-
-def by_machine(a: Array, axes: tuple[int, ...]) -> bool:
-    """Whether an array of floats is reduced by a generated kernel, where there is one."""
-    if a.size >= BIG or a.size < _FEW:
-        return a.size >= BIG
-    lead = a.ndim - len(axes)
-    in_rows = tuple(sorted(axes)) == tuple(range(lead, a.ndim)) and a.flags.c_contiguous
-    return in_rows and 1 < prod(a.shape[lead:]) <= _SHORT
 
 
 def _whole_sum(a: Array, axes: tuple[int, ...], keepdim: bool) -> ArrayFunction | None:

@@ -10,7 +10,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import number
 from rushlight._engine.dispatch.runners.recorded import recorded
-from rushlight._engine.dispatch.runners.reductions import MACHINE, Reducer, by_machine
+from rushlight._engine.dispatch.runners.reductions import BIG, MACHINE, Reducer
 from rushlight._engine.kernels.loops.rows import Rows
 from rushlight._engine.kernels.products import gemm
 from rushlight._engine.kernels.products.gemv import fits
@@ -286,7 +286,7 @@ def _reduction(entry: Entry) -> Entry | None:
     a, axes, _, compute, result = entry.operands
     meaning, out = reducer.meaning, entry.outs[0]
     if (
-        not by_machine(a, axes)
+        a.size < BIG
         or not a.flags.c_contiguous
         or reducer.finish is not None
         or result is not compute

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import warnings
 
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.elastic.utils.log_level import get_log_level
 
 __all__ = ["get_logger"]
@@ -28,11 +28,7 @@ def _derive_module_name(depth: int = 1) -> str | None:
     try:
         frame = sys._getframe(depth)
     except ValueError as error:
-        warnings.warn(
-            f"Error deriving logger module name, using <None>. Exception: {error}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warn(f"Error deriving logger module name, using <None>. Exception: {error}", RuntimeWarning)
         return None
     file = os.path.basename(frame.f_code.co_filename)
     return frame.f_globals.get("__name__") or os.path.splitext(file)[0]
