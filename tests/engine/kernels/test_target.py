@@ -114,8 +114,8 @@ for parts, _ in (native._USUAL, native._COLUMNS):
     emit(*[import_module(f"rushlight._engine.kernels.{part}").write for part in parts])
 address = native.address
 
-def recorded(kind, text, write):
-    found = address(kind, text, write)  # what cannot be written at all raises here
+def recorded(kind, text, write, externals=None):
+    found = address(kind, text, write, externals)  # what cannot be written at all raises here
     emit(lambda module: write(module, "kernel"))
     kinds.add(kind)
     return found
