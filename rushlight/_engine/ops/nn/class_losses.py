@@ -212,9 +212,11 @@ def _rows_loss(input, target, ignore_index: int, reduction: str):
     of the sums of exp(x - maximum).
     """
     logs, counted = _log_softmax(input, 1), target != ignore_index
-    picked = logs.gather(1, where(counted, target, 0).unsqueeze(1)).squeeze(1)
-    loss = where(counted, -picked, 0.0)
-    loss = loss.sum() / counted.sum() if reduction == "mean" else reduced(loss, reduction)
+    safe = where(counted, target, 0)
+    # Here, as a device makes one kernel of it and what comes before.
+    count = counted.sum() if reduction == "mean" else None
+    loss = where(counted, -logs.gather(1, safe.unsqueeze(1)).squeeze(1), 0.0)
+    loss = reduced(loss, reduction) if count is None else loss.sum() / count
     return loss, amax(input, 1), -amax(logs, 1)
 
 

@@ -21,7 +21,7 @@ from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import Expr, m, substitute, symbol, toposort
 
 # The most groups at a time.
-MOST_GROUPS = 4
+MOST_GROUPS = 8
 # The most arrays that a kernel reads and writes, and the most operations it does for an element.
 MOST_READ, MOST_WRITTEN, MOST_NODES = 20, 12, 96
 
