@@ -17,7 +17,6 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.core.services import service
 
 Array = np.ndarray[Any, Any]
 
@@ -116,18 +115,22 @@ def _floating(value: Any, of: dtype, name: str) -> Array:
     return convert(np.array(value, np.complex128 if of.is_complex else np.float64), of.np)
 
 
-# Bytes from which on an array is filled by a kernel; elements from which on by all threads.
-_MANY, _LARGE = 1 << 12, 1 << 17
+# Bytes from which on an array is filled by lines, and elements of a line.
+_MANY, _LINE = 1 << 15, 1 << 11
 
 
 def fill(a: Any, value: Any) -> None:
-    """a[...] = value, for arrays of any device. NumPy fills large ones element by element, but for bytes."""
-    if a.nbytes < _MANY or a.__class__ is not np.ndarray or not a.flags.c_contiguous or a.itemsize > 8:
+    """a[...] = value, for arrays of any device. NumPy fills large ones element by element; its copies of
+    lines, and of bytes, are vectors.
+    """
+    if a.nbytes < _MANY or a.__class__ is not np.ndarray or not a.flags.c_contiguous:
         a.fill(value)
     elif value.__class__ is int and not value:
         a.view(np.uint8).fill(0)
     else:
-        of = f"int{8 * a.itemsize}"
-        kernel = service("conversion kernel")(of, of)
-        run = kernel.large if a.size >= _LARGE else kernel.fn
-        run(np.array(value, a.dtype).view(of), out=a.view(of))
+        flat = a.reshape(-1)
+        flat[:_LINE].fill(value)
+        whole = flat.size - flat.size % _LINE
+        lines = flat[:whole].reshape(-1, _LINE)
+        lines[1:] = lines[:1]
+        flat[whole:].fill(value)
