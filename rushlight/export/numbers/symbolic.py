@@ -144,7 +144,7 @@ class Numbers:
     def close(self) -> None:
         """The record is over: what it took to write it is let go."""
         self.place, self.excused, self.nodes = dict, None, lambda expr: expr.constant
-        self.argument = lambda a: a.written if isinstance(a, SYMBOLIC) else a
+        self.argument = _as_written
         self.closed = True
 
     def line(self) -> str:
@@ -163,6 +163,10 @@ class Numbers:
         if self.known.holds(relation) is not True:
             self.known.learn(relation)
         self.asserted.append((relation, message))
+
+
+def _as_written(value: Any) -> Any:
+    return value.written if isinstance(value, SYMBOLIC) else value
 
 
 def _is_asserted(frame: Any) -> bool:

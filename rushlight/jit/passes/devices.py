@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import rushlight as torch
-from rushlight.jit.passes.shapes import UNKNOWN, Shapes, _if, _index, _list, _loop, _same, _unpack
+from rushlight.jit.passes.shapes import STRUCTURE, UNKNOWN, Shapes
 from rushlight.jit.program.graphs import Graph
 from rushlight.jit.program.ir import Example, Node
 from rushlight.jit.program.resolve import resolve
@@ -71,17 +70,7 @@ def _constant(shapes: Shapes, node: Node) -> None:
         shapes.set(node.output, value)
 
 
-_STRUCTURE: dict[str, Callable[[Shapes, Node], None]] = {
-    "prim::Constant": _constant,
-    "prim::ListConstruct": _list,
-    "prim::TupleConstruct": _list,
-    "prim::TupleUnpack": _unpack,
-    "prim::ListUnpack": _unpack,
-    "prim::TupleIndex": _index,
-    "prim::unchecked_cast": _same,
-    "prim::If": _if,
-    "prim::Loop": _loop,
-}
+_STRUCTURE = {**STRUCTURE, "prim::Constant": _constant}
 
 
 def propagate_device(graph: Graph) -> bool:

@@ -64,7 +64,7 @@ class Shapes:
 
     def node(self, node: Node) -> None:
         """What a node gives."""
-        told = _STRUCTURE.get(node.kind)
+        told = STRUCTURE.get(node.kind)
         if told is not None:
             told(self, node)
         else:
@@ -344,7 +344,7 @@ def joined(one: Example, other: Example) -> Example:
     return Example(agreed("dtype"), sizes, agreed("strides"), agreed("device"), agreed("requires_grad"))
 
 
-_STRUCTURE: dict[str, Callable[[Shapes, Node], None]] = {
+STRUCTURE: dict[str, Callable[[Shapes, Node], None]] = {
     "prim::Constant": _constant,
     "prim::ListConstruct": _list,
     "prim::TupleConstruct": _list,

@@ -45,7 +45,7 @@ def mask_of(value: Any) -> Any:
     return value._masked_mask if is_masked_tensor(value) else None
 
 
-class _Values(torch.autograd.Function):
+class Values(torch.autograd.Function):
     """Data under a mask, differentiable in the data."""
 
     @staticmethod
@@ -122,7 +122,7 @@ class MaskedTensor(Tensor):
 
     @staticmethod
     def _from_values(data: Tensor, mask: Tensor) -> MaskedTensor:
-        made: MaskedTensor = _Values.apply(data, mask)
+        made: MaskedTensor = Values.apply(data, mask)
         return made
 
     def get_data(self) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight import Tensor
 from rushlight._engine.core.pytree import tree_map
-from rushlight.masked.maskedtensor.core import MaskedTensor, data_of, is_masked_tensor, mask_of
+from rushlight.masked.maskedtensor.core import MaskedTensor, Values, data_of, is_masked_tensor, mask_of
 
 # Ops that only move elements: done to the data, and to the mask.
 _MOVING = """select transpose split t slice slice_backward select_backward index expand view _unsafe_view
@@ -66,12 +66,8 @@ def _any(mask: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return mask
 
 
-class _Reduced(torch.autograd.Function):
+class _Reduced(Values):
     """The masked result of a reduction, whose gradient is that of its data."""
-
-    @staticmethod
-    def forward(ctx: Any, data: Tensor, mask: Tensor) -> MaskedTensor:
-        return MaskedTensor(data, mask)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Tensor, None]:

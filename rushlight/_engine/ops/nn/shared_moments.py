@@ -10,6 +10,7 @@ from typing import Any
 
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.ops.creation.filled import full
+from rushlight._engine.ops.nn.normalization import _per_channel
 from rushlight._engine.ops.table import composite
 
 
@@ -88,11 +89,7 @@ def batch_norm_elemt(input, weight: Tensor | None, bias: Tensor | None, mean, in
     """(input - mean) * invstd * weight + bias, of the channels of (N, C, *)."""
     wide = _wide(input)
     found = (wide - _channels(mean, wide)) * _channels(invstd, wide)
-    if weight is not None:
-        found = found * _channels(weight, wide)
-    if bias is not None:
-        found = found + _channels(bias, wide)
-    return found.to(input.dtype)
+    return _per_channel(found, weight, bias).to(input.dtype)
 
 
 @composite(where=("torch",))

@@ -28,16 +28,25 @@ class NodeState(str, Enum):  # noqa: UP042
 
 
 @dataclass
-class Event:
+class _Told:
+    """What is told as a JSON text."""
+
+    def __str__(self) -> str:
+        return self.serialize()
+
+    def serialize(self) -> str:
+        """Its JSON text."""
+        return json.dumps(asdict(self))
+
+
+@dataclass
+class Event(_Told):
     """Something that happened in a run; timestamp: milliseconds."""
 
     name: str
     source: EventSource
     timestamp: int = 0
     metadata: dict[str, EventMetadataValue] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return self.serialize()
 
     @staticmethod
     def deserialize(data: str | Event) -> Event:
@@ -47,13 +56,9 @@ class Event:
         told = json.loads(data)
         return Event(**{**told, "source": EventSource[told["source"]]})
 
-    def serialize(self) -> str:
-        """Its JSON text."""
-        return json.dumps(asdict(self))
-
 
 @dataclass
-class RdzvEvent:
+class RdzvEvent(_Told):
     """Something that happened as nodes met; error_trace: the traceback of a failure."""
 
     name: str
@@ -67,9 +72,6 @@ class RdzvEvent:
     local_id: int | None = None
     error_trace: str = ""
 
-    def __str__(self) -> str:
-        return self.serialize()
-
     @staticmethod
     def deserialize(data: str | RdzvEvent) -> RdzvEvent:
         """The event of a JSON text; an event is returned as it is."""
@@ -77,7 +79,3 @@ class RdzvEvent:
             return data
         told = json.loads(data)
         return RdzvEvent(**{**told, "node_state": NodeState[told["node_state"]]})
-
-    def serialize(self) -> str:
-        """Its JSON text."""
-        return json.dumps(asdict(self))

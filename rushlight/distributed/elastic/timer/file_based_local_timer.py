@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from rushlight.distributed.elastic.timer.api import TimerClient, TimerRequest
 from rushlight.distributed.elastic.timer.debug_info_logging import log_debug_info_for_expired_timers
-from rushlight.distributed.elastic.timer.local_timer import end_process
+from rushlight.distributed.elastic.timer.local_timer import end_process, expired, take
 
 __all__ = ["FileTimerClient", "FileTimerRequest", "FileTimerServer"]
 
@@ -223,11 +223,7 @@ class FileTimerServer:
         """Take timers, or let them go."""
         for request in timer_requests:
             self._request_count += 1
-            key = request.worker_pid, request.scope_id
-            if request.expiration_time < 0:
-                self._timers.pop(key, None)
-            else:
-                self._timers[key] = request
+            take(self._timers, request.worker_pid, request)
 
     def clear_timers(self, worker_pids: set[int]) -> None:
         """Forget the timers of these processes, and of those that are gone."""
@@ -236,11 +232,7 @@ class FileTimerServer:
 
     def get_expired_timers(self, deadline: float) -> dict[int, list[FileTimerRequest]]:
         """By pid, the timers that end by the deadline."""
-        found: dict[int, list[FileTimerRequest]] = {}
-        for request in self._timers.values():
-            if request.expiration_time <= deadline:
-                found.setdefault(request.worker_pid, []).append(request)
-        return found
+        return expired(self._timers, deadline)
 
     def _reap_worker(self, worker_pid: int, signal: int) -> bool:
         return end_process(worker_pid, signal)

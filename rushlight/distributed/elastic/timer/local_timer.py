@@ -68,11 +68,7 @@ class LocalTimerServer(TimerServer):
     def register_timers(self, timer_requests: list[TimerRequest]) -> None:
         """Take timers, or let them go."""
         for request in timer_requests:
-            key = request.worker_id, request.scope_id
-            if request.expiration_time < 0:
-                self._timers.pop(key, None)
-            else:
-                self._timers[key] = request
+            take(self._timers, request.worker_id, request)
 
     def clear_timers(self, worker_ids: set[Any]) -> None:
         """Forget the timers of these processes."""
@@ -81,14 +77,28 @@ class LocalTimerServer(TimerServer):
 
     def get_expired_timers(self, deadline: float) -> dict[Any, list[TimerRequest]]:
         """By pid, the timers that end by the deadline."""
-        found: dict[Any, list[TimerRequest]] = {}
-        for request in self._timers.values():
-            if request.expiration_time <= deadline:
-                found.setdefault(request.worker_id, []).append(request)
-        return found
+        return expired(self._timers, deadline)
 
     def _reap_worker(self, worker_id: Any) -> bool:
         return end_process(worker_id, signal.SIGKILL)
+
+
+def take(timers: dict[tuple[Any, str], Any], worker: Any, request: Any) -> None:
+    """Put a request among the timers of its worker and scope; one that ends before 0 lets the timer go."""
+    key = worker, request.scope_id
+    if request.expiration_time < 0:
+        timers.pop(key, None)
+    else:
+        timers[key] = request
+
+
+def expired(timers: dict[tuple[Any, str], Any], deadline: float) -> dict[Any, list[Any]]:
+    """By worker, the timers that end by the deadline."""
+    found: dict[Any, list[Any]] = {}
+    for (worker, _), request in timers.items():
+        if request.expiration_time <= deadline:
+            found.setdefault(worker, []).append(request)
+    return found
 
 
 def end_process(pid: int, number: int) -> bool:
