@@ -211,13 +211,15 @@ def _rows_loss(input, target, ignore_index: int, reduction: str):
     """-log_softmax(x)[target] of rows (N, C), 0 where ignored, reduced; the rows' maxima, and the logarithms
     of the sums of exp(x - maximum).
     """
-    logs, counted = _log_softmax(input, 1), target != ignore_index
+    high, counted = amax(input, 1), target != ignore_index
+    apart = input - high.unsqueeze(1)
+    total = apart.exp().sum(1).log()
     safe = where(counted, target, 0)
     # Here, as a device makes one kernel of it and what comes before.
     count = counted.sum() if reduction == "mean" else None
-    loss = where(counted, -logs.gather(1, safe.unsqueeze(1)).squeeze(1), 0.0)
+    loss = where(counted, total - apart.gather(1, safe.unsqueeze(1)).squeeze(1), 0.0)
     loss = reduced(loss, reduction) if count is None else loss.sum() / count
-    return loss, amax(input, 1), -amax(logs, 1)
+    return loss, high, total
 
 
 @_rows_loss.kernel
