@@ -57,12 +57,17 @@ class cudaStatus:
     ERROR_NOT_READY = 34
 
 
+def _need_runtime() -> None:
+    """AttributeError, as PyTorch's builds for CPUs raise it, where there is no runtime that could fail."""
+    if accelerator.platform() is None:
+        raise AttributeError("Torch not compiled with CUDA enabled: there is no runtime that could fail")
+
+
 class CudaError(RuntimeError):
     """A call of CUDA's runtime has failed; `code` is its answer. AttributeError where there is no device."""
 
     def __init__(self, code: int) -> None:
-        if accelerator.platform() is None:
-            raise AttributeError("Torch not compiled with CUDA enabled: there is no runtime that could fail")
+        _need_runtime()
         runtime = globals()["cudart"]()
         super().__init__(f"{runtime.cudaGetErrorString(code)} ({code})")
 
@@ -73,6 +78,7 @@ class DeferredCudaCallError(Exception):
 
 def check_error(res: int) -> None:
     """CudaError for an answer of the runtime's that is an error; AttributeError where there is no device."""
+    _need_runtime()
     if res != cudaStatus.SUCCESS:
         raise CudaError(res)
 
