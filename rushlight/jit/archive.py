@@ -132,7 +132,7 @@ class _Code:
             self.version = max(self.version, since(node.kind))
             if node.kind == "prim::With" and node.attrs.get("manager") in SAVED:
                 self.manager(SAVED[node.attrs["manager"]][1])
-            elif node.kind == "prim::With":
+            elif node.kind == "prim::With" and "manager" in node.attrs:
                 raise RuntimeError(
                     f"Could not export '{function.name}': it has a `with`, which files cannot hold here; "
                     "put what is inside into a function of its own, and call that in the `with` outside"

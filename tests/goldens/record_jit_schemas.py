@@ -76,7 +76,7 @@ def main() -> None:
         name, overload = re.match(r"(\w+)(?:\.(\w+))?", rest).groups()
         written = re.search(r"Tensor\(\w!\)(\[\])? \w+[,)]", rest.partition("*, ")[2]) or "out" in (
             overload or ""
-        )
+        ).split("_")
         if written or "Dimname" in rest or "Storage" in rest or rest.startswith("__round"):
             continue
         if space == "prim" and name in PRIM:

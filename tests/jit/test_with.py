@@ -95,8 +95,6 @@ def test_what_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="must return an object with a method __enter__"):
         torch.jit.script(no_manager)
-    with pytest.raises(RuntimeError, match="it has a `with`"):
-        torch.jit.save(torch.jit.script(entered), io.BytesIO())
 
     def named(x: torch.Tensor) -> torch.Tensor:
         with torch.inference_mode(mode=True):
@@ -104,3 +102,55 @@ def test_what_is_refused() -> None:
 
     with pytest.raises(UnsupportedNodeError):
         torch.jit.script(named)
+
+
+class Counted(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        quiet = torch.no_grad()
+        with quiet:
+            y = x * 2
+        z = y + x
+        with quiet as nothing, Noted(3) as count:
+            w = x * count
+        assert nothing is None
+        return y, z, w
+
+
+def test_managers_are_entered_more_than_once_and_objects_are_saved() -> None:
+    scripted = torch.jit.script(Counted())
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    for module in (scripted, torch.jit.load(file)):
+        found = module(X)
+        assert [one.requires_grad for one in found] == [False, True, False]
+        assert found[2].tolist() == [3, 3]
+    assert str(scripted.graph).count("prim::Enter(") == 3
+    assert "as count:" in scripted.code
+
+
+def test_deleted_variables() -> None:
+    def forgets(x: torch.Tensor, n: int) -> torch.Tensor:
+        for i in range(n):
+            y = x + i
+            x = y * 2
+            del y
+        return x
+
+    assert torch.jit.script(forgets)(torch.zeros(1), 3).tolist() == forgets(torch.zeros(1), 3).tolist()
+
+    def reads(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        if bool(x):
+            del y
+        return y
+
+    with pytest.raises(RuntimeError, match="undefined value y"):
+        torch.jit.script(reads)
+
+
+def test_a_memory_format_by_name_alone() -> None:
+    def last(x: torch.Tensor) -> torch.Tensor:
+        return x.to(memory_format=torch.channels_last)
+
+    assert torch.jit.script(last)(torch.ones(1, 2, 3, 4)).stride() == (24, 1, 8, 2)

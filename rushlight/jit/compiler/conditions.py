@@ -8,7 +8,7 @@ from typing import Any
 
 from rushlight.jit.compiler.calls import Calls
 from rushlight.jit.compiler.expressions import OPEN
-from rushlight.jit.compiler.values import Items, Known, Missing
+from rushlight.jit.compiler.values import Items, Known, Manager, Missing
 from rushlight.jit.program.ir import Block, Node, Value
 from rushlight.jit.program.types import BOOL, NONE, STR, TENSOR, Type, subtype, unify, union
 
@@ -285,8 +285,11 @@ class Conditions(Calls):
                 pair[i] = made.blocks[i].add("prim::Uninitialized", (), [other.type]).output
         if not all(isinstance(p, Value) for p in pair):
             side = ["true", "false"][not isinstance(pair[1], Value)]
-            if name in self.env or any(isinstance(p, (Items, Known)) for p in pair):
-                self.env[name] = pair[0] if isinstance(pair[0], (Items, Known)) else pair[1]
+            gone = next((p for p in pair if isinstance(p, Missing)), None)
+            if gone is not None:
+                self.env[name] = gone
+            elif name in self.env or any(isinstance(p, (Items, Known, Manager)) for p in pair):
+                self.env[name] = pair[0] if isinstance(pair[0], (Items, Known, Manager)) else pair[1]
             elif not isinstance(self.env.get(name), Value):
                 self.env[name] = Missing(
                     f"{name} is not defined in the {side} branch", self.source.show(node)

@@ -8,9 +8,10 @@ from typing import Any
 import rushlight as torch
 from rushlight.autograd.profiler import record_function
 from rushlight.jit.compiler.loops import Loops
-from rushlight.jit.compiler.values import Known, Method
+from rushlight.jit.compiler.values import Known, Manager
 from rushlight.jit.frontend import UnsupportedNodeError
-from rushlight.jit.program.ir import Block, Function, Value
+from rushlight.jit.program.ir import Block, Node, Value
+from rushlight.jit.program.types import Type
 
 MANAGERS: dict[Any, str] = {
     torch.no_grad: "torch.no_grad",
@@ -21,8 +22,31 @@ MANAGERS: dict[Any, str] = {
 }
 
 
+_NAMES = {record_function: ("name", "args")}  # what a manager's arguments are called
+
+
 class Contexts(Loops):
     """Compiles `with`. What is assigned inside stays assigned: the block always runs."""
+
+    def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
+        """A call; of one of torch's managers, what `with` may be put around."""
+        manager = self.manager(node)
+        called = ast.unparse(node.func)  # what a program calls by this name is an op; files say "$..."
+        if manager is None or (manager.manager is torch.set_grad_enabled and called[0] != "$"):
+            return super().at_Call(node, wanted)
+        return manager
+
+    def manager(self, node: Any) -> Manager | None:
+        """The manager that a call makes; None for any other expression."""
+        named = isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
+        found = self.sugar(node.func) if named else None
+        if not isinstance(found, Known) or not _listed(found.object):
+            return None
+        names = _NAMES.get(found.object, ())[len(node.args) :]
+        if [k.arg for k in node.keywords] != list(names[: len(node.keywords)]):
+            raise UnsupportedNodeError(self.source, node)
+        args = [self.expr(a) for a in (*node.args, *(k.value for k in node.keywords))]
+        return Manager(found.object, tuple(args))
 
     def do_With(self, node: ast.With) -> None:
         """One manager around a block; others are around what is in it."""
@@ -30,29 +54,25 @@ class Contexts(Loops):
         body: list[ast.stmt] = node.body
         if others:
             body = [ast.copy_location(ast.With(others, node.body), node)]
-        call: Any = item.context_expr
-        manager = None
-        if isinstance(call, ast.Call):
-            found = self.sugar(call.func)
-            manager = found.object if isinstance(found, Known) and _listed(found.object) else None
-        if manager is not None:
-            if call.keywords or item.optional_vars is not None:
-                raise UnsupportedNodeError(self.source, node)
-            inputs = [self.expr(a) for a in call.args]
-            made = self.emit(node, "prim::With", inputs, manager=manager, named=MANAGERS[manager])
+        found = self.manager(item.context_expr) or self.sugar(item.context_expr)
+        if isinstance(found, Manager):
+            name = MANAGERS[found.manager]
+            made = self.emit(node, "prim::With", found.args, manager=found.manager, named=name)
+            given: Any = found if found.manager is record_function else self.constant(node, None)
         else:
-            value, leaving = self.entered(item, node)
-            made = self.emit(node, "prim::With", [value], function=leaving)
+            made = self.entered(self.value(found, node), node)
+            given = made.output
         outer, self.block = self.block, Block()
         made.blocks.append(self.block)
+        if item.optional_vars is not None:
+            self.assign(item.optional_vars, given, node)
         statements: list[Any] = [*body]
         self.body(statements)
         self.block.finish([])
         self.block = outer
 
-    def entered(self, item: ast.withitem, node: ast.With) -> tuple[Value, Function]:
-        """Call __enter__; the object, and its __exit__."""
-        value = self.expr(item.context_expr)
+    def entered(self, value: Value, node: ast.With) -> Node:
+        """A node that calls an object's __enter__, which is its result, and __exit__ behind its block."""
         owner: Any = value.type.cls if value.type.kind == "Class" else None
         for name in ("__enter__", "__exit__"):
             if owner is None or owner.method(name) is None:
@@ -61,10 +81,10 @@ class Contexts(Loops):
                     f"With item expression must return an object with a method {name}, got {value.type}; "
                     f"or be one of {', '.join(MANAGERS.values())}",
                 )
-        found = self.call_method(Method(value, owner, "__enter__"), [], {}, node)
-        if item.optional_vars is not None:
-            self.assign(item.optional_vars, found, node)
-        return value, owner.method("__exit__")
+        enter, leave = owner.method("__enter__"), owner.method("__exit__")
+        self.arguments(enter, enter.arguments[1:], [], {}, node)
+        given = self.returned(enter, node)
+        return self.emit(node, "prim::With", [value], given, entering=enter, leaving=leave)
 
 
 def _listed(found: Any) -> bool:

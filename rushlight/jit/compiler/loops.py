@@ -187,7 +187,9 @@ class Loops(Conditions):
         self.block, self.around, ends = outer, around, self.env
         self.env = {**before, **dict(zip(carried, made.outputs, strict=True))}
         for name in ends:
-            if name not in before and not name.startswith("$"):
+            if isinstance(ends[name], Missing) and ends[name].held is not None:
+                self.env[name] = ends[name]  # it was deleted
+            elif name not in before and not name.startswith("$"):
                 self.env[name] = Missing(
                     f"{name} is not defined before the loop, which may not run", self.source.show(node)
                 )
@@ -205,7 +207,9 @@ class Loops(Conditions):
         """The end of a loop's body: what it carries on."""
         ends = []
         for name, param in zip(carried, params, strict=True):
-            end = self.value(self.env[name], node)
+            found = self.env[name]
+            held = found.held if isinstance(found, Missing) else None
+            end = self.value(found, node) if held is None else held
             initial = made.inputs[1 + carried.index(name)]
             for value in (param, initial):
                 value.type = end.type if value.type == OPEN else value.type

@@ -348,16 +348,31 @@ class Compiler(Contexts):
         return self.call_builtin("aten::tensor", [value], alike, node)
 
     def do_Delete(self, node: ast.Delete) -> None:
-        """`del x[i]`, of lists and dicts; errors for slices and names."""
+        """`del x[i]`, of lists and dicts, and `del x`, after which nobody knows x; an error for slices."""
         for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.forget(target)
+                continue
             if not isinstance(target, ast.Subscript):
-                raise UnsupportedNodeError(self.source, node)
+                raise self.error(
+                    target, "del statements are only supported for deleting list and dict items and variables"
+                )
             if isinstance(target.slice, ast.Slice):
                 raise self.error(
                     target,
                     "del statements only support deletion at a single index, slicing is not supported",
                 )
             self.call_builtin("aten::Delete", [self.expr(target.value), self.expr(target.slice)], {}, node)
+
+    def forget(self, target: ast.Name) -> None:
+        """Take a variable away, also from the blocks around."""
+        known = self.env.get(target.id)
+        if known is None or isinstance(known, Missing):
+            raise self.error(target, f"undefined value {target.id}")
+        held = known if isinstance(known, Value) else None
+        self.env[target.id] = Missing(f"undefined value {target.id}", self.source.show(target), held)
+        self.around.pop(target.id, None)
+        self.said.pop(target.id, None)
 
 
 def _is_module(t: Type) -> bool:

@@ -56,7 +56,16 @@ class Space:
 
 @dataclass
 class Missing:
-    """A variable that only some ways to here have assigned."""
+    """A variable that only some ways to here have assigned, or that was deleted, which `held` was before."""
 
     message: str
     place: str
+    held: Value | None = None
+
+
+@dataclass
+class Manager:
+    """One of torch's context managers that a program has made, and its arguments."""
+
+    manager: Any
+    args: tuple[Value, ...]

@@ -110,11 +110,12 @@ class PythonWriter(Writer):
         return f"{self.bind(check, 'of_type')}({call})"
 
     def manager(self, node: Node) -> str:
-        """The context manager of a with statement: Python's own, or rt.leaving around a compiled one."""
+        """The context manager of a with statement: Python's own, or rt.within around a compiled one."""
         known, inputs = node.attrs.get("manager"), ", ".join(map(self.ref, node.inputs))
         if known is not None:
             return f"{self.bind(known, 'manager')}({inputs})"
-        return f"rt.leaving({self.bind(runner(node.attrs['function']), 'leave')}, {inputs})"
+        enter, leave = (self.bind(runner(node.attrs[name]), name) for name in ("entering", "leaving"))
+        return f"rt.within({enter}, {leave}, {inputs})"
 
     def at_CreateObject(self, node: Node) -> str:
         """`Class.__new__(Class)`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.jit.program.ir import Block, Example, Function, Names, Node, Value, walk
+from rushlight.jit.program.managers import SAVED
 from rushlight.jit.program.schema import spell
 from rushlight.jit.program.types import Type, qualified
 
@@ -95,6 +96,9 @@ class GraphWriter:
     def node(self, node: Node, depth: int) -> None:
         """One node and its blocks."""
         pad, inputs = "  " * depth, [self.spelled[v] for v in node.inputs]
+        if node.kind == "prim::With":
+            self.within(node, inputs, depth)
+            return
         if node.kind == "prim::CallFunction":
             self.numbered()
             self.lines.append(
@@ -116,6 +120,21 @@ class GraphWriter:
             self.block(block, depth + 2)
             results = [*going, *(self.spelled[v] for v in block.ending.inputs)]
             self.lines.append(f"{pad}    -> ({', '.join(results)})")
+
+    def within(self, node: Node, inputs: list[str], depth: int) -> None:
+        """`with`: its nodes stand between prim::Enter and prim::Exit of an object, which is made before."""
+        pad, place = "  " * depth, f" # {node.place}" if node.place else ""
+        held = inputs[0] if inputs else ""
+        if "manager" in node.attrs:
+            path = SAVED[node.attrs["manager"]][0] if node.attrs["manager"] in SAVED else node.attrs["named"]
+            held = f"%{self.numbered()}"
+            self.lines.append(f"{pad}{held} : {path} = prim::CreateObject(){place}")
+            given = f'prim::CallMethod[name="__init__"]({", ".join([held, *inputs])}){place}'
+            self.lines.append(f"{pad}%{self.numbered()} : NoneType = {given}")
+        names = [self.name(v) for v in node.outputs] or [f"%{self.numbered()} : NoneType"]
+        self.lines.append(f"{pad}{names[0]} = prim::Enter({held}){place}")
+        self.block(node.blocks[0], depth)
+        self.lines.append(f"{pad}%{self.numbered()} : NoneType = prim::Exit({held}){place}")
 
     def loop(self, node: Node, inputs: list[str], pad: str) -> list[str]:
         """In the text a loop counts and asks a condition: write the constant that one of them is; the

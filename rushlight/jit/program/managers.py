@@ -80,7 +80,7 @@ MARKS = {f"${path}": manager for path, manager in _BY_PATH.items()}  # names tha
 
 
 class _Restored(ast.NodeTransformer):
-    """`a = C.__new__(C)`, `b = (a).__init__(...)`, `with a:` as `with C(...):`."""
+    """`a = C.__new__(C)`, `b = (a).__init__(...)` as `a = C(...)`."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
@@ -91,32 +91,28 @@ class _Restored(ast.NodeTransformer):
         return node
 
     def joined(self, statements: list[Any]) -> list[Any]:
-        """The statements, those three as one wherever they follow each other."""
+        """The statements, those two as one wherever they follow each other."""
         found: list[Any] = []
         for statement in statements:
             found.append(statement)
-            made = _manager(found[-3:]) if isinstance(statement, ast.With) else None
+            made = _manager(*found[-2:]) if len(found) > 1 else None
             if made is not None:
-                found[-3:] = [made]
+                found[-2:] = [made]
         return found
 
 
-def _manager(three: list[Any]) -> ast.With | None:
-    if len(three) < 3 or not all(isinstance(one, ast.Assign) for one in three[:2]):
+def _manager(first: Any, second: Any) -> ast.Assign | None:
+    if not isinstance(first, ast.Assign) or not isinstance(second, ast.Assign):
         return None
-    first, second, around = three
-    item = around.items[0]
     call, begun = first.value, second.value
     path = ast.unparse(call.func).removesuffix(".__new__") if isinstance(call, ast.Call) else ""
     held = ast.unparse(first.targets[0])
     ready = isinstance(begun, ast.Call) and ast.unparse(begun.func) == f"{held}.__init__"
-    if path not in _BY_PATH or not ready or ast.unparse(item.context_expr) != held or item.optional_vars:
+    if path not in _BY_PATH or not isinstance(begun, ast.Call) or not ready:
         return None
     args = [a for a in begun.args if not (isinstance(a, ast.Constant) and a.value is None)]
     made = ast.Call(ast.Name(f"${path}", ast.Load()), args, [])
-    item.context_expr = ast.fix_missing_locations(ast.copy_location(made, item.context_expr))
-    found: ast.With = around
-    return found
+    return ast.fix_missing_locations(ast.copy_location(ast.Assign(first.targets, made), first))
 
 
 def restored(tree: Any) -> Any:

@@ -44,7 +44,9 @@ _EFFECTS = frozenset(
     )
 )
 # Nodes that hand what they read to others, who may write to it.
-_HANDS_OUT = frozenset(f"prim::{name}" for name in "CallFunction CallMethod PythonOp fork awaitable".split())
+_HANDS_OUT = frozenset(
+    f"prim::{name}" for name in "CallFunction CallMethod PythonOp With fork awaitable".split()
+)
 # Ops that take something out of a container.
 _PARTS = frozenset(
     (

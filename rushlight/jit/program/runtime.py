@@ -127,10 +127,11 @@ def given_back(value: Any, t: Type) -> Any:
 
 
 @contextmanager
-def leaving(leave: Callable[..., Any], found: Any) -> Iterator[None]:
-    """A block whose object has been entered; at its end, leave(found, None, None, None)."""
+def within(enter: Callable[..., Any], leave: Callable[..., Any], found: Any) -> Iterator[Any]:
+    """What enter(found) gives, for a block; at its end, leave(found, None, None, None)."""
+    given = enter(found)
     try:
-        yield
+        yield given
     finally:
         leave(found, None, None, None)
 

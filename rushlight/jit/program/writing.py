@@ -209,7 +209,8 @@ class Writer(ABC):
 
     def do_With(self, node: Node) -> None:
         """with, around a block."""
-        self.line(f"with {self.manager(node)}:")
+        given = f" as {self.name(node.output)}" if node.outputs and node.output.uses else ""
+        self.line(f"with {self.manager(node)}{given}:")
         self.inner(node.blocks[0])
 
     def manager(self, node: Node) -> str:
