@@ -8,6 +8,7 @@ interpreter that runs this command, from the tree that this file lies in. Withou
 
     --max N           of each file N of the tests, drawn by their ids: the same ones each time (300; 0: all)
     --start N         of these leave the first N out: other tests than those of a draw of N (0)
+    --seed TEXT       draw in another order
     --match TEXT      only tests whose id contains TEXT
     --failed          only tests that did not pass last time
     --jobs N          files at the same time (1)
@@ -187,7 +188,7 @@ def reference(path: Path, args: argparse.Namespace) -> tuple[list[str], dict[str
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     log = args.work / "pytorch" / f"{path.stem}-{args.version}-{digest}.jsonl"
     left_out = list(json.loads(EXCEPTIONS.read_text()).get("*", ()))
-    drawing = (args.start, args.max or 10**9, args.match, left_out)
+    drawing = (args.start, args.max or 10**9, args.match, left_out, args.seed)
     drawn = draw(collected(log), *drawing)
     if not drawn or set(drawn) - set(read_outcomes(log)):
         side = Side(args.torch_python, [], log.parent)
@@ -215,7 +216,7 @@ def on_a_device(side: Side, path: Path, args: argparse.Namespace) -> Figures:
     side.work.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     log.with_suffix(".out").unlink(missing_ok=True)
-    drawing = json.dumps([args.start, args.max or 10**9, args.match or "CUDA", []])
+    drawing = json.dumps([args.start, args.max or 10**9, args.match or "CUDA", [], args.seed])
     devices = os.environ.get("RUSHLIGHT_CUDA") or "simulated"
     where = {"PYTORCH_TESTING_DEVICE_ONLY_FOR": "cuda", "RUSHLIGHT_CUDA": devices}
     run_file(side, path, args, log, {"RUNNER_DRAW": drawing, **where})
@@ -330,6 +331,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tests", action="append", required=True, type=Path)
     parser.add_argument("--max", type=int, default=300)
     parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--seed", default="")
     parser.add_argument("--match", default="")
     parser.add_argument("--failed", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)

@@ -2,7 +2,13 @@
 """torch.masked: functions of the elements that a mask chooses, and tensors that carry such a mask."""
 
 from rushlight.masked.maskedtensor.core import MaskedTensor as MaskedTensor
+from rushlight.masked._ops import _canonical_dim as _canonical_dim
+from rushlight.masked._ops import _combine_input_and_mask as _combine_input_and_mask
+from rushlight.masked._ops import _input_mask as _input_mask
 from rushlight.masked import _ops as _ops
+from rushlight.masked._ops import _output_mask as _output_mask
+from rushlight.masked._ops import _reduction_identity as _reduction_identity
+from rushlight.masked._ops import _where as _where
 from rushlight.masked._ops import amax as amax
 from rushlight.masked._ops import amin as amin
 from rushlight.masked._ops import argmax as argmax
@@ -27,6 +33,7 @@ from rushlight.masked._ops import std as std
 from rushlight.masked._ops import sum as sum
 from rushlight.masked._ops import var as var
 def __dir__() -> list[str]: ...
-__all__ = ['MaskedTensor', 'amax', 'amin', 'argmax', 'argmin', 'as_masked_tensor', 'cumprod', 'cumsum',
-    'is_masked_tensor', 'log_softmax', 'logaddexp', 'logsumexp', 'masked_tensor', 'mean', 'median', 'norm',
-    'normalize', 'prod', 'softmax', 'softmin', 'std', 'sum', 'var']
+__all__ = ['MaskedTensor', '_canonical_dim', '_combine_input_and_mask', '_input_mask', '_output_mask',
+    '_reduction_identity', '_where', 'amax', 'amin', 'argmax', 'argmin', 'as_masked_tensor', 'cumprod',
+    'cumsum', 'is_masked_tensor', 'log_softmax', 'logaddexp', 'logsumexp', 'masked_tensor', 'mean', 'median',
+    'norm', 'normalize', 'prod', 'softmax', 'softmin', 'std', 'sum', 'var']

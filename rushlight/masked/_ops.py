@@ -13,6 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.errors import wrap_dim
+from rushlight.masked.maskedtensor.core import is_masked_tensor
 
 Tensor = torch.Tensor
 __all__ = [
@@ -39,13 +40,18 @@ __all__ = [
 
 
 def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
+    return _canonical_dim(dim, input.ndim)
+
+
+def _canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dims that a reduction of a tensor of `ndim` dims is over."""
     if dim is None or dim == ():
-        return tuple(range(input.ndim))
+        return tuple(range(ndim))
     dims: list[int] = []
     for d in (dim,) if isinstance(dim, int) else dim:
         if d in dims:
             raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
-        dims.append(wrap_dim(d, input.ndim))
+        dims.append(wrap_dim(d, ndim))
     return tuple(sorted(dims))
 
 
@@ -55,7 +61,7 @@ def _mask(input: Tensor, mask: Tensor) -> Tensor:
             "_input_mask expected broadcastable mask (got mask dimensionality higher "
             f"than of the input): mask {tuple(mask.shape)}, input {tuple(input.shape)}"
         )
-    chosen = mask.to(torch.bool)
+    chosen = mask.to_dense().to(torch.bool)
     return chosen if mask.shape == input.shape else chosen.broadcast_to(input.shape)
 
 
@@ -88,22 +94,26 @@ def _bounded(op: str, bound: Any, input: Tensor, mask: Tensor | None, dtype: Any
 
 
 def _of_sparse(reduction: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A reduction that takes COO tensors too, whose result is COO again; all but a sum need a mask then."""
+    """A reduction that takes COO and CSR tensors too, whose result is of that layout: it has what the mask
+    chooses. All but a sum need a mask then.
+    """
 
     @wraps(reduction)
     def reduce(input: Tensor, dim: Any = None, **options: Any) -> Tensor:
         if input.layout is torch.strided:
             return reduction(input, dim, **options)
         mask = options.pop("mask", None)
-        if mask is None and reduction.__name__ != "sum":
-            raise ValueError(
-                f"masked {reduction.__name__} expects explicit mask for {input.layout.name} tensor input"
-            )
-        mask = mask if mask is None or mask.layout is torch.strided else mask.to_dense()
-        found = reduction(input.to_dense(), dim, mask=mask, **options)
-        if mask is not None and not input.is_sparse:  # of compressed layouts what nothing is in is left out
-            found = found.masked_fill(~_output_mask(reduction, input, dim, mask=mask, **options), 0)
-        return found.to_sparse()
+        if mask is None:
+            if reduction.__name__ != "sum":
+                raise ValueError(
+                    f"masked {reduction.__name__} expects explicit mask for {input.layout.name} tensor input"
+                )
+            found = reduction(input.to_dense(), dim, **options)
+            return found.to_sparse(layout=input.layout)
+        dense = input.to_dense()
+        found = reduction(dense, dim, mask=mask, **options)
+        reduced = _output_mask(reduction, dense, dim, mask=mask, **options)
+        return found.sparse_mask(reduced.to_sparse(layout=input.layout))
 
     return reduce
 
@@ -184,6 +194,7 @@ def _count(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None, dtype: A
     return ones.sum(_dims(input, dim), keepdim)
 
 
+@_of_sparse
 def mean(
     input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -328,7 +339,7 @@ def logsumexp(
 
 # --- what tests of masks and of reductions ask ------------------------------------------------------
 
-_canonical_dim = _dims
+
 _IDENTITIES: dict[str, Any] = {"sum": 0, "cumsum": 0, "prod": 1, "cumprod": 1}
 
 
@@ -350,6 +361,37 @@ def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | Non
     else:
         raise NotImplementedError(f"identity of {name} on {input.dtype} input")
     return torch.tensor(value, dtype=input.dtype, device=input.device)
+
+
+def _combine_input_and_mask(op: Any, input: Any, mask: Tensor | None, *args: Any) -> Tensor:
+    """The input with what changes no result of `op` where the mask leaves it out."""
+    if is_masked_tensor(input):
+        input, mask = input.get_data(), input.get_mask()
+    if mask is None:
+        whole: Tensor = input
+        return whole
+    if not callable(op):
+        raise ValueError(
+            f"_combine_input_and_mask expected masked operation (got {type(op).__name__} object)"
+        )
+    return _where(_mask(input, mask), input, _reduction_identity(op.__name__, input, *args))
+
+
+def _where(mask: Tensor, input: Tensor, fill_value: Any) -> Tensor:
+    """torch.where, also of a mask and an input that are both COO or both CSR: the result has what is chosen.
+
+    Of hybrid tensors a place is chosen where any of its elements is; fill_value stands in the others.
+    """
+    if mask.layout is torch.strided:
+        return torch.where(mask, input, fill_value)
+    if mask.layout not in (torch.sparse_coo, torch.sparse_csr):
+        raise ValueError(f"_where expects strided or sparse COO or sparse CSR tensor but got {mask.layout}")
+    coo = mask.to_sparse_coo().coalesce()
+    there = coo.values().flatten(1).any(1) if coo.dense_dim() else coo.values()
+    places, chosen = coo.indices()[:, there], coo.values()[there]
+    values = torch.where(chosen, input.to_dense()[tuple(places)], fill_value)
+    found: Tensor = torch.sparse_coo_tensor(places, values, input.shape, is_coalesced=True)
+    return found if mask.layout is torch.sparse_coo else found.to_sparse_csr()
 
 
 def _input_mask(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:

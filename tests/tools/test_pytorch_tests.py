@@ -20,6 +20,7 @@ def test_drawing_more_adds_to_the_same_tests():
     assert draw(TESTS[::-1], 0, 2, "", ["*_refs_*"]) == every[:2]
     assert draw(TESTS, 2, 2, "", ["*_refs_*"]) == every[2:]
     assert draw(TESTS, 0, 9, "_c", []) == ["TestX::test_c"]
+    assert sorted(draw(TESTS, 0, 99, "", ["*_refs_*"], "another")) == sorted(every)
 
 
 def test_exceptions_do_not_count_and_what_did_not_run_is_told(monkeypatch):

@@ -86,3 +86,48 @@ def test_what_is_refused() -> None:
         x.numpy()
     with warnings.catch_warnings(), pytest.raises(TypeError, match="permute"):
         x.T.sum()
+
+
+@pytest.mark.parametrize("convert", ["to_sparse", "to_sparse_csr"])
+def test_sparse_layouts(convert: str) -> None:
+    dense = _example(True)
+    x = getattr(dense, convert)()
+    assert x.is_sparse and x.layout is not torch.strided and repr(x) == repr(dense)
+    for y, wanted in ((x.exp(), dense.exp()), (x + x, dense * 2), (x * 3, dense * 3)):
+        assert y.layout is x.layout and repr(y.to_dense()) == repr(wanted)
+    assert repr(x.prod()) == repr(dense.prod()) and repr(x.amax()) == repr(dense.amax())
+    x.to_dense().sum().backward()
+    assert dense.grad.to_tensor(0).tolist() == [[1, 0, 1], [0, 0, 1]]
+    leaf = masked_tensor(x.get_data().detach(), x.get_mask(), True)
+    leaf.to_dense().sum().backward()
+    assert leaf.grad.layout is x.layout
+    with pytest.raises(ValueError, match="sparse data do not have is_contiguous"):
+        x.is_contiguous()
+    with pytest.raises(ValueError, match="do not have the same indices|do not share either crow or col"):
+        masked_tensor(x.get_data(), getattr(~x.get_mask().to_dense(), convert)())
+    with pytest.raises(TypeError, match="data layout of torch.sparse_csc is not supported"):
+        masked_tensor(torch.ones(2, 2).to_sparse_csc(), torch.ones(2, 2).bool().to_sparse_csc())
+
+
+def test_names_of_ops() -> None:
+    from rushlight.masked.maskedtensor import binary, reductions, unary
+
+    x = masked_tensor(torch.tensor([0.5, 0.25]), torch.tensor([True, False]))
+    assert len(unary.NATIVE_UNARY_FNS) == len(unary.UNARY_NAMES) == 62
+    assert unary.NATIVE_UNARY_FNS[0](x).to_tensor(0).tolist() == [0.5, 0]
+    assert torch.ops.aten.mul in binary.NATIVE_BINARY_FNS and "add_" in binary.INPLACE_BINARY_NAMES
+    assert reductions.REDUCE_NAMES[0] == "sum" and torch.sum in reductions.TORCH_REDUCE_FNS
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_masked_functions_of_sparse_tensors(layout: torch.layout) -> None:
+    data = torch.tensor([[1.0, 0, 3], [0, -2, 0]])
+    mask = torch.tensor([[True, True, False], [False, True, False]])
+    x, chosen = data.to_sparse(layout=layout), mask.to_sparse(layout=layout)
+    for name in ("sum", "prod", "amax", "amin", "mean"):
+        found = getattr(torch.masked, name)(x, 1, keepdim=True, mask=chosen)
+        wanted = getattr(torch.masked, name)(data, 1, keepdim=True, mask=mask)
+        assert found.layout is layout and found.to_dense().equal(wanted)
+    assert torch.masked.sum(data, 0, mask=chosen).tolist() == [1, -2, 0]
+    where = torch.masked._where(chosen, x, torch.tensor(5.0))
+    assert where.layout is layout and where.values().tolist() == [1, 0, -2]
