@@ -25,7 +25,7 @@ from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
-from rushlight._torch_dispatch import decompositions, translation
+from rushlight._torch_dispatch import decompositions, gradients, translation
 
 Handler = Callable[..., Any]
 
@@ -87,11 +87,13 @@ def hear(
     args: Any,
     kwargs: dict[str, Any],
     wrapped: bool = False,
+    named: Callable[[translation.AtenCall, Callable[[], Any]], Any] | None = None,
 ) -> Any:
     """A row's call, told to `handler`. again(body, *args, **kwargs): run a body whose ops come here again.
 
-    wrapped: what the row consists of is to be heard where gradients are recorded, as the operands have no
-    memory, or as the listener has to know all that the gradients are made of.
+    wrapped: what the row consists of is to be heard where gradients are recorded and no rule says them, as
+    the operands have no memory, or as the listener has to know all that the gradients are made of; then
+    named(call, run) runs it, knowing which op it is.
     """
     params = pointwise.public_params(row)
     out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
@@ -108,11 +110,14 @@ def hear(
         if found is not NotImplemented:
             return found
     opened = row.kind == "composite" and row.vjp is None and not writes
-    if opened and (not translation.is_op(row) or (wrapped and _tracked(bound.values()))):
+    if opened and not translation.is_op(row):
         return again(_opened, row, call, args, kwargs, bound)
     aten = translation.aten_call(row, bound, writes)
     if opened and (aten.op.namespace == "rushlight" or aten.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
+    if opened and wrapped and _tracked(bound.values()) and not gradients.has_rule(aten.op):
+        run = partial(again, _opened, row, call, args, kwargs, bound)
+        return run() if named is None else named(aten, run)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
     found = tell(handler, aten.op, aten.args, aten.kwargs, once, aten.take, _result(row, bound))
     if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
@@ -172,6 +177,8 @@ def tell(
     written(old), of an op that writes to its first argument: the result for a tensor with the old values.
     """
     tracked = _tracked((args, kwargs))
+    if tracked and gradients.has_rule(op):
+        return _by_rule(handler, op, args, kwargs, take)
     old: Any = None
     if op._schema.writes and written is not None:
         check_writable(args[0], tracked)
@@ -194,6 +201,24 @@ def tell(
             source = call.found if take is None or not call.ran else call.found[take]
             _hand_over(source if call.ran else _unheard(once), result, call)
     return result
+
+
+def _by_rule(
+    handler: Handler, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], take: int | None
+) -> Any:
+    """The op by the handler, which records nothing; the gradient is PyTorch's."""
+    call = Call(op, args, kwargs)
+    call.enabled = False
+
+    def heard(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        CALLS.stack.append(call if op is call.op else None)
+        try:
+            return handler(op, args, kwargs)
+        finally:
+            CALLS.stack.pop()
+
+    found = gradients.whole(heard, op, args, kwargs)
+    return found if take is None else found[take]
 
 
 def _before(target: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from rushlight._engine.dispatch import interpreters, methods as plain_methods, o
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
-from rushlight._torch_dispatch import classes, delivery
+from rushlight._torch_dispatch import classes, delivery, gradients
 from rushlight.export import overloads
 
 _REPLACED = ReplacedMethods()
@@ -32,7 +32,26 @@ def ask(
     written: Callable[[Tensor], Any] | None = None,
 ) -> Any:
     """The op of a dotted name by whoever listens; once(): the plain method; written: as in delivery.tell."""
-    modes, op = interpreters.STACK.modes, overloads.anyone(name)
+    return _asked(overloads.anyone(name), args, kwargs, once, written)
+
+
+def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any]) -> Any:
+    """An op that no row stands for, called by its name, by whoever listens."""
+    modes = interpreters.STACK.modes
+    opens = bool(modes) and getattr(modes[-1], "_opens", False) and not gradients.has_rule(op)
+    if opens and delivery._tracked((args, kwargs)):
+        return op.function(**bound)
+    return _asked(op, args, kwargs, lambda: op.function(**bound), None)
+
+
+def _asked(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    once: Callable[[], Any],
+    written: Callable[[Tensor], Any] | None,
+) -> Any:
+    modes = interpreters.STACK.modes
     if modes and hasattr(modes[-1], "__torch_dispatch__"):
         mode = modes.pop()
         try:

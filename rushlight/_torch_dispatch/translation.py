@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight._engine.ops.table import Row
+from rushlight._torch_dispatch import backward_ops
 from rushlight.export import overloads
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -291,6 +292,9 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "_true_divide": lambda input, other: ("div.Tensor", (input, other), {}, None),
     "_softmax": _softmax("_softmax"),
     "_log_softmax": _softmax("_log_softmax"),
+    "_stack": lambda tensors, dim=0: ("stack.default", (list(tensors), *[dim] * (dim != 0)), {}, None),
+    "_logsigmoid": lambda input: ("log_sigmoid_forward.default", (input,), {}, 0),
+    "logsigmoid": lambda input: ("log_sigmoid_forward.default", (input,), {}, 0),
     "layer_norm": _layer_norm,
     "group_norm": _group_norm,
     "batch_norm": _batch_norm,
@@ -435,7 +439,16 @@ def _run_to(self: Any, other: Any = None, layout: Any = None, pin_memory: Any = 
     return self.to(**given) if other is None else self.to(other, **given)
 
 
+def _run_log_sigmoid(self: Any) -> Any:
+    return torch.nn.functional.logsigmoid(self), torch.exp(-self.detach().abs())
+
+
 RUN: dict[str, Callable[..., Any]] = {
+    **backward_ops.RUN,
+    "log_sigmoid_forward": _run_log_sigmoid,
+    "upsample_nearest2d": backward_ops.upsampled("nearest"),
+    "upsample_bilinear2d": backward_ops.upsampled("bilinear"),
+    "_adaptive_avg_pool2d": lambda self, output_size: torch.nn.functional.adaptive_avg_pool2d(self, output_size),
     "to": _run_to,
     "elu": _run_elu,
     "elu_": lambda self, **given: self.copy_(_run_elu(self, **given)),

@@ -231,6 +231,7 @@ class Overload:
         self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"
         self._row = row
         self._call: Callable[..., Any] | None = None
+        self._whole = False  # whether what runs it is no row, and listeners are to hear of it nevertheless
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
@@ -243,10 +244,18 @@ class Overload:
     def function(self) -> Callable[..., Any]:
         """What runs."""
         if self._call is None:
-            from rushlight._torch_dispatch.translation import RUN  # it imports this file
+            from rushlight._torch_dispatch.translation import RUN, backward_ops  # it imports this file
 
-            self._call = other_forms.special(self._schema) or RUN.get(self._schema.name) or self._of_row()
+            name = self._schema.name
+            special, run = other_forms.special(self._schema), RUN.get(name)
+            self._call = special or run or self._of_row()
+            told = not self.is_composite or name in backward_ops.RUN
+            self._whole = special is None and told and (run is not None or self._is_formula())
         return self._call
+
+    def _is_formula(self) -> bool:
+        """Whether a formula's row runs it, which may be called by other overloads than listeners hear."""
+        return self.namespace == "aten" and not self._schema.writes and self.row()[0].kind == "pointwise"
 
     @property
     def overloadpacket(self) -> Any:
@@ -369,9 +378,14 @@ class Overload:
         other = _override(args, kwargs)
         if other is not None:
             return type(other).__torch_function__(self, (type(other),), args, kwargs)
-        listening = sys.modules.get("rushlight._torch_dispatch.delivery")
-        call = listening and listening.running(self, args, kwargs)
-        return call.run() if call else self.function(**self.bound(args, kwargs))
+        listening = sys.modules.get("rushlight._torch_dispatch.methods")
+        if listening is None:
+            return self.function(**self.bound(args, kwargs))
+        call = listening.delivery.running(self, args, kwargs)
+        if call is not None:
+            return call.run()
+        run, bound = self.function, self.bound(args, kwargs)
+        return listening.called(self, args, kwargs, bound) if self._whole else run(**bound)
 
     @property
     def is_composite(self) -> bool:

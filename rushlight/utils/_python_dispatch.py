@@ -6,7 +6,7 @@ A mode stands in the dispatcher like other interpreters; ops that PyTorch makes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -33,6 +33,8 @@ class TorchDispatchMode(interpreters.Interpreter):
     # Whether an op that consists of others here is told as those where gradients are recorded: a graph of
     # what the mode heard must hold all that the gradients are made of.
     _opens = False
+    # named(call, run): run an op that is told as others.
+    _named: Callable[[Any, Callable[[], Any]], Any] | None = None
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         self._dispatch_key = _dispatch_key
@@ -59,6 +61,7 @@ class TorchDispatchMode(interpreters.Interpreter):
             args,
             kwargs,
             self._opens,
+            self._named,
         )
 
     def hear(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

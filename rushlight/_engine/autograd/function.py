@@ -17,8 +17,14 @@ from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, PackedTensor, p
 from rushlight._engine.core.callers import warn
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import fit
-from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage, wrap
+from rushlight._engine.dispatch.nodes.saved_tensors import (
+    check_version,
+    reattach,
+    result_alias,
+    twin,
+    version_of,
+)
+from rushlight._engine.tensors.tensor import BELOW, WRAPPED, Tensor, storage, wrap
 
 _FREED: Any = ("freed",)
 _VIEW = (
@@ -33,6 +39,8 @@ def _held(t: Any, number: int) -> Any:
     """What a node keeps of a tensor: itself; of result `number` its memory, outside the node's own circle."""
     if number < 0:
         return t
+    if type(t) in BELOW:  # with what a class of a program keeps in it
+        return twin(t)
     return t.detach() if type(t) in WRAPPED else result_alias(t)
 
 

@@ -59,6 +59,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.decompositions = decompositions or {}
         self.nodes: dict[int, Node] = {}
         self.kept: list[Any] = []
+        self.inner: set[Node] = set()
         self.places: dict[tuple[Any, ...], Node] = {}
 
     @classmethod
@@ -84,9 +85,24 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 )
             return func(*args, **kwargs)
         found = func(*args, **kwargs)
-        if func._schema.name == "_tensor_of":  # of numbers that Python has: a constant, once it is used
+        if func._schema.name == "_tensor_of":  # of numbers that Python has: a constant
+            constant = self.node(found.clone())
+            lifted = torch.ops.aten.lift_fresh_copy.default
+            self.knows(found, self.tracer.graph.call_function(lifted, (constant,), name="lift_fresh_copy"))
             return found
         node = self.tracer.graph.call_function(func, positional, named, name=func._schema.name)
+        self.record(found, node)
+        return found
+
+    def _named(self, call: Any, run: Callable[[], Any]) -> Any:
+        """An op that is told as those that it consists of, which stay where gradients need them."""
+        before = set(self.tracer.graph.nodes)
+        found = run()
+        self.inner |= set(self.tracer.graph.nodes) - before
+        positional, named = map_aggregate((tuple(call.args), dict(call.kwargs)), self.argument)
+        node = self.tracer.graph.call_function(call.op, positional, named, name=call.op._schema.name)
+        if call.take is not None:
+            node = self.tracer.graph.call_function(operator.getitem, (node, call.take))
         self.record(found, node)
         return found
 
@@ -197,19 +213,12 @@ def make_fx(
         # What is given back may be an argument, or a container.
         result = tree_map(mode.argument, found)
         tracer.graph.output(result)
-        tracer.graph.eliminate_dead_code(_impure)
+        tracer.graph.eliminate_dead_code(lambda node: node not in mode.inner)
         nested = any(not isinstance(a, torch.Tensor) and flatten([a])[1].num_nodes > 2 for a in args)
         module = GraphModule(tracer.root, tracer.graph, getattr(f, "__name__", "GraphModule"))
         return _flattening(module) if nested else module
 
     return traced
-
-
-def _impure(node: Node) -> bool:
-    if node.op in ("placeholder", "output"):
-        return True
-    schema = getattr(node.target, "_schema", None)
-    return schema is not None and schema.writes
 
 
 def _flattening(module: GraphModule) -> GraphModule:
