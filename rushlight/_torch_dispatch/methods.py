@@ -35,6 +35,14 @@ def ask(
     return _asked(overloads.anyone(name), args, kwargs, once, written)
 
 
+def lifted(t: Any) -> Any:
+    """A new tensor of Python's data, as the innermost mode has it."""
+    modes = interpreters.STACK.modes
+    if not modes or not hasattr(modes[-1], "__torch_dispatch__"):
+        return t
+    return ask("lift_fresh.default", (t,), {}, lambda: t)
+
+
 def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any]) -> Any:
     """An op that no row stands for, called by its name, by whoever listens."""
     modes = interpreters.STACK.modes

@@ -74,6 +74,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 found = self.decompositions[func](*args, **kwargs)
             if found is not NotImplemented:
                 return found
+        if func._schema.name == "lift_fresh":  # what Python has, a constant
+            return self.constant(func(*args, **kwargs))
         positional, named = map_aggregate((tuple(args), dict(kwargs)), self.argument)
         if func._schema.name == "_local_scalar_dense":
             if self.refuses and _depends(positional[0]):
@@ -85,14 +87,18 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 )
             return func(*args, **kwargs)
         found = func(*args, **kwargs)
-        if func._schema.name == "_tensor_of":  # of numbers that Python has: a constant
-            constant = self.node(found.clone())
-            lifted = torch.ops.aten.lift_fresh_copy.default
-            self.knows(found, self.tracer.graph.call_function(lifted, (constant,), name="lift_fresh_copy"))
+        if func._schema.name == "_tensor_of":  # of an array of a row's: a constant, once it is used
             return found
         node = self.tracer.graph.call_function(func, positional, named, name=func._schema.name)
         self.record(found, node)
         return found
+
+    def constant(self, t: Any) -> Any:
+        """A tensor of Python's data: an attribute of the root, of which the graph has a copy."""
+        kept = self.node(t.clone())
+        lifted = torch.ops.aten.lift_fresh_copy.default
+        self.knows(t, self.tracer.graph.call_function(lifted, (kept,), name="lift_fresh_copy"))
+        return t
 
     def _named(self, call: Any, run: Callable[[], Any]) -> Any:
         """An op that is told as those that it consists of, which stay where gradients need them."""

@@ -15,7 +15,7 @@ from rushlight._engine.core.dtype import dtype as Dtype, get_default_dtype, int6
 from rushlight._engine.core.errors import warn_once
 from rushlight._engine.core.recording import constant
 from rushlight._engine.tensors.construction.from_data import from_buffer, infer
-from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy
+from rushlight._engine.tensors.construction.interop import from_dlpack, from_numpy, lifted
 from rushlight._engine.tensors.construction.placement import (
     checked_device,
     checked_dtype,
@@ -87,7 +87,7 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
 def _moved(t: Tensor, where: Device | None) -> Tensor:
     if where is None:
         where = Default.value
-    return t if where.type == "cpu" else t.to(where)
+    return lifted(t if where.type == "cpu" else t.to(where))
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

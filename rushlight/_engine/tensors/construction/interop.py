@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.services import service
 from rushlight._engine.tensors.construction.from_data import share
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh
-from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 
 def from_numpy(ndarray: Any) -> Tensor:
@@ -43,6 +44,14 @@ def _lent(array: Any, of: Kind) -> Tensor:
     if INFERRING:
         s.inference = fresh() is not None
     return t
+
+
+def lifted(t: Tensor) -> Tensor:
+    """A tensor that was made of Python's data, as a listener below autograd has it, if there is one."""
+    if LISTENING not in WRAPPED:
+        return t
+    found: Tensor = service("data told below autograd")(t)
+    return found
 
 
 _new = object.__new__

@@ -12,6 +12,7 @@ from rushlight._engine.core.device import CPU, device
 from rushlight._engine.core.recording import constant
 from rushlight._engine.core.size import Size
 from rushlight._engine.tensors.construction.from_data import infer, is_sequence
+from rushlight._engine.tensors.construction.interop import lifted
 from rushlight._engine.tensors.tensor import Tensor, alias, wrap
 
 
@@ -64,7 +65,7 @@ def _make(
         sizes = tuple(first) if isinstance(first, Size) else tuple(map(int, args))
         if any(n < 0 for n in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
-        return wrap(fill_unwritten(np.empty(sizes, of.np)))
+        return lifted(wrap(fill_unwritten(np.empty(sizes, of.np))))
     if len(args) > 1:
         raise TypeError(
             "new() received an invalid combination of arguments - got ("
@@ -73,7 +74,7 @@ def _make(
         )
     if not isinstance(first, (str, bytes)) and not is_sequence(first):
         raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-    return wrap(constant(infer(first, of)))
+    return lifted(wrap(constant(infer(first, of))))
 
 
 def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], expected: device) -> tuple[Any, ...]:
