@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rushlight._engine.core.device import META
+from rushlight._engine.core.device import META, device as Device
+from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters
@@ -20,12 +21,14 @@ from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._torch_dispatch.classes import make_wrapper_subclass
+from rushlight.nn.parameter import Parameter
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack, without
 
 __all__ = [
     "DataDependentOutputException",
     "DynamicOutputShapeException",
     "FakeTensor",
+    "FakeTensorDeviceMismatchError",
     "FakeTensorMode",
     "UnsupportedFakeTensorException",
     "is_fake",
@@ -56,6 +59,17 @@ class DataDependentOutputException(_Refused):
     """The op gives Python a number that nobody knows."""
 
 
+class FakeTensorDeviceMismatchError(RuntimeError):
+    """An op on fake tensors of several devices."""
+
+    def __init__(self, func: Any, common_device: Any, device: Any) -> None:
+        super().__init__(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{common_device} and {device}!"
+        )
+        self.func, self.common_device, self.device = func, common_device, device
+
+
 _NUMBERS = frozenset(("_local_scalar_dense", "item", "equal", "is_nonzero", "allclose"))
 _SIZES = frozenset(
     (
@@ -68,6 +82,14 @@ _SIZES = frozenset(
         "repeat_interleave",
         "bincount",
     )
+)
+
+
+_LIFTING = frozenset(("lift", "lift_fresh", "lift_fresh_copy"))
+# Ops whose tensors may lie on several devices.
+_BETWEEN = frozenset(("copy_", "copy", "_to_copy", "index", "index_put", "index_put_", "_foreach_copy_"))
+_RANDOM = frozenset(
+    ("bernoulli", "bernoulli_", "normal_", "uniform_", "random_", "exponential_", "multinomial")
 )
 
 
@@ -84,6 +106,11 @@ class FakeTensor(Tensor):
         made._array = elem._memory
         made.fake_mode, made.constant = fake_mode, constant
         return made
+
+    @staticmethod
+    def from_tensor(t: Any, fake_mode: Any) -> Any:
+        """The fake tensor of a tensor."""
+        return fake_mode.from_tensor(t)
 
     @classmethod
     def of(
@@ -137,10 +164,23 @@ class FakeTensor(Tensor):
     def __deepcopy__(self, memo: Any) -> FakeTensor:
         return self
 
+    def tolist(self) -> Any:
+        """The numbers of a constant; DataDependentOutputException where nobody knows them."""
+        if self.dim() == 0:
+            return self.item()
+        return [part.tolist() for part in self.unbind(0)]
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        where = "" if self.device.type == "cpu" else f", device='{self.device}'"
-        dtype = "" if self.dtype.name == "float32" else f", dtype={self.dtype}"
-        return f"FakeTensor(..., {where[2:] + ', ' if where else ''}size={tuple(self.shape)}{dtype})"
+        parts = ["..."] if self.device.type == "cpu" else ["...", f"device='{self.device}'"]
+        parts.append(f"size={tuple(self.shape)}")
+        if self.dtype is not get_default_dtype():
+            parts.append(f"dtype={self.dtype}")
+        if self.grad_fn is not None:
+            parts.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
+        elif self.requires_grad:
+            parts.append("requires_grad=True")
+        text = f"FakeTensor({', '.join(parts)})"
+        return f"Parameter({text})" if "_is_param" in self.__dict__ else text
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -178,6 +218,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.allow_non_fake_inputs = allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export = shape_env, True, export
         self._made: dict[int, tuple[Any, FakeTensor]] = {}
+        self.fake_tensor_converter = FakeTensorConverter()
 
     @classmethod
     def is_infra_mode(cls) -> bool:
@@ -194,6 +235,8 @@ class FakeTensorMode(TorchDispatchMode):
             made = FakeTensor(self, _on_meta(tensor), tensor.device)
             if tensor.requires_grad:
                 made.requires_grad_()
+            if getattr(tensor, "_is_param", False) or isinstance(tensor, Parameter):
+                setattr(made, "_is_param", True)
             self._made[id(tensor)] = tensor, made
         return self._made[id(tensor)][1]
 
@@ -205,41 +248,104 @@ class FakeTensorMode(TorchDispatchMode):
         tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
         fakes = [t for t in tensors if isinstance(t, FakeTensor)]
         name = func._schema.name
-        if (
-            len(fakes) < len(tensors)
-            and not self.allow_non_fake_inputs
-            and (fakes or name not in ("lift_fresh", "detach"))
-        ):
-            shown = ", ".join(map(repr, tensors[:2]))
-            raise AssertionError(
-                "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
-                f"'allow_non_fake_inputs'. Found in {func}({shown})"
-            )
-        if fakes and name in _NUMBERS:
-            raise DataDependentOutputException(func)
+        if name in _LIFTING and not fakes:
+            return self._of_constant(tensors[0])
+        self._check(func, name, tensors, fakes, (*args, *kwargs.values()))
+        constant = self._constant(func, args, kwargs, fakes, name)
+        if name in _NUMBERS and fakes:
+            if constant is None:
+                raise DataDependentOutputException(func)
+            return constant
         if (fakes and name in _SIZES) or (
             name == "index" and any(t is not None and t.dtype.name == "bool" for t in args[1])
         ):
             raise DynamicOutputShapeException(func)
-        where = (
-            kwargs.get("device")
-            or next((t.device for t in fakes if t.dim()), None)
-            or next((t.device for t in tensors), None)
-            or "cpu"
+        where = kwargs.get("device") or self._common_device(func, name, tensors) or "cpu"
+        found = self._on_meta(func, args, kwargs, bool(tensors))
+        if func._schema.writes:
+            args[0].constant = constant if args[0].constant is not None else None
+            return args[0]
+        made = tree_map(lambda v: FakeTensor(self, v, _whole(where)) if isinstance(v, Tensor) else v, found)
+        if isinstance(made, FakeTensor):
+            made.constant = constant
+        return made
+
+    def _of_constant(self, t: Any) -> FakeTensor:
+        """A fake tensor of what Python has, which is known."""
+        made = FakeTensor(self, _on_meta(t), t.device)
+        made.constant = t.clone() if t.numel() == 1 else None
+        return made
+
+    def _check(self, func: Any, name: str, tensors: list[Any], fakes: list[Any], given: Any) -> None:
+        if any(t.fake_mode is not self for t in fakes):
+            raise AssertionError("Mixing fake modes NYI")
+        if len(fakes) < len(tensors) and not self.allow_non_fake_inputs and (fakes or name != "detach"):
+            shown = ", ".join(map(_shown, given))
+            raise AssertionError(
+                "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
+                f"'allow_non_fake_inputs'. Found in {func}({shown})"
+            )
+
+    def _constant(self, func: Any, args: Any, kwargs: Any, fakes: list[Any], name: str) -> Any:
+        """What an op on known numbers gives; None where not all are known, or they become many."""
+        if not fakes or any(t.constant is None for t in fakes) or name in _RANDOM or "device" in kwargs:
+            return None
+        args, kwargs = tree_map(
+            lambda v: v.constant if isinstance(v, FakeTensor) else v, (tuple(args), dict(kwargs))
         )
+        with unheard():
+            found = func(*args, **kwargs)
+        many = isinstance(found, (tuple, list)) or (isinstance(found, Tensor) and found.numel() != 1)
+        return None if many else found
+
+    def _common_device(self, func: Any, name: str, tensors: list[Any]) -> Any:
+        """Where a result lies: with the tensors that have dims; FakeTensorDeviceMismatchError for several."""
+        placed = [t.device for t in tensors if t.dim()] or [t.device for t in tensors[:1]]
+        other = next((d for d in placed if d != placed[0]), None)
+        if other is not None and name not in _BETWEEN:
+            raise FakeTensorDeviceMismatchError(func, placed[0], other)
+        numbers = [t.device for t in tensors if not t.dim() and t.device.type != "cpu"]
+        strange = next((d for d in numbers if placed and d != placed[0]), None)
+        if strange is not None and any(t.dim() for t in tensors) and name not in _BETWEEN:
+            raise FakeTensorDeviceMismatchError(func, placed[0], strange)
+        return next(iter(numbers or placed), None)
+
+    def _on_meta(self, func: Any, args: Any, kwargs: dict[str, Any], given: bool) -> Any:
+        """The op on the meta device."""
         args_, kwargs_ = tree_map(
             lambda v: _on_meta(v) if isinstance(v, Tensor) else v, (tuple(args), dict(kwargs))
         )
-        if "device" in kwargs_ or (not tensors and any(p.name == "device" for p in func._schema.arguments)):
+        if "device" in kwargs_ or (not given and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
-        before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
-        try:
-            found = func(*args_, **kwargs_)
-        finally:
-            interpreters.CLASSES.below = before
-        if func._schema.writes:
-            return args[0]
-        return tree_map(lambda v: FakeTensor(self, v, where) if isinstance(v, Tensor) else v, found)
+        with unheard():
+            return func(*args_, **kwargs_)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """A context in which no class hears of ops below autograd."""
+    before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
+    try:
+        yield
+    finally:
+        interpreters.CLASSES.below = before
+
+
+def _whole(where: Any) -> Any:
+    """A device with its number: that of a card which is not named is 0."""
+    found = Device(where)
+    return Device(found.type, 0) if found.type not in ("cpu", "meta") and found.index is None else found
+
+
+def _shown(t: Any) -> str:
+    """An argument in the text of an error: a tensor without its numbers."""
+    if isinstance(t, (tuple, list)):
+        inner = ", ".join(map(_shown, t))
+        return f"[{inner}]" if isinstance(t, list) else f"({inner})"
+    if isinstance(t, FakeTensor) or not isinstance(t, Tensor):
+        return repr(t)
+    inside = "[...]" if t.dim() else repr(t)[len("tensor(") : -1]
+    return f"tensor({inside}, size={tuple(t.shape)})"
 
 
 def is_fake(x: object) -> bool:

@@ -71,7 +71,7 @@ def _convolution(
 
 
 def _centred(x: Any, dims: list[int], mean: Any, rstd: Any) -> tuple[Any, Any]:
-    """x less its mean, by its deviation, and one over that; as functions of x where gradients are recorded."""
+    """x less its mean, by its deviation, and one over that; of x where gradients are recorded."""
     if torch.is_grad_enabled() and x.requires_grad:
         variance, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
         added = (rstd**-2 - variance).detach()
@@ -101,7 +101,10 @@ def _layer_norm(
     own = (grad_out * x, grad_out)
     return (
         _through(g, x, inner, rstd).to(input.dtype) if output_mask[0] else None,
-        *[(t.sum(outer) if outer else t) if need else None for t, need in zip(own, output_mask[1:], strict=True)],
+        *[
+            (t.sum(outer) if outer else t) if need else None
+            for t, need in zip(own, output_mask[1:], strict=True)
+        ],
     )
 
 
@@ -252,7 +255,11 @@ def _elu(
     grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
 ) -> Any:
     x = self_or_result
-    below = grad_output * input_scale * (x + alpha * scale if is_result else alpha * scale * (x * input_scale).exp())
+    below = (
+        grad_output
+        * input_scale
+        * (x + alpha * scale if is_result else alpha * scale * (x * input_scale).exp())
+    )
     return torch.where(x <= 0, below, grad_output * scale)
 
 

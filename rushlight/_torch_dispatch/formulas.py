@@ -1,6 +1,4 @@
-"""Derived gradients of pointwise rows, for listeners below autograd: PyTorch's backward ops, else atom by
-atom.
-"""
+"""Derived gradients of pointwise rows, for listeners below autograd: ops for their atoms."""
 
 from __future__ import annotations
 
@@ -14,13 +12,6 @@ from rushlight._engine.names.alternatives import present
 from rushlight._engine.ops.expressions import toposort
 from rushlight._engine.tensors.tensor import Tensor
 
-# PyTorch's op for a derived gradient of a row, and its arguments among the formula's operands.
-_BACKWARD: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]] = {
-    "sigmoid_backward": ("sigmoid_backward.default", lambda v: (v["grad"], v["result"])),
-    "tanh_backward": ("tanh_backward.default", lambda v: (v["grad"], v["result"])),
-    "relu_backward": ("threshold_backward.default", lambda v: (v["grad"], v["result"], 0)),
-}
-
 
 def listener(values: Any) -> Callable[[Any, Any], Any] | None:
     """`heard`, where a mode, or a class among the operands, is to hear of a formula; else None."""
@@ -32,28 +23,13 @@ def listener(values: Any) -> Callable[[Any, Any], Any] | None:
 
 
 def heard(formula: Any, values: tuple[Any, ...]) -> Any:
-    """A formula's value by those who listen: one op of PyTorch's, or ops for its atoms."""
-    named = _BACKWARD.get(formula.name)
-    given = dict(zip(formula.operands, values, strict=True))
-    if named is not None:
-        try:
-            args = named[1]({name.rstrip("0123456789"): value for name, value in given.items()})
-        except KeyError:
-            return by_atoms(formula.root, given)
-        return _tell(named[0], args, lambda: by_atoms(formula.root, given))
-    return by_atoms(formula.root, given)
+    """A formula's value by those who listen: ops for its atoms."""
+    return by_atoms(formula.root, dict(zip(formula.operands, values, strict=True)))
 
 
 def by_ops(formula: Any, values: tuple[Any, ...]) -> Any:
     """A formula's value by ordinary ops, which whoever stands in the dispatcher hears."""
     return by_atoms(formula.root, dict(zip(formula.operands, values, strict=True)))
-
-
-def _tell(name: str, args: tuple[Any, ...], once: Callable[[], Any]) -> Any:
-    # it loads once somebody listens
-    from rushlight._torch_dispatch import methods
-
-    return methods.ask(name, args, {}, once)
 
 
 def by_atoms(root: Any, given: dict[str, Any]) -> Any:
@@ -74,8 +50,7 @@ def by_atoms(root: Any, given: dict[str, Any]) -> Any:
         elif node.op == "where" or (node.op in _PYTHON and not any(isinstance(v, Tensor) for v in operands)):
             values[node] = _OPS[node.op](*operands)
         elif not any(isinstance(v, Tensor) for v in operands):
-            tensors = [torch.tensor(v, dtype=dtype) for v in operands]
-            values[node] = _atom(node.op, tensors).item()
+            values[node] = _of_numbers(node.op, operands, dtype)
         else:
             values[node] = _atom(node.op, operands)
     found = values[root]
@@ -85,10 +60,17 @@ def by_atoms(root: Any, given: dict[str, Any]) -> Any:
     return torch.full_like(like, found, dtype=dtype)
 
 
+def _of_numbers(name: str, operands: list[Any], dtype: Any) -> Any:
+    # it loads once somebody listens
+    from rushlight._torch_dispatch import methods
+
+    return methods.unheard(lambda: _atom(name, [torch.tensor(v, dtype=dtype) for v in operands]).item())
+
+
 def _atom(name: str, operands: list[Any]) -> Any:
     if name in _OPS:
         return _OPS[name](*operands)
-    found = present(torch, name) or present(torch.special, name)
+    found = present(torch, name) or present(torch.special, name) or present(torch.nn.functional, name)
     if found is None:
         raise NotImplementedError(
             f"a gradient with the function {name!r} reaches a __torch_dispatch__, and no op of "

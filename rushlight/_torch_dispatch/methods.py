@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import rushlight as torch
@@ -17,8 +17,9 @@ from rushlight._engine.dispatch import interpreters, methods as plain_methods, o
 from rushlight._engine.dispatch.replaced_methods import ReplacedMethods
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
-from rushlight._torch_dispatch import classes, delivery, gradients
-from rushlight.export import overloads
+from rushlight._torch_dispatch import backward_ops, classes, delivery, gradients
+from rushlight._torch_dispatch.translation import RUN
+from rushlight.export import other_forms, overloads
 
 _REPLACED = ReplacedMethods()
 _PLAIN: dict[str, Any] = {}
@@ -35,6 +36,11 @@ def ask(
     return _asked(overloads.anyone(name), args, kwargs, once, written)
 
 
+def unheard(run: Callable[[], Any]) -> Any:
+    """run(), of which nobody hears below autograd."""
+    return delivery._unheard(run)
+
+
 def lifted(t: Any) -> Any:
     """A new tensor of Python's data, as the innermost mode has it."""
     modes = interpreters.STACK.modes
@@ -43,13 +49,29 @@ def lifted(t: Any) -> Any:
     return ask("lift_fresh.default", (t,), {}, lambda: t)
 
 
-def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any]) -> Any:
-    """An op that no row stands for, called by its name, by whoever listens."""
-    modes = interpreters.STACK.modes
+def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An op that is called by its name, by whoever listens."""
+    modes, bound = interpreters.STACK.modes, op.bound(args, kwargs)
+    if not _told_whole(op):
+        return op.function(**bound)
     opens = bool(modes) and getattr(modes[-1], "_opens", False) and not gradients.has_rule(op)
     if opens and delivery._tracked((args, kwargs)):
         return op.function(**bound)
     return _asked(op, args, kwargs, lambda: op.function(**bound), None)
+
+
+@lru_cache(None)
+def _told_whole(op: Any) -> bool:
+    """Whether listeners hear of an op itself: no row runs it, or a formula's, which has several overloads."""
+    name = op._schema.name
+    if op.namespace != "aten" or other_forms.special(op._schema) is not None:
+        return False
+    if name in RUN:
+        return not op.is_composite or name in backward_ops.RUN
+    try:
+        return not op._schema.writes and op.row()[0].kind == "pointwise"
+    except NotImplementedError:  # a method that is no row
+        return False
 
 
 def _asked(
@@ -101,6 +123,16 @@ def _cast(dtype: Any) -> Callable[..., Any]:
         return self.to(dtype)
 
     return run
+
+
+def _cpu(plain: Any, self: Any, memory_format: Any = None) -> Any:
+    return self.to("cpu")
+
+
+def _cuda(plain: Any, self: Any, device: Any = None, non_blocking: bool = False, **_: Any) -> Any:
+    if device is None:
+        device = "cuda"
+    return self.to(torch.device("cuda", device) if isinstance(device, int) else device)
 
 
 def _copy_(plain: Any, self: Any, src: Any, non_blocking: bool = False) -> Any:
@@ -215,6 +247,8 @@ _TOLD: dict[str, Callable[..., Any]] = {
     "item": _item,
     "__getitem__": _getitem,
     "__setitem__": _setitem,
+    "cpu": _cpu,
+    "cuda": _cuda,
     "float": _cast(torch.float32),
     "double": _cast(torch.float64),
     "half": _cast(torch.float16),

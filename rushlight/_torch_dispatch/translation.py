@@ -175,6 +175,14 @@ def _convolution(dims: int, transposed: bool = False) -> Callable[..., Any]:
     return tell
 
 
+def _resolved_convolution(
+    input: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int, bias: Any = None
+) -> Any:
+    dims = input.dim() - 2
+    places = [_each(value, dims) for value in (stride, padding, dilation)]
+    return "convolution.default", (input, weight, bias, *places, False, [0] * dims, groups), {}, None
+
+
 def _each(value: Any, count: int) -> list[int]:
     return [value] * count if isinstance(value, int) else list(value) * (count if len(value) == 1 else 1)
 
@@ -306,6 +314,8 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "var_mean": _std("var_mean"),
     "squeeze": _squeeze,
     "repeat_interleave": _positions,
+    "_convolution": _resolved_convolution,
+    "_biased_convolution": _resolved_convolution,
     **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
     **{f"conv_transpose{d}d": _convolution(d, True) for d in (1, 2, 3)},
     **{f"adaptive_max_pool{d}d": _adaptive_max_pool(d) for d in (2, 3)},
@@ -448,7 +458,9 @@ RUN: dict[str, Callable[..., Any]] = {
     "log_sigmoid_forward": _run_log_sigmoid,
     "upsample_nearest2d": backward_ops.upsampled("nearest"),
     "upsample_bilinear2d": backward_ops.upsampled("bilinear"),
-    "_adaptive_avg_pool2d": lambda self, output_size: torch.nn.functional.adaptive_avg_pool2d(self, output_size),
+    "_adaptive_avg_pool2d": lambda self, output_size: torch.nn.functional.adaptive_avg_pool2d(
+        self, output_size
+    ),
     "to": _run_to,
     "elu": _run_elu,
     "elu_": lambda self, **given: self.copy_(_run_elu(self, **given)),

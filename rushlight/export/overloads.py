@@ -231,7 +231,6 @@ class Overload:
         self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"
         self._row = row
         self._call: Callable[..., Any] | None = None
-        self._whole = False  # whether what runs it is no row, and listeners are to hear of it nevertheless
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
@@ -244,18 +243,10 @@ class Overload:
     def function(self) -> Callable[..., Any]:
         """What runs."""
         if self._call is None:
-            from rushlight._torch_dispatch.translation import RUN, backward_ops  # it imports this file
+            from rushlight._torch_dispatch.translation import RUN  # it imports this file
 
-            name = self._schema.name
-            special, run = other_forms.special(self._schema), RUN.get(name)
-            self._call = special or run or self._of_row()
-            told = not self.is_composite or name in backward_ops.RUN
-            self._whole = special is None and told and (run is not None or self._is_formula())
+            self._call = other_forms.special(self._schema) or RUN.get(self._schema.name) or self._of_row()
         return self._call
-
-    def _is_formula(self) -> bool:
-        """Whether a formula's row runs it, which may be called by other overloads than listeners hear."""
-        return self.namespace == "aten" and not self._schema.writes and self.row()[0].kind == "pointwise"
 
     @property
     def overloadpacket(self) -> Any:
@@ -382,10 +373,7 @@ class Overload:
         if listening is None:
             return self.function(**self.bound(args, kwargs))
         call = listening.delivery.running(self, args, kwargs)
-        if call is not None:
-            return call.run()
-        run, bound = self.function, self.bound(args, kwargs)
-        return listening.called(self, args, kwargs, bound) if self._whole else run(**bound)
+        return call.run() if call is not None else listening.called(self, args, kwargs)
 
     @property
     def is_composite(self) -> bool:

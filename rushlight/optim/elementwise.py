@@ -465,7 +465,7 @@ class Elementwise(Optimizer):
             # Without a count, all that matters is whether this is the first step.
             begun = int(all(self.state.get(p, _NOTHING).get(name) is not None for name in names))
             state = self._state_of(group, p, names)
-            step = int(state["step"].item()) if self._counted else begun
+            step = int(number(state["step"])) if self._counted else begun
             carried = [state[name].item() for name in self._number_states]
             buckets.setdefault((step, p._kind, *carried), []).append(p)
         plans = [

@@ -15,12 +15,14 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.dtype import bool_, dtype, get_default_dtype, int64
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.core.services import service
+from rushlight._engine.tensors.tensor import BELOW, LISTENING, WRAPPED, Tensor
 
 
 @dataclass
@@ -273,6 +275,13 @@ def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bo
 
 def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
     """What `repr(t)` returns; `contents` replaces the bracketed numbers."""
+    if LISTENING in WRAPPED and type(t) not in BELOW:  # listeners hear nothing of what is printed
+        shown: str = service("unheard below autograd")(partial(_repr, t, contents))
+        return shown
+    return _repr(t, contents)
+
+
+def _repr(t: Tensor, contents: str | None) -> str:
     kind = type(t).__name__
     # A Parameter says so on a line of its own and prints like a tensor after that.
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else kind + "("

@@ -1,0 +1,60 @@
+"""FakeTensorMode: whole programs on tensors without memory."""
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    FakeTensor,
+    FakeTensorDeviceMismatchError,
+    FakeTensorMode,
+)
+
+
+def test_models_are_made_and_trained() -> None:
+    with FakeTensorMode():
+        model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 2))
+        optimizer = torch.optim.Adam(model.parameters())
+        found = model(torch.randn(2, 3, 8, 8))
+        found.sum().backward()
+        optimizer.step()
+        optimizer.step()
+    assert all(isinstance(t, FakeTensor) for t in model.state_dict().values())
+    assert repr(found) == "FakeTensor(..., size=(2, 2), grad_fn=<AddmmBackward0>)"
+    assert repr(model[3].bias) == "Parameter(FakeTensor(..., size=(2,), requires_grad=True))"
+    assert model[0].weight.grad.shape == (4, 3, 3, 3)
+
+
+def test_numbers_of_constants_are_known() -> None:
+    with FakeTensorMode():
+        five = torch.tensor(5)
+        assert isinstance(five, FakeTensor) and (five + 1).item() == 6
+        five.add_(2)
+        assert five.item() == 7 and five.tolist() == 7
+        assert torch.tensor([1.0, 2.0]).shape == (2,) and torch.as_tensor([3]).dtype is torch.int64
+        with pytest.raises(DataDependentOutputException):
+            torch.rand(1).item()
+        with pytest.raises(DataDependentOutputException):
+            torch.tensor([1, 2]).tolist()
+
+
+def test_devices() -> None:
+    with FakeTensorMode():
+        card = torch.randn(3, device="cuda")
+        assert repr(card + 1) == "FakeTensor(..., device='cuda:0', size=(3,))"
+        assert card.cpu().device.type == "cpu" and (card + torch.tensor(1.0)).device.type == "cuda"
+        with pytest.raises(FakeTensorDeviceMismatchError, match="cuda:0 and cpu!"):
+            card + torch.randn(3)
+
+
+def test_what_is_not_fake() -> None:
+    real, layer = torch.randn(3), nn.Linear(2, 2)
+    mode = FakeTensorMode()
+    with mode, pytest.raises(AssertionError, match=r"aten.add.Tensor\(tensor\(\[...\], size=\(3,\)\), 1\)"):
+        real + 1
+    with mode:
+        assert repr(real).startswith("tensor([")
+    with pytest.raises(AssertionError, match="Mixing fake modes NYI"):
+        mode.from_tensor(real) + FakeTensorMode().from_tensor(real)
+    assert isinstance(mode.from_tensor(layer.weight), nn.Parameter)
