@@ -104,6 +104,8 @@ def _lazy_call(callable: Any, **kwargs: Any) -> None:
     """Call it when the device is ready: now; where there is none, never."""
 def _lazy_init() -> None:
     """Make the device ready; AssertionError where there is none."""
+def _need_runtime() -> None:
+    """AttributeError, as PyTorch's builds for CPUs raise it, where there is no runtime that could fail."""
 def check_error(res: int) -> None:
     """CudaError for an answer of the runtime's that is an error; AttributeError where there is no device."""
 class cudaStatus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.core.recording import switched
 from rushlight._engine.lazy import package
 
@@ -12,6 +13,16 @@ _TYPES = (
     "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia "
     "privateuseone"
 ).split()
+
+
+def accelerator_named(index: int) -> str:
+    """The kind of device that a bare number means; RuntimeError where there is none beside the CPU."""
+    if index >= 0 and accelerator.platform() is None:
+        raise RuntimeError(
+            f"Cannot access accelerator device when none is available: {index} alone is the number of "
+            "a GPU; use device='cpu', or pick it by torch.accelerator.is_available()"
+        )
+    return "cuda"
 
 
 class device:
@@ -26,7 +37,7 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index if index is None else index
         if isinstance(type, int) and not isinstance(type, bool):
-            type, index = "cuda", type
+            type, index = accelerator_named(type), type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
         name, colon, number = type.partition(":")

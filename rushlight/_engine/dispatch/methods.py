@@ -453,19 +453,26 @@ def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
     return to(self, device("cpu"), memory_format=memory_format)
 
 
-def cuda(
-    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format
-) -> Tensor:
-    """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is
-    there.
-    """
-    if device is None:
-        where = self._kind.device if self._kind.backend is not None else _device("cuda")
-    else:
-        where = _device(device) if not isinstance(device, int) else _device("cuda", device)
-    if where.type != "cuda":
-        raise RuntimeError(f"Invalid device, must be cuda device, but got {where}")
-    return to(self, where, non_blocking=non_blocking, memory_format=memory_format)
+def _mover(kind: str, what: str) -> Callable[..., Tensor]:
+    """Tensor.cuda() and its like: the method that moves to the devices of a kind."""
+
+    def move(
+        self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format
+    ) -> Tensor:
+        here = self._kind.device
+        where = _device(device) if device is not None else here if here.type == kind else _device(kind)
+        if where.type != kind:
+            raise RuntimeError(f"Invalid device, must be {kind} device, but got {where}")
+        return to(self, where, non_blocking=non_blocking, memory_format=memory_format)
+
+    move.__name__ = move.__qualname__ = kind
+    move.__doc__ = (
+        f"In the memory of {what}: of the current one, or of that with a number; where it is if it is there."
+    )
+    return move
+
+
+cuda = _mover("cuda", "a CUDA device")
 
 
 def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
@@ -637,6 +644,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "type": type_,
     "cpu": cpu,
     "cuda": cuda,
+    "ipu": _mover("ipu", "an IPU"),
+    "xpu": _mover("xpu", "an XPU"),
+    "mtia": _mover("mtia", "an MTIA device"),
     "resize_": resize_,
     "resize_as_": resize_as_,
     "set_": set_,

@@ -38,8 +38,8 @@ def _function(module: str, name: str, kind: type, words: str) -> Callable[..., A
         if not words:
             return kind()
         raise kind(
-            f"{words}: torch.{module}.{name} needs a device that is not there. Rushlight computes on "
-            f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
+            f"{words.rstrip('.')}: torch.{module}.{name} needs a device that is not there. Rushlight "
+            f"computes on the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
         )
 
     run.__name__ = run.__qualname__ = name

@@ -90,7 +90,14 @@ def unavailable(
             f"{words}: this Rushlight runs on the CPU; use device='cpu', or pick it by "
             "torch.cuda.is_available()"
         )
-    return RuntimeError(f"device {where} is not available in Rushlight; use device='cpu'")
+    if where.type in ("xpu", "mtia"):
+        return AssertionError(
+            f"Torch not compiled with {where.type.upper()} enabled: Rushlight has no such device; "
+            "use device='cpu'"
+        )
+    return RuntimeError(
+        f"PyTorch is not linked with support for {where.type} devices: Rushlight has none; use device='cpu'"
+    )
 
 
 for _d in dt.ALL:
