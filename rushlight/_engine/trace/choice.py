@@ -16,6 +16,8 @@ from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, STACK
 from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor, expect_filled
 from rushlight._engine.trace.matching import Region
+from rushlight._engine.trace.passes.memory import vacate
+from rushlight._engine.trace.segment import RUNNING
 from rushlight._engine.trace.trace import Node, Trace
 
 
@@ -151,8 +153,8 @@ class Choice:
         # Whether it is to be matched without a trial, as other kinds are faster so (it is asked again later);
         # whether that has been considered.
         self._trusting = self._asked = False
-        # How long a call takes, as was decided.
-        self._seconds = 0.0
+        # How long a call takes, as was decided; whether that was just now; how the last trial ran.
+        self._seconds, self._decided, self._way = 0.0, False, False
 
     def call(
         self, trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -165,10 +167,20 @@ class Choice:
             self._note(trace)
         if self.calls <= self.until:
             trace.worked += self._seconds
-            return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
+            decided, self._decided = self._decided, False
+            if decided:
+                _make_room(trace, self.matches)
+            out = call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
+            if decided:  # what the other way's gradients lay in is free by now
+                _make_room(trace, self.matches)
+            return out
         if not self._may_learn(trace):
             return self._rest(trace, function, args, kwargs)
-        matched = len(self._samples[True]) <= len(self._samples[False])
+        # Two of each in turn: the first of two may have to ask for its memory again.
+        matched = sum(map(len, self._samples.values())) % 4 in (0, 3)
+        if matched != self._way:
+            _make_room(trace, matched)
+            self._way = matched
         # Other threads may begin a sample meanwhile.
         sample = self._last = Sample(trace if matched else None)
         out = sample.call(function, args, kwargs)
@@ -224,7 +236,7 @@ class Choice:
             self._decide(True, trace)
         elif min(tries, len(samples[True])) >= _FEWEST and _far(*samples.values()):
             self._decide(max(samples[True]) < min(samples[False]), trace)
-        elif tries >= _TRIES and samples[True]:
+        elif len(samples[True]) >= tries >= _TRIES:
             # Whatever else the machine does adds to a time: the least of a few is compared, of more where
             # they lie near each other.
             by_matching, eagerly = min(samples[True]), min(samples[False])
@@ -246,7 +258,19 @@ class Choice:
         self.matches, self._samples = matches, {True: [], False: []}
         self._cold = self._new = 0
         self.until, self.wait = self.calls + self.wait, 4 * self.wait
-        memory_pages.give_back()  # what the way that was dropped has used
+        self._decided, self._way = True, matches
+
+
+def _make_room(trace: Trace, matched: bool) -> None:
+    """Give back what calls of the other way have used and left, if that is much."""
+    with RUNNING:
+        programs = [*trace.made]
+        held = sum([made.plan.size + sum([o.flat.nbytes for o in made.outputs]) for made in programs])
+        if held < _MUCH:
+            return
+        if not matched:
+            vacate(programs)
+    memory_pages.give_back()
 
 
 def _far(first: list[float], second: list[float]) -> bool:
@@ -261,3 +285,5 @@ _TRIES, _FEWEST, _MOST_TRIES, _NEAR, _PATIENCE, _NEW = 4, 2, 8, 0.85, 24, 8
 # How many kinds are tried at once, and what share of the time those after them may take to be learnt, as long
 # as more kinds have not turned out to be faster by matching than the other way round.
 _AT_ONCE, _SHARE = 2, 0.15
+# What is much memory to keep for a way that is not taken.
+_MUCH = 1 << 24

@@ -32,7 +32,7 @@ from rushlight._engine.tensors.storages.storage import owner
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import ArenaLayout, Relocation
+from rushlight._engine.trace.passes.memory import ARENA, ArenaLayout, Relocation
 from rushlight._engine.trace.passes.simplify import fold, once, shared
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.program import Output, needed
@@ -598,6 +598,7 @@ class Program:
                 self.made = Compiled(self.plain, arrays, stable, self.copied, found.proven)
             memory_pages.give_back()  # what compiling has freed
             region.trace.compiled += 1
+            region.trace.made.add(self.made)
             results, self.made.results = self.made.results, []
             if not self.made.fits:
                 self.failed = self.made.failed or "it gave other bits than its entries"
@@ -691,7 +692,3 @@ def _programs(a: Array) -> bool:
 def _state(drawn: Any) -> bytes | None:
     """The generator's state, for a program that draws."""
     return None if drawn is None else default_engine().get_state().tobytes()
-
-
-# What programs make meanwhile lies here, the same for all; what runs left in it is lost.
-ARENA = memory_pages.Range()

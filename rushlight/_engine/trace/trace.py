@@ -8,6 +8,7 @@ where an op made it; a `Spec` is an array in such memory.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -249,6 +250,8 @@ class Trace:
         self.own: Any = None
         self.busy = threading.Lock()
         self.nodes = self.compiled = 0
+        # Segments' programs.
+        self.made = weakref.WeakSet[Any]()
         # Where the call that runs did the first thing that no call before did, if it has.
         self.new_at = ""
         # How many kinds of arguments have been tried (choice.py); how long calls took that recorded or

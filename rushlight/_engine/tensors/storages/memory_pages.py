@@ -11,6 +11,7 @@ import ctypes
 import mmap
 import os
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,30 @@ def give_back() -> None:
     _libc("malloc_trim", 0)
 
 
+def forget(a: np.ndarray[Any, Any]) -> None:
+    """Give the whole pages of an array of bytes back: what it holds is lost, and it is usable as before."""
+    low = -(-a.ctypes.data // mmap.PAGESIZE) * mmap.PAGESIZE
+    size = (a.ctypes.data + a.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - low
+    if size > 0 and sys.platform == "linux":
+        _madvise()(ctypes.c_void_p(low), ctypes.c_size_t(size), mmap.MADV_DONTNEED)
+
+
+@cache
+def _madvise() -> Any:
+    return ctypes.CDLL(None).madvise
+
+
 class Range:
     """A range of addresses that holds bytes where it is written to: as much as is needed, never moved."""
 
     def __init__(self, most: int = 1 << 35) -> None:
         self.most = most
         self._bytes: Any = None
+
+    def forget(self) -> None:
+        """Give the memory back that it has taken: what it holds is lost, but it does not move."""
+        if self._bytes is not None:
+            forget(self._bytes)
 
     def at(self, size: int) -> np.ndarray[Any, Any]:
         """The bytes, from a whole cache line on: `size` at least."""

@@ -7,18 +7,26 @@ arrays of the entries are then moved there.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from bisect import insort
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.ops.row_expressions import COSTLY
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.trace.recorder import Array, Entry, root, roots
+from rushlight._engine.trace.passes.kernel_nodes import Kernel
+from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
 
 _LINE = 64
 # Results of fewer bytes stay in the arena, where those that follow each other lie in the same cache lines.
 _MUCH = 1 << 16
+# An arena of so many bytes is worth a second plan.
+_LARGE = 1 << 24
+# What programs make meanwhile lies here, the same for all; what runs left in it is lost.
+ARENA = memory_pages.Range()
 
 
 class _Blocks:
@@ -50,6 +58,7 @@ class ArenaLayout:
         self, entries: Sequence[Entry], without: Container[int] = (), lent: Mapping[int, Array] | None = None
     ) -> None:
         lives = {key: life for key, life in _lives(entries).items() if key not in without}
+        self._heirs = _inherited(entries, lives)
         self.places: dict[int, int] = {}
         self.borrowed: dict[int, tuple[Array, int]] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
@@ -68,14 +77,29 @@ class ArenaLayout:
         self.size = self._place(lives)
 
     def _place(self, lives: dict[int, tuple[Array, int, int]]) -> int:
+        blocks = {
+            key: (-(-int(memory.nbytes) // _LINE) * _LINE, start, end)
+            for key, (memory, start, end) in lives.items()
+            if key not in self._heirs
+        }
+        for heir, key in self._heirs.items():
+            need, start, _ = blocks[key]
+            blocks[key] = need, start, lives[heir][2]
         top, arena = 0, _Blocks()
-        for key, (memory, start, end) in lives.items():
-            need = -(-int(memory.nbytes) // _LINE) * _LINE
+        for key, (need, start, end) in blocks.items():
             if need >= _MUCH and self._borrow(key, need, start, end):
                 continue
             at = self.places[key] = arena.find(need, start)
             arena.active.append((at, at + need, end))
             top = max(top, at + need)
+        if top >= _LARGE:
+            size, places = _by_size({key: blocks[key] for key in self.places})
+            top, self.places = (size, places) if size < top else (top, self.places)
+        for heir, key in self._heirs.items():
+            if key in self.places:
+                self.places[heir] = self.places[key]
+            else:
+                self.borrowed[heir] = self.borrowed[key]
         return top
 
     def _borrow(self, key: int, need: int, start: int, end: int) -> bool:
@@ -88,6 +112,78 @@ class ArenaLayout:
                     self.borrowed[key] = flat, at
                     return True
         return False
+
+
+def _by_size(blocks: Mapping[int, tuple[int, int, int]]) -> tuple[int, dict[int, int]]:
+    """A plan that lays the largest first: its size, and where each of (size, first entry, last) lies."""
+    top, places = 0, dict[int, int]()
+    laid: list[tuple[int, int, int, int]] = []
+    for key, (need, start, end) in sorted(blocks.items(), key=lambda one: (-one[1][0], one[1][1])):
+        at = 0
+        for low, high, first, last in laid:
+            if first <= end and start <= last:
+                if low - at >= need:
+                    break
+                at = max(at, high)
+        places[key] = at
+        insort(laid, (at, at + need, start, end))
+        top = max(top, at + need)
+    return top, places
+
+
+def _inherited(
+    entries: Sequence[Entry], lives: Mapping[int, tuple[Array, int, int]]
+) -> dict[int, int]:
+    """Results that are written over an operand which is read no longer: by the id of their memory, that of
+    the first one there.
+
+    A kernel reads what it needs of each vector of elements before it writes there, if they lie alike.
+    """
+    found: dict[int, int] = {}
+    for i, e in enumerate(entries):
+        if not (isinstance(e.function, Kernel) and e.kind == "run" and _reads_first(e.function)):
+            continue
+        given, taken = [*arrays(e.operands)], set[int]()
+        for out in e.outs:
+            key = id(root(out))
+            if key not in lives or lives[key][1] != i or out.nbytes < _MUCH or out.nbytes != root(out).nbytes:
+                continue
+            for a in given:
+                of = id(root(a))
+                if (
+                    of in lives
+                    and of not in taken
+                    and lives[of][2] == i
+                    and lives[of][1] < i
+                    and root(a).nbytes == out.nbytes
+                    and all(_alike(b, out) for b in given if id(root(b)) == of)
+                ):
+                    found[key] = found.get(of, of)
+                    taken.add(of)
+                    break
+    return found
+
+
+def _reads_first(kernel: Kernel) -> bool:
+    """Whether a kernel reads each element for the last time before it writes to that place."""
+    if kernel.form == "pointwise":
+        return True
+    ops = {n.op for n in kernel.nodes}
+    # Reductions may keep costly results where others will lie; "at" reads anywhere.
+    return kernel.form == "rows" and "at" not in ops and ("reduce" not in ops or ops.isdisjoint(COSTLY))
+
+
+def _alike(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+
+
+def vacate(programs: Iterable[Any]) -> None:
+    """Give back the memory that segments' programs (segment.py) need only while they run."""
+    ARENA.forget()
+    for made in programs:
+        for output in made.outputs:
+            if not output.busy:
+                memory_pages.forget(output.flat)
 
 
 class Relocation:
