@@ -11,6 +11,7 @@ from rushlight import nn
 from rushlight._engine.core.settings import settings
 from rushlight._engine.tensors.storages.memory_pages import Range
 from rushlight._engine.trace import compiled as compiled_calls
+from rushlight._engine.trace.passes.memory import vacate
 from rushlight.nn import functional as F
 from tests.engine.trace.test_matching import compiled, matched, same
 from tests.engine.trace.test_segments import programs
@@ -27,6 +28,16 @@ def test_a_range_is_larger_than_what_is_written_to():
     memory[:100] = 7
     assert memory[:100].sum() == 700
     assert sys.platform != "linux" or memory.size == 1 << 36
+
+
+def test_a_range_forgets_and_does_not_move():
+    memory = Range(1 << 30)
+    held = memory.at(1 << 20)
+    held[: 1 << 20] = 7
+    memory.forget()
+    assert memory.at(100) is held and (sys.platform != "linux" or not held[: 1 << 20].any())
+    held[: 1 << 20] = 7
+    assert held[: 1 << 20].min() == 7
 
 
 def training(width=256):
@@ -59,6 +70,44 @@ def test_results_lie_in_memory_that_is_handed_out_later():
             assert any(p.made.plan.borrowed for p in programs(function.trace) if p.made is not None)
         if number in (7, 8):  # what somebody keeps is not written to
             held += [(g, g.clone()) for g in grads]
+    assert all(same(g, values) for g, values in held)
+
+
+def classifying(words):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(16, 24), nn.GELU(), nn.Linear(24, words))
+
+    def step(x, y):
+        model.zero_grad()
+        loss = F.cross_entropy(model(x).exp().clamp_max(5.0), y)
+        loss.backward()
+        return loss, *[p.grad for p in model.parameters()]
+
+    return step
+
+
+@pytest.mark.parametrize("words", [900, 1003])
+def test_results_are_written_over_what_is_read_no_longer(words):
+    eager, own = classifying(words), classifying(words)
+    function = matched(own)
+    for _ in range(8):
+        x, y = torch.randn(40, 16), torch.randint(words, (40,))
+        assert all(map(same, function(x, y), eager(x, y)))
+    (made,) = [p.made for p in programs(function.trace) if p.made is not None]
+    assert made.plan.heirs
+    assert all(made.plan.places[heir] == made.plan.places[key] for heir, key in made.plan.heirs.items())
+
+
+def test_memory_that_programs_need_only_while_they_run_is_given_back():
+    (first, eager), (second, own) = training(), training()
+    function, held = matched(own), []
+    for _ in range(10):
+        x = torch.randn(80, 64)
+        assert same(function(x), eager(x))
+        grads = [p.grad for p in second.parameters()]
+        held += [(grads[2], grads[2].clone())]
+        vacate(function.trace.made)
+        assert all(map(same, grads, [p.grad for p in first.parameters()]))
     assert all(same(g, values) for g, values in held)
 
 

@@ -1,8 +1,8 @@
 """The memory plan: results that are never needed at the same time share memory.
 
 Each result of a program lives from the entry that makes it to the last that reads it. Lives are laid out in
-one arena, first come first served, each at the lowest place that is free for as long as it lasts; the
-arrays of the entries are then moved there.
+one arena, first come first served, each at the lowest place that is free for as long as it lasts (or the
+largest first, where that takes less of a large arena); the arrays of the entries are then moved there.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class ArenaLayout:
 
     without: memory that lies elsewhere, by its ids. lent: of that, what is handed out after each run and is
     free before it is written to (bytes, by the id of the memory): large results lie there if they are read no
-    longer; `borrowed` says where.
+    longer; `borrowed` says where. heirs: results that are written over what lies there (_inherited).
     """
 
     def __init__(
         self, entries: Sequence[Entry], without: Container[int] = (), lent: Mapping[int, Array] | None = None
     ) -> None:
         lives = {key: life for key, life in _lives(entries).items() if key not in without}
-        self._heirs = _inherited(entries, lives)
+        self.heirs = _inherited(entries, lives)
         self.places: dict[int, int] = {}
         self.borrowed: dict[int, tuple[Array, int]] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
@@ -80,9 +80,9 @@ class ArenaLayout:
         blocks = {
             key: (-(-int(memory.nbytes) // _LINE) * _LINE, start, end)
             for key, (memory, start, end) in lives.items()
-            if key not in self._heirs
+            if key not in self.heirs
         }
-        for heir, key in self._heirs.items():
+        for heir, key in self.heirs.items():
             need, start, _ = blocks[key]
             blocks[key] = need, start, lives[heir][2]
         top, arena = 0, _Blocks()
@@ -95,7 +95,7 @@ class ArenaLayout:
         if top >= _LARGE:
             size, places = _by_size({key: blocks[key] for key in self.places})
             top, self.places = (size, places) if size < top else (top, self.places)
-        for heir, key in self._heirs.items():
+        for heir, key in self.heirs.items():
             if key in self.places:
                 self.places[heir] = self.places[key]
             else:
