@@ -131,9 +131,7 @@ def _by_size(blocks: Mapping[int, tuple[int, int, int]]) -> tuple[int, dict[int,
     return top, places
 
 
-def _inherited(
-    entries: Sequence[Entry], lives: Mapping[int, tuple[Array, int, int]]
-) -> dict[int, int]:
+def _inherited(entries: Sequence[Entry], lives: Mapping[int, tuple[Array, int, int]]) -> dict[int, int]:
     """Results that are written over an operand which is read no longer: by the id of their memory, that of
     the first one there.
 
