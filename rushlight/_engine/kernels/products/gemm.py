@@ -27,8 +27,11 @@ from rushlight._engine.kernels.runtime import parallel, team
 
 # Rows of a job, at most and at least; jobs that are enough to share out.
 _MOST, _LEAST, _JOBS = 384, 24, 8
-# Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.
-_WORKSPACE, _BATCH = 1 << 23, 4096
+# Bytes of panels at a time for each thread, which a processor's own cache holds; threads that count; matrices
+# of a batch beyond which NumPy's own loop is as good.
+_WORKSPACE, _THREADS, _BATCH = 1 << 20, 8, 4096
+# What an element of an operand costs that is laid out as a whole, beside one of panels that stay in cache.
+_WHOLE = 2
 # Multiplications below which BLAS would not use its threads: many such matrices are shared out, each whole.
 _SMALL = 1 << 18
 
@@ -126,25 +129,28 @@ def planned(a: Array, b: Array, rows: int = 0) -> PreparedProduct | None:
         loop, jobs, steps = found
         call = team.Call(team.CallStage(loop, jobs, (0, 1, 4), 3, steps))
         return PreparedProduct(call, 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
-    return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows)
+    workspace = _WORKSPACE * min(parallel.get_num_threads(), _THREADS)
+    return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows, workspace)
 
 
 @lru_cache(maxsize=1024)
-def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int) -> PreparedProduct:
+def _plan(
+    kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int, workspace: int
+) -> PreparedProduct:
     (*_, m, depth), (*_, n) = a[0], b[0]
     left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
     right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
     begins = starts(batch, (a, b), m * n * kind.sums.itemsize)
 
     def cost(left: _Side, right: _Side) -> float:
-        packed = right.lines + (0 if kind.direct(left, item) else left.lines)
+        packed = right.lines + (0 if kind.direct(left, item) else _WHOLE * left.lines)
         return effort(left.lines, right.lines, packed * kind.deep, kind.sums)
 
     turned = cost(right, left) < cost(left, right)
     if turned:
         left, right = right, left
         begins = [(second, first, to) for first, second, to in begins]
-    made = _Writer(kind, item, depth // kind.deep, left, right, begins)
+    made = _Writer(kind, item, depth // kind.deep, left, right, begins, workspace)
     return made.plan(rows, (1, 0) if turned else (0, 1))
 
 
@@ -159,8 +165,10 @@ class _Writer:
         left: _Side,
         right: _Side,
         starts: list[tuple[int, int, int]],
+        workspace: int,
     ) -> None:
         self.kind, self.depth, self.left, self.right, self.starts = kind, depth, left, right, starts
+        self.workspace = workspace
         self.direct = kind.direct(left, item)
 
     def _product(self, side: _Side) -> Product:
@@ -180,11 +188,11 @@ class _Writer:
             own = packed.packs, (first, 2), 4, packed.steps, packed.kept
             stages.append(team.CallStage(packed.pack_code, *own))
         ci = np.arange(len(ai)) * self.left.to
-        most = max(packed.columns, _WORKSPACE // (self.depth * packed.line) * packed.columns)
+        most = max(packed.columns, self.workspace // (self.depth * packed.line) * packed.columns)
         spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
         while spans:
             made, panels = self._product(self.right), dict[int, int]()
-            while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= _WORKSPACE):
+            while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= self.workspace):
                 start, low, columns = spans.pop(0)
                 source, to = start[1] + low * self.right.step, start[2] + low * self.right.to
                 if source not in panels:
