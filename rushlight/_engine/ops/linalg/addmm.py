@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_multipliable, wrap_dim
 from rushlight._engine.core.promotion import combine, promote_types
 from rushlight._engine.core.recording import fusing
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import (
@@ -55,9 +58,31 @@ def linear_kernel(x: Array, w: Array, bias: Array | None) -> ArrayFunction:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
     if bias is not None and is_low_precision(x) and (x.ndim < 3 or x.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
-        run = _linear(x, w, bias, unrounded_product_function)
-        return lambda x, w, bias: run(x, w, bias.astype(np.float32)).astype(x.dtype)
+        return _linear(x, w, bias, unrounded_product_function)
     return _linear(x, w, bias, product_function)
+
+
+@cache
+def _biased(sums: Any, bias: Any, out: Any) -> Callable[..., Any]:
+    """The kernel of a product and its bias, which is rounded once."""
+    names = [dt.from_numpy_dtype(of).name for of in (sums, bias, out)]
+    inputs = ("x", names[0]), ("b", names[1])
+    found: Callable[..., Any] = service("pointwise kernel")((symbol("x") + symbol("b"),), inputs, (names[2],))
+    return found
+
+
+def _plus(found: Array, bias: Array, of: Any) -> Array:
+    """found + bias, in a dtype; in the place of `found` where that has it."""
+    few = found.size < BIG
+    if few and found.dtype == of:
+        found += bias
+        return found
+    if bias.ndim > 1 or bias.itemsize < 2 or found.dtype.kind != "f":
+        return (found + bias.astype(found.dtype)).astype(of)
+    out = found if found.dtype == of else np.empty(found.shape, of)
+    kernel: Any = _biased(found.dtype, bias.dtype, out.dtype)
+    (kernel if few else kernel.large)(found, bias, out=out)
+    return out
 
 
 def _linear(
@@ -79,9 +104,7 @@ def _linear(
 
     def run(x: Array, w: Array, bias: Array | None = None) -> Array:
         found = np.asarray(multiply(x.reshape(sizes), w.T)).reshape(shape)
-        if bias is not None:
-            found += bias
-        return found
+        return found if bias is None else _plus(found, bias, x.dtype)
 
     return run
 

@@ -398,23 +398,24 @@ class Backward(_Direction):
             for a in straight:
                 do.add(dh[:n], a)
 
-    def _to_weight(self) -> Array:
-        """The gradient of the recurrent weight, by operands of its own dtype."""
+    def _to_weight(self) -> tuple[Array, Array]:
+        """The gradients of gates and of the recurrent weight, this by operands of its own dtype."""
         if self.narrow is None:
-            return matmul.product(self.dy.T, self.h)
+            return self.dx, matmul.product(self.dy.T, self.h)
         dy, h = (converted(a, np.empty(a.shape, self.narrow)) for a in (self.dy, self.h))
-        return matmul.unrounded_product(dy.T, h)
+        return dy if self.dy is self.dx else self.dx, matmul.unrounded_product(dy.T, h)
 
     def finish(self) -> tuple[Array | None, ...]:
-        """The results."""
+        """The results, that of the gates perhaps in the weight's own dtype already."""
         to_projection = None
         if self.projection is not None and self.kept is not None:
             to_projection = self.whole.T @ (self.kept[:, 3] * np.tanh(self.kept[:, 4]))
+        to_gates, to_weight = self._to_weight()
         return (
-            self.dx,
+            to_gates,
             self.dh,
             self.dc[0] if self.dc else None,
-            self._to_weight(),
+            to_weight,
             None if self.bias is None else self.dy.sum(0),
             to_projection,
         )

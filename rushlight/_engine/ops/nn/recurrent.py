@@ -103,7 +103,7 @@ def _wide(a: Array | None) -> Array | None:
 
 def _as(of: Any, a: Array | None) -> Array | None:
     """A result in the dtype of the operands."""
-    return None if a is None else converted(a, np.empty(a.shape, of))
+    return a if a is None or a.dtype == of else converted(a, np.empty(a.shape, of))
 
 
 @_recurrence.gradient
