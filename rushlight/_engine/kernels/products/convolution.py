@@ -20,7 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.core.dtype import bfloat16
-from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last
+from rushlight._engine.core.layout import (
+    channels_last_strides,
+    contiguous_strides,
+    convolves_last,
+    has_channels_last,
+)
 from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.moves.copies import copy
@@ -167,10 +172,11 @@ def _laid(dtype: Any, shape: Ints, last: bool = False) -> _Layout:
 
 
 def _padded(dtype: Any, a: _Layout, pads: Pads) -> _Layout:
+    """How an operand lies with its pads: in its own memory format."""
     if not any(p != (0, 0) for p in pads):
         return a
     space = [n + low + high for n, (low, high) in zip(a.shape[2:], pads, strict=True)]
-    return _laid(dtype, (*a.shape[:2], *space))
+    return _laid(dtype, (*a.shape[:2], *space), has_channels_last(*a))
 
 
 def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
@@ -210,8 +216,13 @@ class _Plan(Product):
         self.wide = (
             _laying(self.given, self.pads, self.read)
             if self.form.pairs
-            else padder(self.given.shape, self.pads)
+            else _padding(self.given.shape, self.pads, self.reads_last)
         )
+
+    @property
+    def reads_last(self) -> bool:
+        """Whether A is laid out anew with its channels last."""
+        return any(map(any, self.pads)) and self.read.strides != _laid(self.dtype, self.read.shape).strides
 
     def run(self, a: Array, source: Array) -> Array:
         """C."""
@@ -252,6 +263,14 @@ def _rows(a: Array) -> Array:
     if not copy(out, a):
         out[...] = a
     return out
+
+
+def _padding(shape: Ints, pads: Pads, last: bool) -> Callable[[Array], Array]:
+    """What pads an operand; last: whether its channels lie last."""
+    if not last:
+        return padder(shape, pads)
+    pad = padder((shape[0], *shape[2:], shape[1]), [*pads, (0, 0)])
+    return lambda a: _channels_second(pad(np.moveaxis(a, 1, -1)))
 
 
 def _laying(given: _Layout, pads: Pads, read: _Layout) -> Callable[[Array], Array]:

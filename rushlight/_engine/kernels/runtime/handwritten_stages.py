@@ -133,7 +133,11 @@ def convolution(scratch: Scratch, out: Array, which: str, a: Array, b: Array, *h
     lying = plan is not None and (out.flags.c_contiguous if plan.relaid else plan.strides == out.strides)
     if plan is None or not lying or a.dtype != out.dtype:
         return None
-    wide, filled = _widened(scratch, a, plan.pads)
+    if plan.reads_last:
+        moved, filled = _widened(scratch, np.moveaxis(a, 1, -1), [*plan.pads, (0, 0)])
+        wide = np.moveaxis(moved, -1, 1)
+    else:
+        wide, filled = _widened(scratch, a, plan.pads)
     packed = scratch.empty((plan.size,), np.uint8)
     first = seen = out
     if plan.turned:
