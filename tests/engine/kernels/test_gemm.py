@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import rushlight as torch
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.products import gemm
 from rushlight._engine.kernels.runtime import parallel
@@ -83,3 +84,29 @@ def test_what_is_not_multiplied_here():
     assert gemm.multiplier(a.astype(int), a.astype(int)) is None
     assert gemm.multiplier(a, a.astype(np.float32)) is None
     assert gemm.multiplier(a[:0], a) is None
+
+
+@pytest.mark.parametrize(("m", "n"), [(300, 40), (40, 300)])
+def test_the_wider_operand_is_packed_piece_by_piece(m, n, monkeypatch):
+    """Where either may be packed as a whole, the one with fewer lines is; pieces do not show in a bit."""
+    a, b = (
+        np.random.default_rng(0).standard_normal((2000, m)).T,
+        np.random.default_rng(1).standard_normal((2000, n)),
+    )
+    plan = gemm.planned(a, b)
+    assert plan is not None
+    assert plan.left < plan.right * 8
+    assert plan.left <= 2000 * 64 * 8
+    found = gemm.multiplier(a, b)(a, b)
+    monkeypatch.setattr(gemm, "_WORKSPACE", 1 << 26)
+    assert np.array_equal(found, gemm.multiplier(a, b)(a, b))
+    np.testing.assert_allclose(found, a @ b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [3, 700])
+def test_a_bias_of_two_bytes_is_rounded_with_the_sum(rows):
+    x, w, b = (torch.randn(*shape).bfloat16() for shape in ((rows, 96), (128, 96), (128,)))
+    found = torch.nn.functional.linear(x, w, b)
+    exact = (x.double() @ w.double().t() + b.double()).bfloat16()
+    assert (found == exact).float().mean() > 0.99
+    assert found.dtype is torch.bfloat16

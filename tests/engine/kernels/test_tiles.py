@@ -134,3 +134,22 @@ def test_a_packed_matrix_of_bfloat16(rows):
     made(x, out)
     np.testing.assert_allclose(out, -expected, rtol=1e-4, atol=1e-4)
     assert tiles.packed(w[:63]) is None
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_padded_channels_last_have_the_bits_of_rows(compiled):
+    """What is padded keeps its own memory format; sums go by channels and taps in both."""
+    x, w, g = torch.randn(2, 18, 9, 11), torch.randn(20, 18, 3, 3), torch.randn(2, 20, 9, 11)
+
+    def step(x, w):
+        x, w = x.detach().requires_grad_(), w.detach().requires_grad_()
+        found = torch.nn.functional.conv2d(x, w, padding=1)
+        found.backward(g)
+        return found.detach(), x.grad, w.grad
+
+    run = torch.compile(step) if compiled else step
+    for _ in range(4):
+        rows = run(x, w)
+        last = run(x.contiguous(memory_format=torch.channels_last), w)
+    assert all(a.equal(b) for a, b in zip(rows[:2], last[:2], strict=True))
+    torch.testing.assert_close(rows[2], last[2])
