@@ -78,7 +78,7 @@ def _plus(found: Array, bias: Array, of: Any) -> Array:
         found += bias
         return found
     if bias.ndim > 1 or bias.itemsize < 2 or found.dtype.kind != "f":
-        return (found + bias.astype(found.dtype)).astype(of)
+        return np.asarray(found + bias.astype(found.dtype), of)
     out = found if found.dtype == of else np.empty(found.shape, of)
     kernel: Any = _biased(found.dtype, bias.dtype, out.dtype)
     (kernel if few else kernel.large)(found, bias, out=out)
