@@ -42,8 +42,10 @@ from rushlight.distributed.stores import Store as Store
 from rushlight.distributed.stores import TCPStore as TCPStore
 from rushlight.distributed.communication.work import Work as Work
 from rushlight.distributed.communication.coalescing import _CoalescingManager as _CoalescingManager
+from rushlight.distributed.communication.control import _ControlCollectives as _ControlCollectives
 from rushlight.distributed.reducer import _DEFAULT_FIRST_BUCKET_BYTES as _DEFAULT_FIRST_BUCKET_BYTES
 from rushlight.distributed.backends import _DistributedBackendOptions as _DistributedBackendOptions
+from rushlight.distributed.communication.control import _StoreCollectives as _StoreCollectives
 from rushlight.distributed.communication.work import _Work as _Work
 from rushlight.distributed.communication.collectives import _all_gather_base as _all_gather_base
 from rushlight.distributed.communication.common import _broadcast_coalesced as _broadcast_coalesced
@@ -138,19 +140,19 @@ __all__ = ['AllToAllOptions', 'AllgatherOptions', 'AllreduceCoalescedOptions', '
     'GatherOptions', 'GradBucket', 'GroupMember', 'GroupName', 'HashStore', 'P2POp', 'PrefixStore',
     'ProcessGroup', 'ProcessGroupGloo', 'RankFailure', 'RedOpType', 'ReduceOp', 'ReduceOptions',
     'ReduceScatterOptions', 'Reducer', 'ScatterOptions', 'Store', 'TCPStore', 'Work', '_CoalescingManager',
-    '_DEFAULT_FIRST_BUCKET_BYTES', '_DistributedBackendOptions', '_Work', '_all_gather_base',
-    '_broadcast_coalesced', '_coalescing_manager', '_compute_bucket_assignment_by_size',
-    '_create_work_from_future', '_make_nccl_premul_sum', '_reduce_scatter_base', 'all_gather',
-    'all_gather_coalesced', 'all_gather_into_tensor', 'all_gather_object', 'all_gather_single', 'all_reduce',
-    'all_reduce_coalesced', 'all_to_all', 'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast',
-    'broadcast_object_list', 'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_into_tensor',
-    'gather_object', 'gather_single', 'get_backend', 'get_backend_config', 'get_debug_level',
-    'get_default_backend_for_device', 'get_global_rank', 'get_group_rank', 'get_node_local_rank',
-    'get_pg_count', 'get_process_group_ranks', 'get_rank', 'get_world_size', 'group', 'init_device_mesh',
-    'init_process_group', 'irecv', 'is_available', 'is_backend_available', 'is_gloo_available',
-    'is_initialized', 'is_mpi_available', 'is_nccl_available', 'is_torchelastic_launched', 'is_ucc_available',
-    'is_xccl_available', 'isend', 'monitored_barrier', 'new_group', 'new_subgroups',
-    'new_subgroups_by_enumeration', 'recv', 'recv_object_list', 'reduce', 'reduce_op', 'reduce_scatter',
-    'reduce_scatter_single', 'reduce_scatter_tensor', 'register_rendezvous_handler', 'rendezvous', 'scatter',
-    'scatter_object_list', 'send', 'send_object_list', 'set_debug_level', 'set_debug_level_from_env',
-    'set_timeout', 'split_group', 'supports_complex']
+    '_ControlCollectives', '_DEFAULT_FIRST_BUCKET_BYTES', '_DistributedBackendOptions', '_StoreCollectives',
+    '_Work', '_all_gather_base', '_broadcast_coalesced', '_coalescing_manager',
+    '_compute_bucket_assignment_by_size', '_create_work_from_future', '_make_nccl_premul_sum',
+    '_reduce_scatter_base', 'all_gather', 'all_gather_coalesced', 'all_gather_into_tensor',
+    'all_gather_object', 'all_gather_single', 'all_reduce', 'all_reduce_coalesced', 'all_to_all',
+    'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast', 'broadcast_object_list',
+    'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_into_tensor', 'gather_object',
+    'gather_single', 'get_backend', 'get_backend_config', 'get_debug_level', 'get_default_backend_for_device',
+    'get_global_rank', 'get_group_rank', 'get_node_local_rank', 'get_pg_count', 'get_process_group_ranks',
+    'get_rank', 'get_world_size', 'group', 'init_device_mesh', 'init_process_group', 'irecv', 'is_available',
+    'is_backend_available', 'is_gloo_available', 'is_initialized', 'is_mpi_available', 'is_nccl_available',
+    'is_torchelastic_launched', 'is_ucc_available', 'is_xccl_available', 'isend', 'monitored_barrier',
+    'new_group', 'new_subgroups', 'new_subgroups_by_enumeration', 'recv', 'recv_object_list', 'reduce',
+    'reduce_op', 'reduce_scatter', 'reduce_scatter_single', 'reduce_scatter_tensor',
+    'register_rendezvous_handler', 'rendezvous', 'scatter', 'scatter_object_list', 'send', 'send_object_list',
+    'set_debug_level', 'set_debug_level_from_env', 'set_timeout', 'split_group', 'supports_complex']

@@ -102,8 +102,11 @@ class Store:
         end = time.monotonic() + seconds
         while not self.check(keys):
             if time.monotonic() > end:
-                raise DistStoreError(_late(keys, seconds))
+                raise DistStoreError(self._late(keys, seconds))
             time.sleep(0.005)
+
+    def _late(self, keys: Sequence[str], seconds: float) -> str:
+        return _late(keys, seconds)
 
     def num_keys(self) -> int:
         """How many keys there are."""
@@ -164,6 +167,9 @@ class HashStore(Store):
         """Put the value behind what is there."""
         data = _bytes(value)
         self._change(key, lambda old: (old or b"") + data)
+
+    def _late(self, keys: Sequence[str], seconds: float) -> str:
+        return f"Wait timeout after {seconds * 1000:.0f}ms, keys: {', '.join(keys)}"
 
     def has_extended_api(self) -> bool:
         """Whether append, multi_get and multi_set are steps of their own: True."""

@@ -39,7 +39,8 @@ def test_failures_by_rank():
     with pytest.raises(ChildFailedError, match="fail FAILED") as raised:
         elastic_launch(config(2), fail)()
     rank, first = raised.value.get_first_failure()
-    assert (rank, first.local_rank, first.exitcode) == (1, 1, 1) and "KeyError: 'not here'" in first.message
+    assert (rank, first.local_rank, first.exitcode) == (1, 1, 1)
+    assert first.message["message"] == "KeyError: 'not here'"
 
 
 def test_commands_and_logs(tmp_path):
