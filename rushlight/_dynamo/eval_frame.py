@@ -36,6 +36,11 @@ class OptimizedModule(Module):
         else:
             setattr(self._orig_mod, name, value)
 
+    def __dir__(self) -> list[str]:
+        """The names of the original and its own."""
+        found = dir(self._orig_mod)
+        return [*found, *[name for name in super().__dir__() if name not in found]]
+
     def train(self, mode: bool = True) -> OptimizedModule:
         """Set the mode of both modules."""
         self._orig_mod.train(mode)

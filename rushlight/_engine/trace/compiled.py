@@ -32,14 +32,23 @@ from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
-from rushlight._engine.tensors.storages.storage import Storage
-from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._engine.tensors.storages.storage import Storage, address
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace import choice, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards, difference, key_of, outline, overlapping
 from rushlight._engine.trace.passes import gradients
-from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
+from rushlight._engine.trace.program import (
+    Part,
+    Program,
+    Results,
+    is_tracked,
+    mapped,
+    replaced,
+    results_of,
+    tracked_of,
+)
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
 from rushlight._engine.trace.regions import BoundaryNode, Traced
 from rushlight._engine.trace.trace import Trace
@@ -286,13 +295,14 @@ class Compiled:
                 t._array[...] = inputs[id(t)]._array
         given = [inputs[id(t)] for t in tensors]
         plan.broken = recorder.broken
-        tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
+        tracked, traced = tracked_of(output), None
         unseen = watch and (watch.found or guards.unguarded(flatten([args, kwargs])[0]))
         first = plan.calls == 1  # only looked at: it may still make what later calls find
         why = (
             recorder.refusal
             or unseen
             or _opaque(output)
+            or _seen_twice(output, given, tracked)
             or (tracked and recorder.once)
             or (not first and guards.failure())
         )
@@ -322,20 +332,57 @@ class Compiled:
                 plan.refuse(why)
             plan.ready = not why
             self.trace.faster += plan.ready
-        return self._handed_on(output, {id(inputs[id(t)]): t for t in tensors})
+        copies = [(inputs[id(t)], t) for t in tensors]
+        return _kept(output, copies) if why or first else _handed_on(output, copies)
 
-    def _handed_on(self, output: Any, back: dict[int, Tensor]) -> Any:
-        """A recorded call's results for the caller: an argument's copy is the argument."""
 
-        def own(t: Tensor) -> Tensor:
-            if id(t) in back or is_tracked(t) or t._kind.lazy:
-                return back.get(id(t), t)
-            # A leaf's gradient, say, is memory of the program.
-            made = wrap(t._array.copy("K"), t._kind)
-            made._grad_node, made._output_nr = t._grad_node, t._output_nr
-            return made
+def _handed_on(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
+    """The results of a record that is kept, for the caller: an argument's copy is the argument."""
+    back = {id(copy): t for copy, t in copies}
 
-        return mapped(output, own)
+    def own(t: Tensor) -> Tensor | None:
+        return back.get(id(t), t) if id(t) in back or is_tracked(t) or t._kind.lazy else None
+
+    # A leaf's gradient, say, is memory of the program.
+    found = results_of(output)
+    made = Results(output).copied(found, own)
+    for t, copy in zip(found, made, strict=True):
+        if own(t) is None:
+            copy._grad_node, copy._output_nr = t._grad_node, t._output_nr
+    return replaced(output, made)
+
+
+def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
+    """The results of a record that is not kept, which may be held elsewhere, too: they are as they were made,
+    but an argument's copy is the argument, and a view of the copy is one of the argument.
+    """
+    back = {id(copy): t for copy, t in copies}
+    memory = {id(copy._storage): (copy, t) for copy, t in copies if copy._storage is not None}
+
+    def own(t: Tensor) -> Tensor:
+        if id(t) in back:
+            return back[id(t)]
+        copy, base = memory.get(id(t._storage), (None, t))
+        if copy is None or copy._array.strides != base._array.strides:
+            return t
+        flat = storage(base).bytes(base._array)
+        offset = address(t._array) - address(copy._array) + address(base._array) - address(flat)
+        view = np.ndarray(t._array.shape, t._array.dtype, flat, offset, t._array.strides)
+        made = wrap_view(view, base, t._kind)
+        made._grad_node, made._output_nr = t._grad_node, t._output_nr
+        return made
+
+    return mapped(output, own)
+
+
+def _seen_twice(output: Any, given: list[Tensor], tracked: list[Tensor]) -> str:
+    """Which results would not share memory as they do, were they made by a replay; empty if all would."""
+    arguments, known = {id(t) for t in given}, {id(t._storage) for t in given if t._storage is not None}
+    if any(id(t._storage) in known and id(t) not in arguments for t in results_of(output)):
+        return "a result is a view of an argument: a replay would hold them apart"
+    if tracked and Results(output).shared:
+        return "results share memory, which a backward pass through a replay would not know"
+    return ""
 
 
 def device_of(function: Callable[..., Any], tensors: list[Tensor]) -> Any:

@@ -20,6 +20,7 @@ from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.storages import memory_pages
+from rushlight._engine.tensors.storages.storage import Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import stage_planning
 from rushlight._engine.trace.graph import whole
@@ -133,6 +134,52 @@ class Output:
         return self._seen_in(self.flat.copy()) if self._whole is None else [self._whole.copy()]
 
 
+class Results:
+    """How a call's results lie in memory, which some of them may share: another's are laid out likewise."""
+
+    def __init__(self, output: Any) -> None:
+        tensors = results_of(output)
+        known: dict[int, int] = {}
+        # Of each result, which is the first that is the same tensor.
+        self.firsts = [known.setdefault(id(t), n) for n, t in enumerate(tensors)]
+        memory = [storage(t).bytes(t._array) for t in tensors]
+        members = Counter(id(tensors[n]._storage) for n in known.values())
+        self.shared = max(members.values(), default=0) > 1
+        # Of each result, where it lies, in how much memory; None: it is all of its own.
+        self.places: list[tuple[Spec, int] | None] = []
+        for t, flat in zip(tensors, memory, strict=True):
+            a, group = t._array, id(t._storage)
+            if members[group] == 1 and a.nbytes == flat.nbytes and np.empty_like(a).strides == a.strides:
+                self.places.append(None)
+            else:
+                at = Spec(group, address(a) - address(flat), a.shape, a.strides, a.dtype)
+                self.places.append((at, flat.nbytes))
+        self.plain = not any(self.places) and len(known) == len(tensors)
+
+    def copied(self, tensors: Sequence[Tensor], own: Callable[[Tensor], Tensor | None]) -> list[Tensor]:
+        """Tensors with these values, in memory laid out alike; own: what stands for a tensor as it is."""
+        made: list[Tensor] = []
+        memory: dict[int, tuple[Array, Storage | None]] = {}
+        for n, (t, first, place) in enumerate(zip(tensors, self.firsts, self.places, strict=True)):
+            given = made[first] if first < n else own(t)
+            if given is not None:
+                made.append(given)
+            elif place is None:
+                made.append(wrap(t._array.copy("K"), t._kind))
+            else:
+                at, size = place
+                flat, shared = memory.get(at.memory) or (np.zeros(size, np.uint8), None)
+                array = np.ndarray(at.shape, at.dtype, flat, at.offset, at.strides)
+                # What lies in one place is written once.
+                once = tuple([slice(0, 1) if step == 0 else slice(None) for step in at.strides])
+                array[once] = t._array[once]
+                made.append(wrap(array, t._kind))
+                if shared is not None:
+                    made[-1]._storage = shared
+                memory[at.memory] = flat, storage(made[-1])
+        return made
+
+
 class Program:
     """What a function did, to be done again.
 
@@ -154,7 +201,8 @@ class Program:
         until: float | None = None,
         share: float = 1.0,
     ) -> None:
-        tracked = [] if traced is None else [t for t in flatten(output)[0] if is_tracked(t)]
+        tracked = [] if traced is None else tracked_of(output)
+        self.laid = Results(output)
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
         self.memory, self.share = recorder.owned, share
         # What the recorded call handed out; passes make memory of their own.
@@ -326,13 +374,13 @@ class Program:
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
         """The output's tree with tensors of its own: a later run does not change them."""
 
-        def fresh(t: Tensor) -> Tensor:
-            for own, given in zip(self.forward.inputs, tensors):
-                if t._array is own:
+        def own(t: Tensor) -> Tensor | None:
+            for mine, given in zip(self.forward.inputs, tensors):
+                if t._array is mine:
                     return given
-            if id(root(t._array)) not in self.memory:
-                return t
-            made = wrap(t._array.copy("K"), t._kind)
+            return t if id(root(t._array)) not in self.memory else None
+
+        def linked(t: Tensor, made: Tensor) -> Tensor:
             number = self.numbers.get(id(t)) if node is not None else None
             # A graph that is not the node's was used up by the call's own backward().
             made._grad_node, made._output_nr = (
@@ -340,8 +388,20 @@ class Program:
             )
             return made
 
+        def fresh(t: Tensor) -> Tensor:
+            given = own(t)
+            return linked(t, wrap(t._array.copy("K"), t._kind)) if given is None else given
+
         output = self.forward.output
-        return fresh(output) if output.__class__ is Tensor else mapped(output, fresh)
+        if self.laid.plain:
+            return fresh(output) if output.__class__ is Tensor else mapped(output, fresh)
+        found = results_of(output)
+        kept = [own(t) for t in found]
+        made = self.laid.copied(found, own)
+        for t, copy, given in zip(found, made, kept, strict=True):
+            if given is None:
+                linked(t, copy)
+        return replaced(output, made)
 
 
 def is_tracked(t: Any) -> bool:
@@ -353,6 +413,22 @@ def is_tracked(t: Any) -> bool:
         and t._grad_node.__class__ is not AccumulateGrad
         and not any(n.saved is None for n in nodes([t._grad_node]) if n.__class__ is not AccumulateGrad)
     )
+
+
+def tracked_of(output: Any) -> list[Tensor]:
+    """The results whose backward pass is still to come, each once."""
+    return list({id(t): t for t in flatten(output)[0] if is_tracked(t)}.values())
+
+
+def results_of(output: Any) -> list[Tensor]:
+    """All tensors in what a call gave, one that is there twice included."""
+    return [v for v in flatten(output)[0] if isinstance(v, Tensor)]
+
+
+def replaced(tree: Any, tensors: Sequence[Tensor]) -> Any:
+    """A tree of lists, tuples and dicts with these tensors for its own."""
+    coming = iter(tensors)
+    return mapped(tree, lambda t: next(coming))
 
 
 def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:

@@ -207,3 +207,10 @@ def test_a_new_kind_of_arguments_is_logged(caplog):
         "other arguments than before, or another order of them",
         "an argument was 3 and is 4",
     ]
+
+
+def test_names_of_a_compiled_module():
+    module = nn.Linear(2, 3)
+    compiled = torch.compile(module)
+    compiled.extra = 5
+    assert {*dir(module), "extra", "weight", "_orig_mod"} <= {*dir(compiled)}

@@ -77,3 +77,56 @@ def test_an_argument_that_is_a_buffer_which_the_module_writes_to() -> None:
         for _ in range(4):
             before = module.held.clone()
             assert torch.equal(compiled(module.held), 4 * before)
+
+
+def _told(results):
+    """How results lie, and which of them are the same."""
+    first = results[0].untyped_storage().data_ptr()
+    return [
+        (t.shape, t.stride(), t.storage_offset(), t.untyped_storage().data_ptr() == first) for t in results
+    ] + [a is b for a in results for b in results]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [(x * 2)[:, :3]],
+        lambda x: [(x * 2)[:, :1].expand(4, 6)],
+        lambda x: (x * 2).chunk(2, 1),
+        lambda x: (lambda y: [y, y, y[1:], y.view(-1)])(x.sin()),
+        lambda x: (lambda y: [y, y.detach()])(x.sin()),
+        lambda x: [x[1:], x, x.t()],
+    ],
+)
+@pytest.mark.parametrize("tracked", [False, True])
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_results_lie_as_eagerly(function, tracked, fullgraph):
+    compiled = torch.compile(function, fullgraph=fullgraph)
+    for call in range(6):
+        x, y = (torch.randn(4, 6).requires_grad_(tracked) for _ in range(2))
+        with torch.no_grad():
+            y.copy_(x)
+        wanted, found = function(x), compiled(y)
+        assert _told(found) == _told(wanted), call
+        if tracked:
+            torch.stack([t.sum() for t in wanted]).sum().backward()
+            torch.stack([t.sum() for t in found]).sum().backward()
+            assert torch.equal(x.grad, y.grad)
+        with torch.no_grad():
+            wanted[-1].detach()[..., :1].mul_(3)
+            found[-1].detach()[..., :1].mul_(3)
+        assert all(map(torch.equal, wanted, found)) and torch.equal(x, y), call
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_what_is_stored_is_what_is_given(fullgraph):
+    class Stores(torch.nn.Module):
+        def forward(self, x):
+            self.latest = x + 1
+            return self.latest
+
+    module = Stores()
+    compiled = torch.compile(module, fullgraph=fullgraph)
+    for number in range(5):
+        assert compiled(torch.full((3,), float(number))) is module.latest
+        assert module.latest.tolist() == [number + 1.0] * 3
