@@ -272,3 +272,19 @@ class Rounded(Parts):
 def test_a_named_tuple_may_take_an_op_over(call):
     _, types = call(torch.ones(2, 2), Rounded(torch.ones(2, 2), 2.0))
     assert types == (Rounded,)
+
+
+def test_optimizers_step_within_a_mode():
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    p, q = (torch.nn.Parameter(torch.arange(4.0) + 1) for _ in range(2))
+    of_p, of_q = torch.optim.AdamW([p]), torch.optim.AdamW([q])
+    for _ in range(6):
+        q.square().sum().backward()
+        of_q.step()
+        with Mode():
+            p.square().sum().backward()
+            of_p.step()
+    assert torch.equal(p, q)

@@ -226,10 +226,15 @@ def result_memory(operands: Sequence[Array], dtype: Any, copied: Sequence[int] =
     """
     if all([a.flags.c_contiguous for a in operands]):
         return None
+    return laid_out(*result_layout(operands, copied), dtype)
+
+
+def result_layout(operands: Sequence[Array], copied: Sequence[int] = ()) -> tuple[Ints, tuple[Ints, ...]]:
+    """The shape of a pointwise result, and the operands' strides over its dims, by which it is laid out."""
     given = [(a.shape, a.strides) for a in operands]
     for k in copied:
         given[k] = given[k][0], strides_like(*given[k])
-    return laid_out(*_broadcast(tuple(given)), dtype)
+    return _broadcast(tuple(given))
 
 
 @lru_cache(maxsize=4096)

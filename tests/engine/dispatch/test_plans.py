@@ -181,3 +181,36 @@ def test_a_plan_made_of_operands_that_share_memory_holds_for_others(name: str, f
         OF_TWO[name](*first)
     for _ in range(3):
         torch.testing.assert_close(OF_TWO[name](one, other), expected)
+
+
+# Of operands that lie differently, the first decides how the result of an op lies.
+LAID_OUT: dict[str, Callable[..., Any]] = {
+    "smooth_l1_loss": lambda x, y: F.smooth_l1_loss(x, y, reduction="none"),
+    "mse_loss": lambda x, y: F.mse_loss(x, y, reduction="none"),
+    "binary_cross_entropy": lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction="none"),
+    "cosine_similarity": lambda x, y: F.cosine_similarity(x[None], y[None], 0),
+    "batch_norm": lambda x, y: ROWS["_by_own_moments_backward"](
+        x, y, y.mean(0, True), y.var(0, True), None, 1e-5, True, False, True
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+@pytest.mark.parametrize("turned", [(True, False), (False, True), (True, True)])
+def test_results_of_plans_lie_as_those_of_bodies(name: str, turned: tuple[bool, bool]) -> None:
+    torch.manual_seed(0)
+    x, y = (torch.rand(16, 16).T if each else torch.rand(16, 16) for each in turned)
+    first, *later = [LAID_OUT[name](x, y) for _ in range(6)]
+    for found in later:
+        assert found.stride() == first.stride() and torch.equal(found, first)
+
+
+def test_gradients_through_transposed_batch_norm_are_the_same_each_time() -> None:
+    seen = []
+    for _ in range(5):
+        torch.manual_seed(0)
+        x, y = (torch.randn(16, 16, requires_grad=True) for _ in range(2))
+        a, b = (F.batch_norm(t, None, None, training=True) for t in (x, y))
+        ((a.T @ b) * torch.linspace(0.1, 2, 256).view(16, 16)).sum().backward()
+        seen.append((x.grad, y.grad))
+    assert all(torch.equal(g, h) for pair in seen for g, h in zip(pair, seen[0], strict=True))

@@ -26,6 +26,7 @@ from rushlight._engine.autograd.in_place import ViewStep, view_of
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import Interface
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.layout import laid_out, result_layout
 from rushlight._engine.core.numpy_warnings import hush, raises_no_flags, restore
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, made
@@ -80,7 +81,8 @@ class Script:
             if self._kernel(found.compiled.kernel, arrays, result):
                 return
             method = "large" if result._geometry.size >= BIG else "fn"
-            self._call(f"{self._constant(found.compiled)}.{method}", arrays, result)
+            out = self._laid(arrays, found.compiled, result)
+            self._call(f"{self._constant(found.compiled)}.{method}", arrays, result, out=out)
         elif found.reducer is not None:
             total = found.reducer.resolve(*operands)
             self.quiet = self.quiet and raises_no_flags(total)
@@ -98,9 +100,19 @@ class Script:
                 body, operands = resolved, tuple(arrays_in(operands))
             self._call(self._constant(body), operands, result)
 
-    def _call(self, function: str, operands: Sequence[Any], result: Any, gives_array: bool = False) -> None:
+    def _laid(self, arrays: Sequence[Any], compiled: Any, result: Tensor) -> str:
+        """Code for the memory of a pointwise result, where it is laid out by its operands; else empty."""
+        if all([a.flags.c_contiguous for a in arrays]):
+            return ""
+        layout = result_layout(arrays, compiled.copied)
+        return self._line(f"{self._constant(partial(laid_out, *layout, result._array.dtype))}()")
+
+    def _call(
+        self, function: str, operands: Sequence[Any], result: Any, gives_array: bool = False, out: str = ""
+    ) -> None:
         """A line that calls a function (code) on operands; `gives_array`: also of no dims."""
-        code = f"{function}({', '.join(map(self._code, operands))})"
+        into = [f"out={out}"] * bool(out)
+        code = f"{function}({', '.join([*map(self._code, operands), *into])})"
         self._know(result)
         if isinstance(result, Tensor):
             if not (result._geometry.ndim or gives_array):

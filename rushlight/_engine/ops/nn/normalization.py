@@ -385,6 +385,8 @@ def _by_own_moments_backward(
     of_bias: bool,
 ):
     """The gradients of batch_norm by its own moments that are wanted, one after the other."""
+    if not has_channels_last(input.shape, input.stride()):
+        grad = grad.contiguous()  # results lie as the input does, and sums are added up in its order
     count = input.numel() // max(input.shape[1], 1)
     rstd = (spread + eps).rsqrt()
     total, along = _channel_sums(grad, input, center)
