@@ -33,6 +33,7 @@ from rushlight.jit.program.types import (
     list_of,
     subtype,
 )
+from rushlight.nn.utils.rnn import PackedSequence
 
 # Python's functions that are ops.
 _OPS = {
@@ -88,6 +89,12 @@ _CASTS = {
     "bool": (BOOL, "aten::Bool"),
     "str": (STR, "aten::str"),
 }
+
+
+def _is_packed(args: list[Any]) -> bool:
+    """Whether the first argument is a PackedSequence, for which recurrent modules have another forward."""
+    first = args[0].type if args and isinstance(args[0], Value) else None
+    return first is not None and first.cls is PackedSequence
 
 
 class Calls(Indexing):
@@ -177,6 +184,8 @@ class Calls(Indexing):
             owner = function.type.cls
             name = "forward" if owner.is_module else "__call__"
             name = "_call_with_hooks" if owner.pre_hooks or owner.hooks else name
+            if name == "forward" and _is_packed(args):
+                name = "forward__0" if owner.method("forward__0") is not None else name
             function = self.member(function, function.type.cls, name, node)
         if isinstance(function, Method):
             return self.call_method(function, args, kwargs, node)

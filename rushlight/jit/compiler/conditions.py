@@ -208,10 +208,17 @@ class Conditions(Calls):
 
             return value
 
-        return self.choose(found, side(node.body, yes), side(node.orelse, no), node)
+        return self.choose(found, side(node.body, yes), side(node.orelse, no), node, wanted)
 
-    def choose(self, found: Value, yes: Callable[[], Value], no: Callable[[], Value], node: Any) -> Value:
-        """The value of one side, by a condition."""
+    def choose(
+        self,
+        found: Value,
+        yes: Callable[[], Value],
+        no: Callable[[], Value],
+        node: Any,
+        wanted: Type | None = None,
+    ) -> Value:
+        """The value of one side, by a condition; `wanted`: a type that both may be taken for."""
         made = self.emit(node, "prim::If", [found])
         kept, outer, sides = self.env, self.block, []
         around, self.around = self.around, dict(kept)
@@ -221,6 +228,8 @@ class Conditions(Calls):
             sides.append(side())
         self.env, self.block, self.around = kept, outer, around
         t = unify(sides[0].type, sides[1].type)
+        if t is None and wanted is not None and all(subtype(side.type, wanted) for side in sides):
+            t = wanted
         if t is None:
             raise self.error(
                 node,

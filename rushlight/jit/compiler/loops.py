@@ -95,7 +95,9 @@ class Loops(Conditions):
         if value.type.kind == "Dict":
             value = self.call_builtin("aten::keys", [value], {}, node)
         elif value.type == TENSOR:
-            value = self.call_builtin("aten::unbind", [value], {}, node)
+            count = self.call_builtin("aten::len", [value], {}, node)
+            rows = self.call_builtin("aten::unbind", [value], {}, node)
+            return count, lambda i: self.call_builtin("aten::__getitem__", [rows, i], {}, node)
         elif value.type.kind not in ("List", "str"):
             raise self.error(node, f"'{value.type}' object is not iterable")
         get = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
@@ -104,6 +106,9 @@ class Loops(Conditions):
 
     def over_range(self, node: ast.Call) -> Any:
         """range(...)."""
+        if not 1 <= len(node.args) <= 3:
+            bound = "least 1 arguments" if not node.args else "most 3 arguments"
+            raise self.error(node, f"range expected at {bound}, got {len(node.args)}")
         args = [self.expr(a) for a in node.args]
         for i, a in enumerate(args):
             args[i] = a if a.type == INT else self.convert(a, INT, node, "range() expects int, got {actual}")

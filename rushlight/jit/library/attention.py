@@ -15,6 +15,116 @@ def _split_heads(x: Tensor, batch: int, heads: int):
     return x.reshape([x.size(0), batch * heads, -1]).transpose(0, 1)
 
 
+def _added_mask(mask: Tensor, query: Tensor):
+    if mask.dtype != torch.bool:
+        return mask.to(query.dtype)
+    return torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask, -inf)
+
+
+def _projected(
+    x: Tensor, weight: Tensor | None, own: Tensor | None, bias: Tensor | None, place: int, size: int
+) -> Tensor:
+    chosen = annotate(Optional[Tensor], None)
+    if bias is not None:
+        chosen = bias[place * size : (place + 1) * size]
+    if own is not None:
+        return torch.linear(x, own, chosen)
+    assert weight is not None, "use_separate_proj_weight is False but in_proj_weight is None"
+    return torch.linear(x, weight[place * size : (place + 1) * size], chosen)
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    batched = query.dim() == 3
+    if not batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    length, batch, size = query.size(0), query.size(1), query.size(2)
+    assert size == embed_dim_to_check, (
+        f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}"
+    )
+    assert size % num_heads == 0, f"embed_dim {size} not divisible by num_heads {num_heads}"
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    weight = annotate(Optional[Tensor], None)
+    if not use_separate_proj_weight:
+        weight, q_proj_weight, k_proj_weight, v_proj_weight = in_proj_weight, None, None, None
+    q = _projected(query, weight, q_proj_weight, in_proj_bias, 0, size)
+    k = _projected(key, weight, k_proj_weight, in_proj_bias, 1, size)
+    v = _projected(value, weight, v_proj_weight, in_proj_bias, 2, size)
+    if bias_k is not None and bias_v is not None:
+        assert static_k is None, "bias cannot be added to static key."
+        assert static_v is None, "bias cannot be added to static value."
+        k, v = torch.cat([k, bias_k.repeat([1, batch, 1])]), torch.cat([v, bias_v.repeat([1, batch, 1])])
+    q = _split_heads(q, batch, num_heads)
+    k = _split_heads(k, batch, num_heads) if static_k is None else static_k
+    v = _split_heads(v, batch, num_heads) if static_v is None else static_v
+    if add_zero_attn:
+        zeros = torch.zeros([batch * num_heads, 1, size // num_heads], dtype=k.dtype, device=k.device)
+        k, v = torch.cat([k, zeros], 1), torch.cat([v, zeros], 1)
+    more = (1 if bias_k is not None else 0) + (1 if add_zero_attn else 0)
+    mask = _by_heads(attn_mask, key_padding_mask, query, num_heads, more)
+    scores = torch.bmm(q * math.sqrt(1.0 / float(size // num_heads)), k.transpose(-2, -1))
+    if mask is not None:
+        scores = scores + mask
+    each = torch.softmax(scores, -1)
+    if training and dropout_p > 0.0:
+        each = torch.dropout(each, dropout_p, True)
+    found = torch.bmm(each, v).transpose(0, 1).reshape([length, batch, size])
+    output = torch.linear(found, out_proj_weight, out_proj_bias)
+    weights = annotate(Optional[Tensor], None)
+    if need_weights:
+        weights = each.view([batch, num_heads, length, k.size(1)])
+        if average_attn_weights:
+            weights = weights.mean([1])
+    if batched:
+        return output, weights
+    return output.squeeze(1), weights.squeeze(0) if weights is not None else None
+
+
+def _by_heads(
+    attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor, heads: int, more: int
+) -> Tensor | None:
+    mask = annotate(Optional[Tensor], None)
+    if attn_mask is not None:
+        mask = torch.pad(_added_mask(attn_mask, query), [0, more])
+        if attn_mask.dim() == 2:
+            mask = mask.unsqueeze(0)
+    if key_padding_mask is not None:
+        padding = torch.pad(_added_mask(key_padding_mask, query), [0, more])
+        batch, size = padding.size(0), padding.size(1)
+        padding = padding.view([batch, 1, 1, size]).expand([-1, heads, -1, -1])
+        padding = padding.reshape([batch * heads, 1, size])
+        mask = padding if mask is None else mask + padding
+    return mask
+
+
 class MultiheadAttention:
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         size = self.embed_dim
@@ -44,11 +154,11 @@ class MultiheadAttention:
     ) -> Tensor | None:
         mask = annotate(Optional[Tensor], None)
         if attn_mask is not None:
-            mask = self._as_float(attn_mask, query)
+            mask = _added_mask(attn_mask, query)
             if attn_mask.dim() == 2:
                 mask = mask.unsqueeze(0)
         if key_padding_mask is not None:
-            padding = self._as_float(key_padding_mask, query)
+            padding = _added_mask(key_padding_mask, query)
             padding = (
                 padding.view([batch, 1, 1, padding.size(-1)])
                 .expand([-1, self.num_heads, -1, -1])
@@ -56,11 +166,6 @@ class MultiheadAttention:
             )
             mask = padding if mask is None else mask + padding
         return mask
-
-    def _as_float(self, mask: Tensor, query: Tensor):
-        if mask.dtype != torch.bool:
-            return mask.to(query.dtype)
-        return torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask, -inf)
 
     def _weighted(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, batch: int

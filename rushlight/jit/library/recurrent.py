@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rushlight as torch
 from rushlight import Tensor
+from rushlight.nn.utils.rnn import PackedSequence
 
 
 class RNNBase:
@@ -28,8 +29,49 @@ class RNNBase:
         if state.size() != wanted:
             raise RuntimeError(f"Expected hidden size {wanted}, got {state.size()}")
 
+    def _packed_state(self, input: PackedSequence, hx: Tensor | None, size: int) -> Tensor:
+        batch = int(input.batch_sizes[0])
+        if hx is None:
+            return self._zeros(input.data, batch, size)
+        self._check_state(hx, batch, size)
+        order = input.sorted_indices
+        return hx if order is None else hx.index_select(1, order)
+
+    def _unsorted(self, state: Tensor, input: PackedSequence) -> Tensor:
+        places = input.unsorted_indices
+        return state if places is None else state.index_select(1, places)
+
 
 class LSTM:
+    def forward__0(
+        self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[PackedSequence, tuple[Tensor, Tensor]]:
+        self._check(input.data)
+        out = self.proj_size if self.proj_size > 0 else self.hidden_size
+        if hx is None:
+            state = [
+                self._packed_state(input, None, out),
+                self._packed_state(input, None, self.hidden_size),
+            ]
+        else:
+            state = [
+                self._packed_state(input, hx[0], out),
+                self._packed_state(input, hx[1], self.hidden_size),
+            ]
+        found = torch.lstm(
+            input.data,
+            input.batch_sizes,
+            state,
+            self._weights(),
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+        )
+        packed = PackedSequence(found[0], input.batch_sizes, input.sorted_indices, input.unsorted_indices)
+        return packed, (self._unsorted(found[1], input), self._unsorted(found[2], input))
+
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -62,6 +104,23 @@ class LSTM:
 
 
 class GRU:
+    def forward__0(self, input: PackedSequence, hx: Tensor | None = None) -> tuple[PackedSequence, Tensor]:
+        self._check(input.data)
+        state = self._packed_state(input, hx, self.hidden_size)
+        found = torch.gru(
+            input.data,
+            input.batch_sizes,
+            state,
+            self._weights(),
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+        )
+        packed = PackedSequence(found[0], input.batch_sizes, input.sorted_indices, input.unsorted_indices)
+        return packed, self._unsorted(found[1], input)
+
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         self._check(input)
         batched = input.dim() == 3
@@ -89,6 +148,36 @@ class GRU:
 
 
 class RNN:
+    def forward__0(self, input: PackedSequence, hx: Tensor | None = None) -> tuple[PackedSequence, Tensor]:
+        self._check(input.data)
+        state = self._packed_state(input, hx, self.hidden_size)
+        if self.nonlinearity == "tanh":
+            found = torch.rnn_tanh(
+                input.data,
+                input.batch_sizes,
+                state,
+                self._weights(),
+                self.bias,
+                self.num_layers,
+                self.dropout,
+                self.training,
+                self.bidirectional,
+            )
+        else:
+            found = torch.rnn_relu(
+                input.data,
+                input.batch_sizes,
+                state,
+                self._weights(),
+                self.bias,
+                self.num_layers,
+                self.dropout,
+                self.training,
+                self.bidirectional,
+            )
+        packed = PackedSequence(found[0], input.batch_sizes, input.sorted_indices, input.unsorted_indices)
+        return packed, self._unsorted(found[1], input)
+
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         self._check(input)
         batched = input.dim() == 3

@@ -185,7 +185,12 @@ def shape_as_tensor(x: Tensor) -> Tensor:
 
 @of_tensors("tensor")
 def tensor(data: Any, dtype: torch.dtype | None, device: torch.device | None, requires_grad: bool) -> Tensor:
-    return torch.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+    try:
+        return torch.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+    except RuntimeError as error:
+        if "Could not infer dtype of NoneType" not in str(error):
+            raise
+        raise RuntimeError("Input must be of ints, floats, or bools, got NoneType") from None
 
 
 @of_tensors("as_tensor")
