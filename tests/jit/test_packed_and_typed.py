@@ -87,7 +87,7 @@ def test_objects_are_added_to_in_place() -> None:
 
 
 def test_words_of_errors() -> None:
-    def nothing() -> int:
+    def nothing() -> int:  # type: ignore[empty-body]
         pass
 
     def many() -> int:

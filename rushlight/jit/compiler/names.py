@@ -52,12 +52,10 @@ from rushlight.jit.program import runtime, schema as schemas
 from rushlight.jit.program.execute import castable
 from rushlight.jit.program.ir import Function, Value
 from rushlight.jit.program.types import (
+    BY_NAME,
     DEVICE,
-    GENERATOR,
     GENERICS,
     INT,
-    NONE,
-    NUMBER,
     TENSOR,
     ClassType,
     Type,
@@ -73,13 +71,6 @@ _SPECIAL_NAMES = (
     "annotate unchecked_cast uninitialized is_scripting is_tracing is_compiling is_exporting isinstance fork "
     "wait _fork _wait _awaitable _awaitable_wait _awaitable_nowait"
 ).split()
-_TYPES = {
-    "Tensor": TENSOR,
-    "Device": DEVICE,
-    "number": NUMBER,
-    "NoneType": NONE,
-    "Generator": GENERATOR,
-}  # what names of types mean wherever they stand
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 
 
@@ -161,8 +152,8 @@ class Names:
         callstack.calls(compiler.source, node)
 
         def find(part: Any) -> Any:
-            if isinstance(part, ast.Name) and part.id in _TYPES:
-                return _TYPES[part.id]
+            if isinstance(part, ast.Name) and part.id in BY_NAME:
+                return BY_NAME[part.id]
             if isinstance(part, ast.Name) and self.lookup(part.id, part, compiler) is None:
                 raise TypeError(f"Unknown type name '{part.id}'")
             found = compiler.sugar(part)

@@ -66,58 +66,53 @@ def multi_head_attention_forward(
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     length, batch, size = query.size(0), query.size(1), query.size(2)
-    assert size == embed_dim_to_check, (
-        f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}"
-    )
-    assert size % num_heads == 0, f"embed_dim {size} not divisible by num_heads {num_heads}"
-    if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    weight = annotate(Optional[Tensor], None)
-    if not use_separate_proj_weight:
-        weight, q_proj_weight, k_proj_weight, v_proj_weight = in_proj_weight, None, None, None
+    assert size == embed_dim_to_check, f"expected embedding dimension of {embed_dim_to_check}, got {size}"
+    assert size % num_heads == 0, "embed_dim not divisible by num_heads"
+    assert not is_causal or attn_mask is not None, "Need attn_mask if specifying the is_causal hint."
+    weight = None if use_separate_proj_weight else in_proj_weight
+    if weight is not None:
+        q_proj_weight, k_proj_weight, v_proj_weight = None, None, None
     q = _projected(query, weight, q_proj_weight, in_proj_bias, 0, size)
     k = _projected(key, weight, k_proj_weight, in_proj_bias, 1, size)
     v = _projected(value, weight, v_proj_weight, in_proj_bias, 2, size)
     if bias_k is not None and bias_v is not None:
-        assert static_k is None, "bias cannot be added to static key."
-        assert static_v is None, "bias cannot be added to static value."
         k, v = torch.cat([k, bias_k.repeat([1, batch, 1])]), torch.cat([v, bias_v.repeat([1, batch, 1])])
-    q = _split_heads(q, batch, num_heads)
     k = _split_heads(k, batch, num_heads) if static_k is None else static_k
     v = _split_heads(v, batch, num_heads) if static_v is None else static_v
     if add_zero_attn:
         zeros = torch.zeros([batch * num_heads, 1, size // num_heads], dtype=k.dtype, device=k.device)
         k, v = torch.cat([k, zeros], 1), torch.cat([v, zeros], 1)
-    more = (1 if bias_k is not None else 0) + (1 if add_zero_attn else 0)
-    mask = _by_heads(attn_mask, key_padding_mask, query, num_heads, more)
-    scores = torch.bmm(q * math.sqrt(1.0 / float(size // num_heads)), k.transpose(-2, -1))
-    if mask is not None:
-        scores = scores + mask
-    each = torch.softmax(scores, -1)
-    if training and dropout_p > 0.0:
-        each = torch.dropout(each, dropout_p, True)
-    found = torch.bmm(each, v).transpose(0, 1).reshape([length, batch, size])
-    output = torch.linear(found, out_proj_weight, out_proj_bias)
+    mask = _by_heads(attn_mask, key_padding_mask, query, num_heads, k.size(1))
+    each = _scores(_split_heads(q, batch, num_heads), k, mask, dropout_p if training else 0.0)
+    found = torch.bmm(each, v).transpose(0, 1)
+    output = torch.linear(found.reshape([length, batch, size]), out_proj_weight, out_proj_bias)
+    by_head = each.view([batch, num_heads, length, k.size(1)])
     weights = annotate(Optional[Tensor], None)
     if need_weights:
-        weights = each.view([batch, num_heads, length, k.size(1)])
-        if average_attn_weights:
-            weights = weights.mean([1])
-    if batched:
-        return output, weights
-    return output.squeeze(1), weights.squeeze(0) if weights is not None else None
+        weights = by_head.mean([1]) if average_attn_weights else by_head
+    if not batched:
+        return output.squeeze(1), weights.squeeze(0) if weights is not None else None
+    return output, weights
+
+
+def _scores(q: Tensor, k: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    scores = torch.bmm(q * math.sqrt(1.0 / float(q.size(-1))), k.transpose(-2, -1))
+    if mask is not None:
+        scores = scores + mask
+    found = torch.softmax(scores, -1)
+    return torch.dropout(found, dropout, True) if dropout > 0.0 else found
 
 
 def _by_heads(
-    attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor, heads: int, more: int
+    attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor, heads: int, source: int
 ) -> Tensor | None:
     mask = annotate(Optional[Tensor], None)
     if attn_mask is not None:
-        mask = torch.pad(_added_mask(attn_mask, query), [0, more])
+        mask = torch.pad(_added_mask(attn_mask, query), [0, source - attn_mask.size(-1)])
         if attn_mask.dim() == 2:
             mask = mask.unsqueeze(0)
     if key_padding_mask is not None:
-        padding = torch.pad(_added_mask(key_padding_mask, query), [0, more])
+        padding = torch.pad(_added_mask(key_padding_mask, query), [0, source - key_padding_mask.size(-1)])
         batch, size = padding.size(0), padding.size(1)
         padding = padding.view([batch, 1, 1, size]).expand([-1, heads, -1, -1])
         padding = padding.reshape([batch * heads, 1, size])

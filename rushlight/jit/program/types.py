@@ -76,6 +76,8 @@ FUNCTION = Type("Function")
 ATOMS = {t.kind: t for t in (TENSOR, INT, FLOAT, BOOL, STR, NONE, NUMBER, COMPLEX, DEVICE, ANY, GENERATOR)}
 GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Optional, typing.Union)  # noqa: UP006
 CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future", "Await")
+# What these names mean wherever they stand.
+BY_NAME = {"Tensor": TENSOR, "Device": DEVICE, "number": NUMBER, "NoneType": NONE, "Generator": GENERATOR}
 
 
 def _uncompiled(name: str) -> None:
