@@ -600,3 +600,14 @@ def test_options_that_change_a_kind_of_call() -> None:
         for _ in range(5):
             assert (counts / 2).dtype is of and torch.zeros(2, device="cuda").dtype is of
     torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.devices("driver")
+def test_relief_leaves_the_context_that_was_there(fake: FakeDriver) -> None:
+    first, second = platform().device(0), platform().device(1)
+    for k in range(2):
+        torch.zeros(9, device=f"cuda:{k}")  # whose segment is given back
+    first.enter()
+    fake.planted["cuEventCreate"] = [2]
+    first.stream.mark()
+    assert fake.context == first.context != second.context

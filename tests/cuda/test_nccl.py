@@ -300,3 +300,36 @@ def test_the_library_itself() -> None:
         str(nccl.error_of("ncclAllReduce", 4)).splitlines()[1]
         == "ncclInvalidArgument: Invalid value for an argument."
     )
+
+
+@pytest.mark.devices("driver")
+def test_what_stops_a_group_of_calls_is_raised_as_it_is(alone: FakeNccl, monkeypatch: Any) -> None:
+    ends = []
+    monkeypatch.setattr(alone, "ncclGroupEnd", lambda: ends.append(1) or 5, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        with nccl.grouped():
+            raise KeyboardInterrupt
+    with pytest.raises(nccl.NcclError, match="ncclInvalidUsage"):
+        with nccl.grouped():
+            pass
+    assert ends == [1, 1]
+
+
+@pytest.mark.devices("driver")
+def test_nobody_waits_for_a_communicator_that_is_slow_to_end(alone: FakeNccl, monkeypatch: Any) -> None:
+    served = nccl_of_world()
+    made = served.communicator(served.device())
+    body = alone.ncclCommDestroy
+
+    def slow(handle: Any) -> int:
+        made.abort()  # as the watchdog does meanwhile
+        assert made.failure() is None
+        return int(body(handle))
+
+    monkeypatch.setattr(alone, "ncclCommDestroy", slow, raising=False)
+    made.close()
+    assert not alone.calls["ncclCommAbort"]
+    with pytest.raises(nccl.NcclError, match="was aborted on rank 0"):
+        array = torch.ones(1, device="cuda")._array
+        made.all_reduce(array, array, nccl.SUM, served.device().stream)
+    served._communicators.clear()

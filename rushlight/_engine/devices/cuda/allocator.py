@@ -14,6 +14,20 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.devices.cuda.accounts import mending
+from rushlight._engine.devices.cuda.accounts.figures import (
+    ACTIVE,
+    ACTIVE_BYTES,
+    ALLOCATED_BYTES,
+    ALLOCATION,
+    COUNTED,
+    REQUESTED_BYTES,
+    RESERVED_BYTES,
+    SEGMENT,
+    Changes,
+    Cycle,
+    Figures,
+)
 from rushlight._engine.names.absent_devices import OutOfMemoryError
 
 ROUND = 512
@@ -23,18 +37,6 @@ LARGE_SEGMENT = 20 << 20
 LARGE_OWN = 10 << 20
 LARGE_ROUND = 2 << 20
 POOLS = ("all", "small_pool", "large_pool")
-COUNTED = (
-    "allocation",
-    "segment",
-    "active",
-    "inactive_split",
-    "allocated_bytes",
-    "reserved_bytes",
-    "active_bytes",
-    "inactive_split_bytes",
-    "requested_bytes",
-)
-
 
 NOBODY: frozenset[Any] = frozenset()
 
@@ -100,140 +102,6 @@ class Handle:
             allocator.pending.append(block)
 
 
-# Where figures stand in the lists of `_Figures`.
-(
-    ALLOCATION,
-    SEGMENT,
-    ACTIVE,
-    INACTIVE_SPLIT,
-    ALLOCATED_BYTES,
-    RESERVED_BYTES,
-    ACTIVE_BYTES,
-    INACTIVE_SPLIT_BYTES,
-    REQUESTED_BYTES,
-) = range(len(COUNTED))
-Changes = tuple[tuple[int, int], ...]
-
-
-class Cycle:
-    """How often a block came back and went out again, and what each time leaves of it in the figures of free
-    parts: how many there were, their bytes.
-    """
-
-    __slots__ = ("bytes", "count", "parts")
-
-    def __init__(self, parts: int, size: int) -> None:
-        self.count, self.parts, self.bytes = 1, parts, size
-
-
-class _Figures:
-    """The figures of a pool: each now, at its peak, and all that was taken away."""
-
-    __slots__ = ("begin", "current", "freed", "peak")
-
-    def __init__(self) -> None:
-        count = len(COUNTED)
-        self.current, self.peak, self.freed = [0] * count, [0] * count, [0] * count
-        self.begin = [0] * count  # what there was when `freed` began
-
-    @property
-    def allocated(self) -> list[int]:
-        """All that was added."""
-        every = zip(self.current, self.freed, self.begin, strict=True)
-        return [now + gone - before for now, gone, before in every]
-
-    def restart(self) -> None:
-        """What was added and taken away is nothing."""
-        self.freed, self.begin = [0] * len(COUNTED), list(self.current)
-
-    def add(self, changes: Changes) -> None:
-        """Change figures: (place, amount) each."""
-        current, peak = self.current, self.peak
-        for place, amount in changes:
-            now = current[place] = current[place] + amount
-            if amount < 0:
-                self.freed[place] -= amount
-            elif now > peak[place]:
-                peak[place] = now
-
-    def took(self, whole: int, size: int) -> None:
-        """A block of `whole` bytes was handed out for `size`: `add`, written out, as it is done most."""
-        now, peak = self.current, self.peak
-        now[ALLOCATION] = a = now[ALLOCATION] + 1
-        now[ACTIVE] = b = now[ACTIVE] + 1
-        now[ALLOCATED_BYTES] = c = now[ALLOCATED_BYTES] + whole
-        now[ACTIVE_BYTES] = d = now[ACTIVE_BYTES] + whole
-        now[REQUESTED_BYTES] = e = now[REQUESTED_BYTES] + size
-        if a > peak[ALLOCATION]:
-            peak[ALLOCATION] = a
-        if b > peak[ACTIVE]:
-            peak[ACTIVE] = b
-        if c > peak[ALLOCATED_BYTES]:
-            peak[ALLOCATED_BYTES] = c
-        if d > peak[ACTIVE_BYTES]:
-            peak[ACTIVE_BYTES] = d
-        if e > peak[REQUESTED_BYTES]:
-            peak[REQUESTED_BYTES] = e
-
-    def gave(self, whole: int, size: int) -> None:
-        """A block came back whose work is done."""
-        now, freed = self.current, self.freed
-        now[ALLOCATION] -= 1
-        now[ACTIVE] -= 1
-        now[ALLOCATED_BYTES] -= whole
-        now[ACTIVE_BYTES] -= whole
-        now[REQUESTED_BYTES] -= size
-        freed[ALLOCATION] += 1
-        freed[ACTIVE] += 1
-        freed[ALLOCATED_BYTES] += whole
-        freed[ACTIVE_BYTES] += whole
-        freed[REQUESTED_BYTES] += size
-
-    def cycled(self, whole: int, size: int, cycle: Cycle) -> None:
-        """A block came back and went out again for the same size, `cycle.count` times."""
-        freed, count = self.freed, cycle.count
-        freed[ALLOCATION] += count
-        freed[ACTIVE] += count
-        freed[ALLOCATED_BYTES] += count * whole
-        freed[ACTIVE_BYTES] += count * whole
-        freed[REQUESTED_BYTES] += count * size
-        freed[INACTIVE_SPLIT] += count * cycle.parts
-        freed[INACTIVE_SPLIT_BYTES] += count * cycle.bytes
-
-    def free_for_a_moment(self, parts: int, size: int) -> None:
-        """So much more was free, and is no longer: peaks tell."""
-        now, peak = self.current, self.peak
-        peak[INACTIVE_SPLIT] = max(peak[INACTIVE_SPLIT], now[INACTIVE_SPLIT] + parts)
-        peak[INACTIVE_SPLIT_BYTES] = max(peak[INACTIVE_SPLIT_BYTES], now[INACTIVE_SPLIT_BYTES] + size)
-
-    def split(self, sign: int, size: int) -> None:
-        """A free part of a segment came, or went."""
-        now, freed = self.current, self.freed
-        now[INACTIVE_SPLIT] = count = now[INACTIVE_SPLIT] + sign
-        now[INACTIVE_SPLIT_BYTES] = total = now[INACTIVE_SPLIT_BYTES] + sign * size
-        if sign < 0:
-            freed[INACTIVE_SPLIT] += 1
-            freed[INACTIVE_SPLIT_BYTES] += size
-            return
-        if count > self.peak[INACTIVE_SPLIT]:
-            self.peak[INACTIVE_SPLIT] = count
-        if total > self.peak[INACTIVE_SPLIT_BYTES]:
-            self.peak[INACTIVE_SPLIT_BYTES] = total
-
-    def resplit(self, before: int, after: int) -> None:
-        """A free part of a segment is of another size now."""
-        now, freed = self.current, self.freed
-        freed[INACTIVE_SPLIT] += 1
-        freed[INACTIVE_SPLIT_BYTES] += before
-        now[INACTIVE_SPLIT_BYTES] = total = now[INACTIVE_SPLIT_BYTES] + after - before
-        if total > self.peak[INACTIVE_SPLIT_BYTES]:
-            self.peak[INACTIVE_SPLIT_BYTES] = total
-
-    def get(self, place: int) -> dict[str, int]:
-        """A figure as PyTorch's memory_stats has it."""
-        return {kind: getattr(self, kind)[place] for kind in ("current", "peak", "allocated", "freed")}
-
-
 def _splits(pool: str, left: int) -> bool:
     """Whether a block is split of which so much is left over."""
     return left >= ROUND if pool == "small_pool" else left > SMALL
@@ -260,6 +128,8 @@ class Allocator:
     gives it back; settle() waits for the work of all streams.
     """
 
+    handle = Handle  # what is kept of a block that is in use
+
     def __init__(
         self,
         total: int,
@@ -271,9 +141,11 @@ class Allocator:
         self.fraction = 1.0
         # Not reentrant: a block that is freed while this thread is at work in here must wait, too.
         self.lock = threading.Lock()
+        # Whether somebody writes to the books; still so at the next look where an exception came between.
+        self.open_books = False
         self.free_blocks: dict[tuple[str, Any], list[tuple[tuple[int, int], Block]]] = {}
         self.segments: dict[int, tuple[int, Block]] = {}  # address -> (size, first block)
-        self.stats = {pool: _Figures() for pool in POOLS}
+        self.stats = {pool: Figures() for pool in POOLS}
         self._all = self.stats["all"]
         self.retries = self.ooms = self.driver_allocations = self.driver_frees = self.sync_all = 0
         self.waiting: list[tuple[Block, list[Any]]] = []
@@ -297,20 +169,20 @@ class Allocator:
     def figure(self, name: str, kind: str = "current") -> int:
         """A figure of both pools."""
         with self.lock:
-            self._sweep()
+            self.sweep()
             return int(getattr(self._all, kind)[COUNTED.index(name)])
 
     def reset_peaks(self) -> None:
         """Peaks are what is now."""
         with self.lock:
-            self._sweep()
+            self.sweep()
         for figures in self.stats.values():
             figures.peak = list(figures.current)
 
     def reset_accumulated(self) -> None:
         """What was allocated and freed is nothing."""
         with self.lock:
-            self._sweep()
+            self.sweep()
         for figures in self.stats.values():
             figures.restart()
         self.retries = self.ooms = 0
@@ -330,9 +202,13 @@ class Allocator:
                 if len(pending) == 1:
                     block = pending[0]
                     if block.requested == size and block.stream is stream and self._returns(block):
+                        made = Handle(self, block, size)
                         pending.popleft()
-                        return Handle(self, block, size)
-                self._sweep()
+                        return made
+                self.sweep()
+            elif self.open_books:
+                mending.mend(self)
+            self.open_books = True
             found = self._find(rounded(size), stream)
             if found is not None:
                 found.allocated, found.requested = True, size
@@ -341,7 +217,10 @@ class Allocator:
                 if self.frames is not None:
                     found.frames = self.frames()
                     self._trace("alloc", found)
-                return Handle(self, found, size)
+                made = Handle(self, found, size)
+                self.open_books = False
+                return made
+            self.open_books = False
         raise error_of(size)
 
     def _returns(self, block: Block) -> bool:
@@ -475,10 +354,10 @@ class Allocator:
             if rest.next is not None:
                 rest.next.previous = rest
             block.next, block.size = rest, size
-            self._offer(rest)
+            self.offer(rest)
         return block
 
-    def _offer(self, block: Block) -> None:
+    def offer(self, block: Block) -> None:
         # No two have an address in common, so blocks themselves are never compared.
         insort(self.free_blocks.setdefault((block.pool, block.stream), []), (block.order(), block))
         self._note_split(block, 1)
@@ -499,7 +378,7 @@ class Allocator:
         if not self.lock.acquire(blocking=False):
             return
         try:
-            self._sweep()
+            self.sweep()
         finally:
             self.lock.release()
 
@@ -522,21 +401,32 @@ class Allocator:
             ((ALLOCATION, -1), (ALLOCATED_BYTES, -block.size), (REQUESTED_BYTES, -block.requested)),
         )
         marks = [stream.mark() for stream in block.streams if stream is not block.stream]
-        block.streams = NOBODY
         if any(not mark.done() for mark in marks):
             block.held = True
             self.waiting.append((block, marks))
+            block.streams = NOBODY
             return
+        block.streams = NOBODY
         self._unused(block)
 
+    def sweep(self) -> None:
+        """Blocks that were freed, and those that other streams are through with, are free. Who calls it has
+        the lock.
+        """
+        if self.open_books:
+            mending.mend(self)
+        self.open_books = True
+        self._sweep()
+        self.open_books = False
+
     def _sweep(self) -> None:
-        """Blocks that were freed, and those that other streams are through with, are free."""
         for block, cycle in self.cycles.items():
             for figures in (self._all, self.stats[block.pool]):
                 figures.cycled(block.size, block.requested, cycle)
         self.cycles.clear()
         while self.pending:
-            self._free(self.pending.popleft())
+            self._free(self.pending[0])
+            self.pending.popleft()
         if not self.waiting:
             return
         still = []
@@ -588,7 +478,7 @@ class Allocator:
             block.size += other.size
         if block.previous is None:
             self.segments[block.segment] = self.segments[block.segment][0], block
-        self._offer(block)
+        self.offer(block)
 
     def _withdraw(self, block: Block) -> None:
         free = self.free_blocks[block.pool, block.stream]
@@ -615,15 +505,21 @@ class Allocator:
     def empty(self) -> None:
         """Give all segments back to the driver in which nothing is in use."""
         with self.lock:
-            self._give_all_back()
+            self._emptied()
 
     def relieve(self) -> None:
         """As empty(), where nobody is at work in here: the driver has no memory for itself."""
         if self.lock.acquire(blocking=False):
             try:
-                self._give_all_back()
+                self._emptied()
             finally:
                 self.lock.release()
+
+    def _emptied(self) -> None:
+        self.sweep()
+        self.open_books = True
+        self._give_all_back()
+        self.open_books = False
 
     def _give_all_back(self) -> None:
         self._sweep()
@@ -635,7 +531,7 @@ class Allocator:
     def statistics(self) -> dict[str, Any]:
         """PyTorch's memory_stats, nested."""
         with self.lock:
-            self._sweep()
+            self.sweep()
             found: dict[str, Any] = {
                 name: {pool: self.stats[pool].get(place) for pool in POOLS}
                 for place, name in enumerate(COUNTED)
@@ -656,7 +552,7 @@ class Allocator:
     def snapshot(self) -> list[dict[str, Any]]:
         """The segments by address, with their blocks."""
         with self.lock:
-            self._sweep()
+            self.sweep()
             found: list[dict[str, Any]] = []
             for address, (size, first) in sorted(self.segments.items()):
                 blocks: list[dict[str, Any]] = []

@@ -39,7 +39,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 def _allocator(device: Any) -> Allocator:
     allocator = backend(device).allocator
     with allocator.lock:
-        allocator._sweep()
+        allocator.sweep()
     return allocator
 
 

@@ -6,6 +6,7 @@ cuBLASLt's matrices lie column by column; a row-major C = A @ B is its C' = B' @
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from collections.abc import Sequence
 from functools import cache, partial
@@ -160,6 +161,8 @@ class Products:
             self.library = _installed(device.driver.version)
         self.handle = self._made("cublasLtCreate")
         self._plans: dict[Any, PreparedProduct | None] = {}
+        # A plan has one bias: threads take turns.
+        self._turn = threading.RLock()
         self._workspaces: weakref.WeakKeyDictionary[Any, DeviceArray] = weakref.WeakKeyDictionary()
         self.size = _WORKSPACE_HOPPER if device.card.capability >= (9, 0) else _WORKSPACE
 
@@ -253,7 +256,13 @@ class Products:
         """Queue a product on the current stream: addresses of b, a, the result, and of a bias if any."""
         two, one, made, *bias = addresses
         if bias:
-            self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
+            with self._turn:
+                self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias[0]))
+                self._multiply(plan, two, one, made)
+        else:
+            self._multiply(plan, two, one, made)
+
+    def _multiply(self, plan: PreparedProduct, two: int, one: int, made: int) -> None:
         stream = self.device.stream
         of_b, of_a, of_c = plan.layouts
         try:
@@ -263,7 +272,7 @@ class Products:
                 stream.handle,
             )  # fmt: skip
         except RuntimeError as error:
-            error.add_note(f"The product was {plan.told}, addresses {[hex(a) for a in addresses]}")
+            error.add_note(f"The product was {plan.told}, addresses {[hex(a) for a in (two, one, made)]}")
             raise
 
     def _workspace(self, stream: Any) -> DeviceArray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
+import threading
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -119,6 +120,8 @@ class Convolutions:
             raise NotServed("cuDNN is not installed")
         # By geometry; of what cuDNN does not take, why.
         self.plans: dict[Any, _Plan | str] = {}
+        # A handle has one stream: threads with others take turns.
+        self._turn = threading.RLock()
         self.handle = self._made("cudnnCreate")
 
     def _call(self, name: str, *args: Any) -> None:
@@ -260,8 +263,9 @@ class Convolutions:
         """Queue a convolution on the current stream: addresses of the arrays and of the room."""
         one, two, made, room = addresses
         (a, b, c), (alpha, beta) = plan.descriptors, plan.scalars
-        self._call("cudnnSetStream", self.handle, self.device.stream.handle)
-        self._call(
-            plan.name, self.handle, alpha, a, one, b, two, plan.convolution, plan.algorithm, room, plan.room,
-            beta, c, made,
-        )  # fmt: skip
+        with self._turn:
+            self._call("cudnnSetStream", self.handle, self.device.stream.handle)
+            self._call(
+                plan.name, self.handle, alpha, a, one, b, two, plan.convolution, plan.algorithm, room,
+                plan.room, beta, c, made,
+            )  # fmt: skip

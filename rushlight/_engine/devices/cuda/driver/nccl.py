@@ -175,8 +175,10 @@ def grouped() -> Iterator[None]:
     call("ncclGroupStart")
     try:
         yield
-    finally:
-        call("ncclGroupEnd")
+    except BaseException:  # which is raised, whatever the group's end answers
+        _function("ncclGroupEnd")()
+        raise
+    call("ncclGroupEnd")
 
 
 class Communicator:
@@ -231,9 +233,9 @@ class Communicator:
             return
         with self._lock:
             over, self.over = self.over, True
-            if not over:
-                with self.device.visited():
-                    call(name, self.handle)
+        if not over:  # without the lock: it may wait for other ranks, and nobody is to wait for it
+            with self.device.visited():
+                call(name, self.handle)
 
     def abort(self) -> None:
         """End it now: operations that wait for other ranks give up."""
@@ -271,6 +273,8 @@ class Communicator:
 
     def _queued(self, name: str, *args: Any) -> None:
         *given, queue = args
+        if self.over:
+            raise NcclError(f"NCCL communicator was aborted on rank {self.rank}.")
         call(f"nccl{name}", *given, self.handle, queue.handle)
 
     @contextmanager

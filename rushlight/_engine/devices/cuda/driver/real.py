@@ -127,7 +127,7 @@ class Real(Rows):
         self.entered = _entered
         self.enter()
         super().__init__(platform, index, card, Memory(self, card.memory))
-        self.driver.reliefs.append(self.allocator.relieve)
+        self.driver.reliefs.append(self._relieve)
         self.modules = Modules(self.driver, card.capability)
         # What kernels write to that met a wrong index, in page-locked memory that both sides see.
         self.failures = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
@@ -139,6 +139,11 @@ class Real(Rows):
         self._flying: list[tuple[Any, Array]] = []
 
     # --- contexts, streams ------------------------------------------------------------------------
+
+    def _relieve(self) -> None:
+        """Give cached memory back; the context is then again that of who asks, another device perhaps."""
+        with self.visited():
+            self.allocator.relieve()
 
     def enter(self) -> None:
         """Make the device's context this thread's."""

@@ -9,6 +9,7 @@ converge.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -119,6 +120,8 @@ class Solver:
         handle = _PTR()
         self._checked("Create", ctypes.byref(handle))
         self.handle = handle.value
+        # A handle has one stream: threads with others take turns.
+        self._turn = threading.RLock()
         self._params: int | None = None
 
     def _checked(self, name: str, *args: Any) -> None:
@@ -142,8 +145,9 @@ class Solver:
         device.alive()
         device.enter()
         device.flush()
-        self._checked("SetStream", self.handle, device.stream.handle)
-        self._checked(f"{_LETTERS[of.name]}{stem}", self.handle, *args)
+        with self._turn:
+            self._checked("SetStream", self.handle, device.stream.handle)
+            self._checked(f"{_LETTERS[of.name]}{stem}", self.handle, *args)
 
     def room(self, stem: str, of: Any, *args: Any) -> tuple[DeviceArray, int]:
         """(memory that a function works in, its elements)."""
@@ -168,16 +172,17 @@ class Solver:
             found = _PTR()
             self._checked("CreateParams", ctypes.byref(found))
             self._params = found.value
-        self._checked("SetStream", self.handle, device.stream.handle)
-        there, here = ctypes.c_size_t(), ctypes.c_size_t()
-        for k, (matrix, values, right, info) in enumerate(places):
-            given = (
-                *(self.handle, self._params, 0, int(vectors), n, kind, matrix, n, of_values, values),
-                *(kind, None, n, kind, right if vectors else None, n, kind),
-            )
-            if not k:
-                self._checked("Xgeev_bufferSize", *given, ctypes.byref(there), ctypes.byref(here))
-                room = device.empty((max(there.value, 1),), np.dtype(np.uint8), poison=False)
-                buffer = ctypes.create_string_buffer(max(here.value, 1))
-            self._checked("Xgeev", *given, room.address, there.value, buffer, here.value, info)
-        device.stream.run()  # the host's buffer is in use until then
+        with self._turn:
+            self._checked("SetStream", self.handle, device.stream.handle)
+            there, here = ctypes.c_size_t(), ctypes.c_size_t()
+            for k, (matrix, values, right, info) in enumerate(places):
+                given = (
+                    *(self.handle, self._params, 0, int(vectors), n, kind, matrix, n, of_values, values),
+                    *(kind, None, n, kind, right if vectors else None, n, kind),
+                )
+                if not k:
+                    self._checked("Xgeev_bufferSize", *given, ctypes.byref(there), ctypes.byref(here))
+                    room = device.empty((max(there.value, 1),), np.dtype(np.uint8), poison=False)
+                    buffer = ctypes.create_string_buffer(max(here.value, 1))
+                self._checked("Xgeev", *given, room.address, there.value, buffer, here.value, info)
+            device.stream.run()  # the host's buffer is in use until then
