@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import sys
 import time
@@ -244,3 +245,36 @@ def test_every_signal_that_waited_is_heard(failing: int | None, monkeypatch: pyt
         monkeypatch.undo()
         for number, function in zip(numbers, before, strict=True):
             signal.signal(number, function)
+
+
+class _Where(torch.autograd.Function):
+    """x * 2; both ways note the current stream."""
+
+    seen: list[torch.cuda.Stream] = []
+
+    @staticmethod
+    def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+        _Where.seen.append(torch.cuda.current_stream())
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: object, grad: torch.Tensor) -> torch.Tensor:
+        _Where.seen.append(torch.cuda.current_stream())
+        return grad * 2
+
+
+def test_a_backward_pass_runs_where_the_forward_did() -> None:
+    sides = [torch.cuda.Stream(), torch.cuda.Stream()]
+    x = torch.ones(64, 64, device="cuda", requires_grad=True)
+    for _ in range(3):  # queued from the second time on
+        _Where.seen.clear()
+        x.grad = None
+        with torch.cuda.stream(sides[0]):
+            y = _Where.apply(x).exp()
+        with torch.cuda.stream(sides[1]):
+            sides[1].wait_stream(sides[0])
+            loss = _Where.apply(y).sum()
+        loss.backward()
+        assert _Where.seen == [*sides, *sides[::-1]]
+        assert torch.cuda.current_stream() == torch.cuda.default_stream()
+        torch.testing.assert_close(x.grad.cpu(), torch.full((64, 64), 4 * math.exp(2)))

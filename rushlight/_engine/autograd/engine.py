@@ -26,6 +26,7 @@ from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import (
     BACKWARD_RUNNERS,
+    STREAMS,
     AccumulateGrad,
     DetachedLeaf,
     GradientEdge,
@@ -107,7 +108,8 @@ def run(
     accumulate: bool = True,
 ) -> None:
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
-    before, outer = LOCAL.enabled, LOCAL.useful
+    before, outer, beside = LOCAL.enabled, LOCAL.useful, LOCAL.streams
+    streams = LOCAL.streams = STREAMS[0]() if STREAMS else None
     LOCAL.enabled, LOCAL.useful = create, None if wanted is None else wanted.useful
     current = hooks.begin_run(wanted is not None, accumulate, _reached, _order, roots, wanted)
     if TAPE:
@@ -120,8 +122,10 @@ def run(
             runner.run_backward(_run, roots, keep, create, wanted, accumulate)
         hooks.end_run(current)
     finally:
-        LOCAL.enabled, LOCAL.useful = before, outer
+        LOCAL.enabled, LOCAL.useful, LOCAL.streams = before, outer, beside
         hooks.leave_run(current)
+        if streams is not None:
+            streams.end()
 
 
 def _backward_runner(roots: list[tuple[Node, int, Tensor]]) -> Any:
@@ -191,6 +195,7 @@ def _walk(
     add = _adder() if accumulate else _ignore
     kept, rule = _watching()
     apart = bool(kept) or rule is not None
+    streams = LOCAL.streams
     # The first node that the last one led to, with its gradient and turn: it need not wait in the heap if it
     # is next, as is usual. (A node's attributes are looked up as seldom as can be: its class varies.)
     ahead: Node | None = None
@@ -207,7 +212,7 @@ def _walk(
         else:
             node, grad, ahead, held = ahead, held, None, None
         hooked = node.hooks is not None
-        if hooked or wanted is not None:
+        if hooked or wanted is not None or streams is not None:
             node, grad = _arrived(node, grad, wanted, accumulate)
         if node.__class__ is AccumulateGrad:
             add(node, grad, create)
@@ -294,6 +299,8 @@ _NOWHERE._leaf, _NOWHERE.hooks = DetachedLeaf(""), None
 
 def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> tuple[Node, Any]:
     """A node and what it is to run with, its hooks having seen it; _NOWHERE for one that is not to run."""
+    if LOCAL.streams is not None:
+        LOCAL.streams.go(node)
     hooked = node.hooks is not None and (wanted is None or node in wanted.useful)
     if hooked:
         escape("a hook of the graph runs")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from bisect import bisect_right
 from typing import Any
 
+from rushlight._engine.autograd.node import STREAMS, AccumulateGrad, Node, next_seq
+from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
 from rushlight._engine.devices.cuda.api import backend, platform
+from rushlight._engine.devices.cuda.platform import Platform
 from rushlight._engine.devices.cuda.streams import Stream as Queue
 
 
@@ -192,12 +197,14 @@ class StreamContext:
         self._before = owner.current, queue.device.stream
         owner.current = queue.device.index
         queue.device.use(queue)
+        _changed()
 
     def __exit__(self, *raised: object) -> None:
         if self._before is not None and self.stream is not None:
             index, queue = self._before
             self.stream._queue.device.use(queue)
             platform().current = index
+            _changed()
 
 
 def stream(stream: Stream | None) -> StreamContext:
@@ -210,6 +217,7 @@ def set_stream(stream: Stream | None) -> None:
     if stream is not None:
         platform().current = stream._queue.device.index
         stream._queue.device.use(stream._queue)
+        _changed()
 
 
 def current_stream(device: Any = None) -> Stream:
@@ -231,3 +239,93 @@ def is_current_stream_capturing() -> bool:
     """Whether this thread's current stream is being captured into a graph."""
     capture = backend().capture
     return capture is not None and capture.stream is backend().stream
+
+
+# --- backward passes --------------------------------------------------------------------------------
+
+# What devices' current streams are, of those where they are not the default ones.
+Beside = dict[Any, Any]
+# Nodes that were made beside the default streams: (the number before the first one's, the streams), and at
+# the end of each stretch (the number behind the last one's, no streams).
+_stretches: list[tuple[int, Beside]] = []
+_MOST = 1 << 12
+
+
+class _Open(threading.local):
+    """The stretch that this thread is in: the number before its first node, and the streams."""
+
+    begin = 0
+    beside: Beside | None = None
+
+
+_open = _Open()
+
+
+def _changed() -> None:
+    """This thread's current streams are others now: from here on its nodes belong to these."""
+    devices = platform().devices()
+    if _open.beside and not any([d.capture is not None for d in devices]):
+        end = next_seq()
+        if end - _open.begin > 1:
+            _stretches.append((_open.begin, _open.beside))
+            _stretches.append((end, {}))
+            del _stretches[:-_MOST]
+            _stretches.sort(key=_number)
+            STREAMS[:] = [_Pass.begun]
+    _open.beside = {d: d.current.stream for d in devices if d.current.stream is not None}
+    if _open.beside:
+        _open.begin = next_seq()
+
+
+def _number(stretch: tuple[int, Beside]) -> int:
+    return stretch[0]
+
+
+class _Pass:
+    """A backward pass: nodes run on the streams that their ops ran on, one after the other. When it has ended
+    all of these, and the streams of who asked for it, come after what was queued.
+    """
+
+    def __init__(self, devices: list[Any]) -> None:
+        self.before = {d: d.stream for d in devices}
+        self.now = {d: queue for d, queue in self.before.items() if queue is not d.default}
+        self.used: set[Any] = set()
+
+    @staticmethod
+    def begun() -> _Pass | None:
+        """A pass that begins; None where a graph is captured, whose work is ordered by its own streams."""
+        there = accelerator.platform()
+        devices = there.devices() if isinstance(there, Platform) else []
+        if not devices or any([d.capture is not None for d in devices]):
+            return None
+        _changed()  # for the nodes of the stretch that goes on
+        return _Pass(devices)
+
+    def go(self, node: Node) -> None:
+        """Make the streams current that a node's op ran on. A leaf's are those of its first use, whose node
+        is the last one before it.
+        """
+        if node.__class__ is AccumulateGrad:
+            return
+        at = bisect_right(_stretches, node.seq, key=_number)
+        wanted = _stretches[at - 1][1] if at else {}
+        if wanted == self.now:
+            return
+        for device in {*wanted, *self.now}:
+            self._turn(device, wanted.get(device, device.default))
+        self.now = wanted
+
+    def _turn(self, device: Any, queue: Any) -> None:
+        last = device.stream
+        if queue is not last:
+            self.used.add(last)
+            self.used.add(queue)
+            device.use(queue)
+            queue.wait_for(last.mark())
+
+    def end(self) -> None:
+        """Make the streams current that were so before."""
+        for device, queue in self.before.items():
+            self._turn(device, queue)
+        for queue in self.used:
+            queue.wait_for(queue.device.stream.mark())
