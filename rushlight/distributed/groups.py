@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import device
+from rushlight._engine.core.profiling_ranges import SPANS, beside
 from rushlight.distributed.backends import (
     Backend,
     _DistributedBackendOptions,
@@ -138,6 +139,12 @@ class ProcessGroup(GroupMethods):
             self.nccl.close()
         self.queue.close()
 
+    def profiled(self, name: str, note: Any) -> Callable[[], None] | None:
+        """What tells profilers the end of an operation that begins now; None: there are none."""
+        if not SPANS:
+            return None
+        return beside(f"{self.name()}:{name}", note.shapes() if hasattr(note, "shapes") else [])
+
     def begin(
         self,
         name: str,
@@ -150,7 +157,7 @@ class ProcessGroup(GroupMethods):
         """Enter an operation; its Work if it is to go on in the background, else None when it is over."""
         if heard.LISTENERS:
             heard.tell(name)
-        operation = self.queue.submit(name, steps, note, async_op, timeout)
+        operation = self.queue.submit(name, steps, note, async_op, timeout, self.profiled(name, note))
         if async_op:
             return Work(operation, result)
         self.queue.finish(operation)

@@ -197,6 +197,12 @@ def tree(log: Log, begin: float) -> EventList:
                 open_[-1].cpu_children.append(event)
             open_.append(event)
             events.append(event)
+    for name, start, end, shapes in log.apart:
+        if start >= begin:
+            time = Interval((start - begin) * 1e6, (end - begin) * 1e6)
+            event = FunctionEvent(len(events), name, time, USER, (shapes, (), 0, []))
+            event.is_async = True
+            events.append(event)
     for event in reversed(events):  # children first: an op's memory is that of all below it
         below = sum(child.cpu_memory_usage for child in event.cpu_children)
         event.self_cpu_memory_usage = max(event.cpu_memory_usage - below, 0)

@@ -185,3 +185,17 @@ def test_into_one_tensor_and_timeouts(alone):
         dist.set_timeout(7)
     with pytest.raises(ValueError, match="Invalid process group"):
         dist.set_timeout(timedelta(seconds=7), dist.GroupMember.NON_GROUP_MEMBER)
+
+
+def test_profilers_see_collectives(alone):
+    x = torch.ones(2, 3)
+    with torch.autograd.profiler.profile(record_shapes=True) as profiled:
+        dist.all_reduce(x)
+        dist.broadcast(x.to(torch.complex64), 0, async_op=True).wait()
+    found = [event for event in profiled.function_events if event.name.startswith("gloo:")]
+    assert [(event.name, event.is_async, event.input_shapes) for event in found] == [
+        ("gloo:all_reduce", True, [[2, 3]]),
+        ("gloo:broadcast", True, [[2, 3, 2]]),
+    ]
+    assert not any(event.cpu_parent for event in found)
+    assert any(row.key == "gloo:all_reduce" for row in profiled.key_averages())

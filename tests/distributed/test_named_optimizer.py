@@ -16,7 +16,7 @@ def trained(model: torch.nn.Module, made: _NamedOptimizer) -> _NamedOptimizer:
     return made
 
 
-def model() -> torch.nn.Module:
+def model() -> torch.nn.Sequential:
     return torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1))
 
 

@@ -18,14 +18,16 @@ class Log:
 
     One flat list, so that a record makes no object that stays. A place is (scope, name, suffix); a span's
     name; or a node: its class, or what dispatch/node_names.py's named takes.
-    `details` are those of the records that have more, by where these begin.
+    `details` are those of the records that have more, by where these begin. `apart`: what goes on beside the
+    thread, which any thread may tell: (name, start, end, shapes).
     """
 
-    __slots__ = ("records", "details", "thread")
+    __slots__ = ("records", "details", "apart", "thread")
 
     def __init__(self) -> None:
         self.records: list[Any] = []
         self.details: dict[int, Any] = {}
+        self.apart: list[tuple[str, float, float, list[Any]]] = []
         self.thread = get_ident()
 
 
@@ -43,6 +45,23 @@ def note(place: Any, start: float) -> None:
     for log in SPANS:
         if log.thread == get_ident():
             log.records += (place, start, end)
+
+
+def beside(name: str, shapes: list[Any]) -> Callable[[], None] | None:
+    """What is called when something ends that begins now and goes on beside this thread; None: no profiler is
+    at work.
+    """
+    logs = [log for log in SPANS if log.thread == get_ident()]
+    if not logs:
+        return None
+    start = perf_counter()
+
+    def end() -> None:
+        told = name, start, perf_counter(), shapes
+        for log in logs:
+            log.apart.append(told)
+
+    return end
 
 
 def spanned(name: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

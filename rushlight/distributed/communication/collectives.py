@@ -9,7 +9,7 @@ RankFailure when a rank has failed, DistBackendError when the group's timeout is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -107,9 +107,24 @@ def check_shapes(name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
             )
 
 
-def note(*tensors: Tensor) -> Callable[[], str]:
-    """What messages say of an operation on these tensors."""
-    return lambda: " ".join(f"{str(t.dtype).rpartition('.')[2]}{tuple(t.shape)}" for t in tensors[:1])
+class Note:
+    """What messages and profilers say of an operation on these tensors."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        self.tensors = tensors
+
+    def __call__(self) -> str:
+        """Dtype and sizes of the first."""
+        return " ".join(f"{str(t.dtype).rpartition('.')[2]}{tuple(t.shape)}" for t in self.tensors[:1])
+
+    def shapes(self) -> list[list[int]]:
+        """The sizes of all of them; a complex number travels as two."""
+        return [[*t.shape, *([2] * t.is_complex())] for t in self.tensors]
+
+
+def note(*tensors: Tensor) -> Note:
+    """A Note of these tensors."""
+    return Note(*tensors)
 
 
 def joined(tensors: Sequence[Tensor]) -> Tensor:

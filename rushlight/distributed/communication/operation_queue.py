@@ -96,6 +96,7 @@ class OperationQueue:
         note: Callable[[], str],
         background: bool,
         timeout: timedelta | None = None,
+        told: Callable[[], None] | None = None,
     ) -> Operation:
         """Enter an operation; with `background` the queue's thread runs it if nobody waits for it before."""
         with self.bell:
@@ -103,6 +104,8 @@ class OperationQueue:
             operation = Operation(self, name, self.number, steps, note)
             if timeout is not None:
                 operation.timeout = timeout.total_seconds()
+            if told is not None:
+                operation.then.append(told)
             self._waiting.append(operation)
             if background:
                 if self._thread is None:
@@ -203,12 +206,15 @@ class Transfers(OperationQueue):
         note: Callable[[], str],
         background: bool,
         timeout: timedelta | None = None,
+        told: Callable[[], None] | None = None,
     ) -> Operation:
         """Begin a transfer."""
         self.number += 1
         operation = Operation(self, name, self.number, steps, note)
         operation.request = next(steps)
         operation.steps = chain([operation.request], steps)
+        if told is not None:
+            operation.then.append(told)
         operation.patience = 1.0  # what was sent before its sender left is still on its way
         return operation
 

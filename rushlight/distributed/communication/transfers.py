@@ -44,7 +44,9 @@ def _begin(name: str, tensor: Tensor, group: ProcessGroup, peer: int, tag: int) 
         else:
             yield group.wire.receive(buffer.array, peer, tag)
 
-    begun = group.transfers.submit(name, steps(), note(tensor), True)
+    shown = name[1:] if peer != ANYBODY else "recvAnySource"
+    told = group.profiled(shown, note(tensor))
+    begun = group.transfers.submit(name, steps(), note(tensor), True, None, told)
     begun.ranks = [] if peer == ANYBODY else [group.ranks[peer]]
     return begun
 
