@@ -7,8 +7,10 @@ largest first, where that takes less of a large arena); the arrays of the entrie
 
 from __future__ import annotations
 
+import gc
 from bisect import insort
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -173,6 +175,20 @@ def _reads_first(kernel: Kernel) -> bool:
 
 def _alike(a: Array, b: Array) -> bool:
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Python's collector of cycles rests meanwhile: of what a compiler makes for a while most dies by itself,
+    and the rest stays, so that looking at all objects again and again finds nothing.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def vacate(programs: Iterable[Any]) -> None:
