@@ -36,6 +36,7 @@ from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder, Suspended
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
+from rushlight._engine.trace.shells import makers
 from rushlight._engine.trace.trace import (
     PLAINLY,
     SEQUENCES,
@@ -56,7 +57,7 @@ MOST_BRANCHES, MOST_SETS_WANTED = 64, 64
 _slot: Callable[[Tensor], Array] = ARRAY.__get__
 _fill_slot: Callable[[Tensor, Array], None] = ARRAY.__set__
 _hidden, _forget = Tensor.__dict__["_hidden"].__get__, Tensor.__dict__["_hidden"].__delete__
-_new = object.__new__
+_new, _peek = object.__new__, makers().peek
 # Of segments, as they begin.
 _numbers = itertools.count()
 
@@ -597,9 +598,8 @@ class Region(Learning, Writes, Updates):
         self.met()
         count = node.count
         # A tensor may be noted more than once.
-        living = {id(t): t for t in [ref() for ref in alive] if t is not None and not filled(t)}
-        found = [(t, t._hidden.place) for t in living.values()]
-        found = [(t, place) for t, place in found if place < count]
+        living = {id(t): t for ref in alive if (t := ref()) is not None and _peek(t) is None}
+        found = [(t, place) for t in living.values() if (place := t._hidden.place) < count]
         try:
             if found or node.effects:
                 self._fill(node, found)

@@ -1,6 +1,7 @@
 """What compiled calls keep in memory, and how little of it at one time."""
 
 import copy
+import gc
 import sys
 import threading
 
@@ -109,6 +110,20 @@ def test_memory_that_programs_need_only_while_they_run_is_given_back():
         vacate(function.trace.made)
         assert all(map(same, grads, [p.grad for p in first.parameters()]))
     assert all(same(g, values) for g, values in held)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_left_as_it_was_when_a_segment_has_been_compiled(enabled):
+    _, step = training(32)
+    function, was = matched(step), gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        for _ in range(5):
+            function(torch.randn(4, 64))
+        assert gc.isenabled() is enabled
+        assert any(p.made is not None for p in programs(function.trace))
+    finally:
+        (gc.enable if was else gc.disable)()
 
 
 def test_copies_that_nobody_writes_to_are_left_out():
