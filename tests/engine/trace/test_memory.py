@@ -118,7 +118,7 @@ def test_the_collector_is_left_as_it_was_when_a_segment_has_been_compiled(enable
     function, was = matched(step), gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
-        for _ in range(5):
+        for _ in range(8):
             function(torch.randn(4, 64))
         assert gc.isenabled() is enabled
         assert any(p.made is not None for p in programs(function.trace))
