@@ -418,6 +418,7 @@ class Elementwise(Optimizer):
         def again() -> list[float]:
             numbers = advance()
             plan.noted()
+            self._carry_on(group, plan)
             return numbers
 
         before = plan.step
@@ -426,8 +427,11 @@ class Elementwise(Optimizer):
         if options != plan.options:
             plan.options = options
             plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
+        carried = [(name, plan.number(name)) for name in self._number_states]
         numbers = advance()
         plan.step = before
+        for name, value in carried:  # nothing is done yet
+            plan.carry(name, value)
 
         def same() -> bool:
             """Whether the next step is by the kernel that was captured."""

@@ -220,3 +220,41 @@ def test_an_optimizer_that_is_not_capturable() -> None:
     with pytest.raises(RuntimeError, match="instance of Adam but param_groups' capturable is False"):
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
             adam.step()
+
+
+@pytest.mark.parametrize("name", ["NAdam", "ASGD", "Adam"])
+def test_replays_go_on_from_the_numbers_that_were_carried(name: str) -> None:
+    found = []
+    for captured in (False, True):
+        torch.manual_seed(0)
+        p = torch.randn(5, device="cuda", requires_grad=True)
+        p.grad = torch.randn(5, device="cuda")
+        optimizer = getattr(torch.optim, name)([p], lr=0.1, capturable=captured)
+        for _ in range(3):
+            optimizer.step()
+        graph = torch.cuda.CUDAGraph()
+        if captured:
+            with torch.cuda.graph(graph):
+                optimizer.step()
+        for _ in range(3):
+            graph.replay() if captured else optimizer.step()
+        found.append(p.tolist())
+    assert found[0] == found[1]
+
+
+def test_a_graph_without_work_says_so() -> None:
+    with pytest.warns(UserWarning, match="The CUDA Graph is empty"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            pass
+
+
+def test_a_generator_may_draw_from_a_state_of_another() -> None:
+    mine = torch.cuda.default_generators[0].manual_seed(3)
+    state, other = mine.graphsafe_get_state(), mine.clone_state()
+    first = torch.rand(4, device="cuda")
+    assert mine.graphsafe_set_state(other) is mine and torch.cuda.default_generators[0] is mine
+    assert torch.rand(4, device="cuda").equal(first) and state.get_offset() == other.get_offset() == 4
+    mine.graphsafe_set_state(state)
+    assert not torch.rand(4, device="cuda").equal(first) and state.get_offset() == 8
+    with pytest.raises(NotImplementedError):
+        torch.Generator().graphsafe_get_state()

@@ -167,3 +167,18 @@ def test_bounds_of_whole_numbers_are_checked_there():
         x.random_(-(2**31) - 1, 5)
     with pytest.raises(RuntimeError, match="'from' to be less than 'to'"):
         x.random_(5, 5)
+
+
+def test_draws_of_many_categories_take_no_square_of_memory() -> None:
+    torch.manual_seed(0)
+    found = (torch.arange(200_000, device="cuda") % 2).float().multinomial(100_000, True)
+    assert found.shape == (100_000,) and bool((found % 2 == 1).all())
+    rows = torch.tensor([[0.0, 1, 0], [0, 0, 1]], device="cuda").multinomial(4, True)
+    assert rows.tolist() == [[1] * 4, [2] * 4]
+
+
+def test_marks_for_profilers_are_taken() -> None:
+    with torch.cuda.nvtx.range("step {}", 1):
+        torch.cuda.nvtx.mark("x")
+    assert torch.cuda.nvtx.range_push("a") == torch.cuda.nvtx.range_pop() == -2
+    torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("b"))

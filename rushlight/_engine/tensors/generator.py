@@ -99,12 +99,24 @@ class Generator:
         return other
 
     def graphsafe_get_state(self) -> Generator:
-        """Refused: only CUDA generators have it."""
+        """A CUDA device's state itself, no copy: what is drawn from here on moves it on. The CPU's refuse."""
+        if self.device.type == "cuda":
+            return around(self._own)
         raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state()")
 
     def graphsafe_set_state(self, state: Generator) -> Generator:
-        """Refused: only CUDA generators have it."""
-        raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state()")
+        """Draw from a state itself, which graphs may be drawing from, too; of CUDA devices alone."""
+        if self.device.type != "cuda":
+            raise NotImplementedError(
+                "graphsafe_set_state is not supported in this Generator; use set_state()"
+            )
+        if state.device != self.device:
+            raise RuntimeError(f"a state of {state.device} is none for a generator of {self.device}")
+        there, given = self._own.backend, state._own
+        if there.philox is self._own:  # whoever names no generator draws from it
+            there.philox = given
+        self._own = given
+        return self
 
     def get_offset(self) -> int:
         """How many numbers each thread has drawn, of a CUDA device's; refused by the CPU's."""

@@ -399,8 +399,8 @@ def _multinomial(
             u = philox.drawn(claim, rows * count, philox.uniform32).reshape(*w.shape[:-1], count)
             total = np.cumsum(w.astype(np.float64), -1)
             total /= total[..., -1:]
-            found: Array = (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
-            return found
+            lines = zip(total.reshape(rows, -1), u.reshape(rows, -1), strict=True)
+            return np.array([np.searchsorted(t, x) for t, x in lines], np.int64).reshape(u.shape)
 
         return backend.call(chosen, (weights,), what="multinomial")
     memory = backend.empty(weights.shape, weights.dtype, None, False)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.api import backend
 from rushlight._engine.devices.cuda.array import DeviceArray
@@ -205,6 +206,11 @@ class Capture:
                     driver("cuGraphDestroy", graph.value)
         if self.spoilt:
             raise AcceleratorError(words.SPOILT)
+        if not count and not self.live:
+            warn(
+                "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on "
+                "wrong device or stream."
+            )
         return handle, count
 
 
@@ -249,6 +255,9 @@ class CUDAGraph:
         self._pool = _pools[handle]
         self._pool.users += 1
         self._capture = device.capture = Capture(device, self._pool, capture_error_mode)
+
+    def register_generator_state(self, generator: Any) -> None:
+        """Nothing: a capture knows the states that its numbers are drawn from."""
 
     def capture_end(self) -> None:
         """End it; AcceleratorError where something in it cannot be captured."""

@@ -73,4 +73,11 @@ default_generators = _Generators()
 
 def default_generator(index: int) -> Generator:
     """The generator that a device draws from where none is named."""
-    return around(platform().device(index).philox)
+    engine = platform().device(index).philox
+    found = _defaults.get(index)
+    if found is None or found.engine is not engine:
+        found = _defaults[index] = around(engine)
+    return found
+
+
+_defaults: dict[int, Generator] = {}
