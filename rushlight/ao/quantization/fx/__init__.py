@@ -1,0 +1,1 @@
+"""torch.ao.quantization.fx: the ops that graphs of quantized programs are written in."""
