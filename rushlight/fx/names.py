@@ -129,6 +129,9 @@ def public(module: str | None) -> str:
     return re.sub(r"^rushlight\b", "torch", module or "")
 
 
+_PREFIXED = ("torch.special", "torch.linalg", "torch.fft")
+
+
 def qualified(function: Any) -> str:
     """What a function is called in a program's text: `torch.nn.functional.relu`, `operator.add`."""
     name = name_of(function)
@@ -147,4 +150,6 @@ def qualified(function: Any) -> str:
     module = "torch.Tensor" if module == "torch.tensor.tensor" else module
     module = "torch" if module.startswith("torch.toplevel.") else module
     module = "torch.functional" if module == "torch" and name in IN_PYTHON else module
+    if module in _PREFIXED:  # torch.special.xlog1py calls itself special_xlog1py
+        name = name.removeprefix(f"{module.rpartition('.')[2]}_")
     return f"{module}.{name}"

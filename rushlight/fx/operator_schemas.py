@@ -75,6 +75,13 @@ def _type(text: str) -> Any:
     return _TYPES.get(text, Any)
 
 
+def _torchscript_type_to_python_type(ts_type: Any) -> Any:
+    """The Python type that TorchScript's is written as."""
+    known = {name: found for name, found in _TYPES.items() if name.isidentifier()} | {"NoneType": type(None)}
+    names = {"typing": typing, "torch": torch, **vars(typing), **known}
+    return eval(ts_type.annotation_str, {"__builtins__": {}}, names)
+
+
 def _returned(schema: Schema) -> Any:
     text = schema.text.rpartition(" -> ")[2]
     if text.startswith("(") and text != "()":

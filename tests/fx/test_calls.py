@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rushlight as torch
+from rushlight.fx import operator_schemas
 from rushlight.fx.proxy import GraphAppendingTracer
 
 
@@ -77,3 +78,19 @@ def test_buffers_and_places_may_be_told() -> None:
     graph = Telling().trace(Shifted())
     assert [node.op for node in graph.nodes][2] == "get_attr"
     assert "torch.relu(x) + self.shift" in list(graph.nodes)[1].stack_trace
+
+
+def test_functions_of_other_modules_are_written_by_their_names():
+    graph = torch.fx.symbolic_trace(lambda x, y: torch.special.xlog1py(x, torch.linalg.det(y)))
+    assert "torch.special.xlog1py(" in graph.code and "torch.linalg.det(" in graph.code
+    x = torch.ones(2)
+    assert graph(x, torch.eye(2)).equal(torch.special.xlog1py(x, torch.tensor(1.0)))
+
+
+def test_types_are_inferred_as_scripts_have_them():
+    infer = torch._C._jit_try_infer_type
+    assert str(infer([(1, "a")]).type()) == "List[Tuple[int, str]]"
+    found = operator_schemas._torchscript_type_to_python_type(infer({"a": 1.0}).type())
+    assert (found.__origin__, found.__args__) == (dict, (str, float))
+    assert infer([1, "a"]).reason().endswith("consistent element type. Found int and str")
+    assert not infer(object()).success() and not infer([]).success()

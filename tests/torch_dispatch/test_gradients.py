@@ -145,3 +145,12 @@ def test_ops_called_by_their_names_are_told_so() -> None:
         torch.ops.aten.gelu_backward(x, x)
         repr(x)
     assert heard == ["aten.native_layer_norm.default", "aten.mul.Scalar", "aten.gelu_backward.default"]
+
+
+def test_before_dispatch_composites_are_nodes() -> None:
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Flatten())
+    x = torch.randn(2, 4)
+    graph = make_fx(lambda x: layers(x).square() @ torch.ones(3), pre_dispatch=True)(x)
+    heard = [n.target._schema.name for n in graph.graph.nodes if n.op == "call_function"]
+    assert heard == ["linear", "relu", "flatten", "square", "ones", "matmul"]
+    assert torch.equal(graph(x), layers(x).square() @ torch.ones(3))

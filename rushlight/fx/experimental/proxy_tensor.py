@@ -15,6 +15,10 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.dispatch import arguments, interpreters
+from rushlight._engine.dispatch.runners import pointwise
+from rushlight._torch_dispatch.translation import AtenCall
+from rushlight.export import overloads
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
@@ -57,6 +61,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         # Whether a number that depends on the arguments may not be read.
         self.refuses = True
         self.decompositions = decompositions or {}
+        # Whether ops that PyTorch makes of others are nodes of their own.
+        self.pre_dispatch = False
         self.nodes: dict[int, Node] = {}
         self.kept: list[Any] = []
         self.inner: set[Node] = set()
@@ -66,6 +72,26 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def is_infra_mode(cls) -> bool:
         """True: it is the framework's own."""
         return True
+
+    def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An op, whole where it is to be told before it is made of others."""
+        aten = self._composite(row, call, args, kwargs) if self.pre_dispatch else None
+        if aten is None:
+            return super().run(row, call, args, kwargs)
+        return self._named(aten, lambda: interpreters.within(self, call, args, kwargs))
+
+    def _composite(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> AtenCall | None:
+        """The call of an op that PyTorch makes of others; None of one that is no such, or writes."""
+        if kwargs.get("out") is not None or getattr(call, "writes", False):
+            return None
+        named = {name: value for name, value in kwargs.items() if name != "out"}
+        bound = arguments.bind(row, args, named, pointwise.public_params(row))
+        if bound.get("inplace") is True:
+            return None
+        chosen = overloads.chosen(row, bound, False)
+        if chosen is None or not chosen[0].is_composite or chosen[0] in self.decompositions:
+            return None
+        return AtenCall(chosen[0], tuple(chosen[1]), chosen[2])
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -90,6 +116,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if func._schema.name == "_tensor_of":  # of an array of a row's: a constant, once it is used
             return found
         node = self.tracer.graph.call_function(func, positional, named, name=func._schema.name)
+        if (
+            self.pre_dispatch and func._schema.name == "detach"
+        ):  # of what a gradient keeps, if nobody reads it
+            self.inner.add(node)
         self.record(found, node)
         return found
 
@@ -190,7 +220,8 @@ def make_fx(
 ) -> Callable[..., GraphModule]:
     """A function that calls f(*args) and gives what was computed as a GraphModule of torch.ops.aten ops.
 
-    decomposition_table: functions by overload that stand for ops. tracing_mode: "real", "fake" and "symbolic"
+    decomposition_table: functions by overload that stand for ops. pre_dispatch: ops that PyTorch makes of
+    others (linear, matmul) are nodes of their own. tracing_mode: "real", "fake" and "symbolic"
     record the same graph. ValueError for another; RuntimeError where f reads a number that depends on its
     arguments (`.item()`, a branch), unless _error_on_data_dependent_ops is False: then the graph holds it.
     """
@@ -200,7 +231,7 @@ def make_fx(
     def traced(*args: Any) -> GraphModule:
         tracer = PythonKeyTracer()
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
-        mode.refuses = _error_on_data_dependent_ops
+        mode.refuses, mode.pre_dispatch = _error_on_data_dependent_ops, pre_dispatch
         leaves, spec = flatten(args)
         names = _names(f, args)
         own = []

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.jit.freezing import optimizations
-from rushlight.jit.passes import basic, devices, mutation, patterns, peephole, products, shapes, structure
+from rushlight.jit.passes import (
+    basic,
+    devices,
+    inferred,
+    mutation,
+    patterns,
+    peephole,
+    products,
+    shapes,
+    structure,
+)
 from rushlight.jit.program import graphreader
 from rushlight.jit.program.graphtypes import new_symbol
 from rushlight.jit.program.tidy import tidy
@@ -52,5 +62,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_jit_pass_fuse_linear": patterns.fuse_linear,
     "_jit_pass_fuse_add_relu": patterns.fuse_add_relu,
     "_jit_pass_batch_mm": structure.over(products.batch_mm),
+    "_jit_try_infer_type": inferred.try_infer_type,
     "parse_ir": graphreader.parse_ir,
 }
