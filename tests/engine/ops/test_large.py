@@ -181,3 +181,17 @@ def test_sums_of_short_rows_compiled_and_eager(shape: tuple[int, int], dtype: to
         for found, wanted in zip(whole(x), (x.sum(-1), x.mean(-1), x.amax(-1)), strict=True):
             assert found.equal(wanted)
     torch.testing.assert_close(x.sum(-1).double(), x.double().sum(-1), rtol=1e-2, atol=0.1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(4000, 8), (2000, 30), (300, 300), (97, 529), (70, 1100), (3, 500, 17)])
+def test_extremes_of_columns_of_any_width(shape, dtype):
+    """Few columns are taken several rows at a time; the last ones that fill no vector with some before them."""
+    x = torch.randn(*shape).to(dtype)
+    x.view(-1)[7] = float("nan")
+    a, dim = x.numpy(), len(shape) - 2
+    for _ in range(3):
+        np.testing.assert_array_equal(x.amax(dim).numpy(), a.max(dim))
+        np.testing.assert_array_equal(x.amin(dim).numpy(), a.min(dim))
+        wanted = np.where(np.isnan(a), 0, a).sum(dim)
+        np.testing.assert_allclose(x.nan_to_num().sum(dim).numpy(), wanted, rtol=1e-4, atol=1e-3)

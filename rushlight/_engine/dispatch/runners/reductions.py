@@ -364,7 +364,7 @@ def _columns(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFuncti
 
     *several, places, width = sizes
     combine, plain, times = meaning.combine, meaning.map is X, 1
-    if combine == "add":
+    if combine in ("add", "max", "min"):
         times = gcd(places, 1 << max(0, (_WIDE // width).bit_length() - 1))
     matrices, down = (prod(several), places // times, times * width), None
     if combine in ("add", "max", "min") and (plain or combine != "add"):
@@ -379,9 +379,17 @@ def _columns(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFuncti
             return parts if times == 1 else parts.reshape(*several, times, width).sum(-2)
 
         return total
-    if down is None:
+    again = None
+    if down is not None and times > 1:
+        again = columns_in_registers.columns_of(combine, np.dtype(of), (matrices[0], times, width))
+    if down is None or (times > 1 and again is None):
         return lambda a: reduce(a if plain else mapped([a])[0], -2)
-    return lambda a: down(a if plain else mapped([a])[0]).reshape(*several, width)
+
+    def extreme(a: Array) -> Array:
+        found = down(a if plain else mapped([a])[0])
+        return (found if again is None else again(found)).reshape(*several, width)
+
+    return extreme
 
 
 def _columns_of_rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:

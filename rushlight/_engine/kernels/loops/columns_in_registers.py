@@ -45,11 +45,14 @@ def columns_of(how: str, of: Any, sizes: tuple[int, int, int]) -> Callable[[Arra
 @lru_cache(maxsize=256)
 def _call(how: str, of: Any, several: int, rows: int, columns: int) -> team.Call:
     """Of the matrices and the result: a job for a strip of columns of one."""
-    matrix, low = (np.ravel(t) for t in np.mgrid[0:several, 0:columns:_STRIP])
+    # The last strip takes what is no strip of its own.
+    last = max(columns // _STRIP, 1) - 1
+    matrix, strip = (np.ravel(t) for t in np.mgrid[0:several, 0 : last + 1])
+    low = strip * _STRIP
     jobs = np.zeros((len(low), 5), np.int64)
     jobs[:, 0] = (matrix * (rows * columns) + low) * of.itemsize
     jobs[:, 1] = (matrix * columns + low) * of.itemsize
-    jobs[:, 2:4] = np.stack([np.minimum(_STRIP, columns - low), np.full(len(low), rows)], 1)
+    jobs[:, 2:4] = np.stack([np.where(strip < last, _STRIP, columns - low), np.full(len(low), rows)], 1)
     jobs[:, 4] = columns * of.itemsize
     loop = native.loop(_down, of.name, how)
     return team.Call(team.CallStage(loop, jobs, range(2), 2, np.zeros(1, np.int64)))
@@ -68,7 +71,9 @@ class _Columns(Writer):
         self.columns, self.rows, self.step = (f.load("i64", "%dims", SLOT * k) for k in range(3))
 
     def write_all(self) -> None:
-        """Some vectors of columns at a time, then one, then the last columns."""
+        """Some vectors of columns at a time, then one, the last of which may begin among columns that are done;
+        column by column where there is no vector of them.
+        """
         f, one = self.function, self.lanes * self.size
         together = _SUMS if self.how == "add" else _TOGETHER
         many = f.i64("udiv", self.columns, together * self.lanes)
@@ -76,13 +81,14 @@ class _Columns(Writer):
             self.walk(f.i64("mul", block, together * one), together)
         begin = f.i64("mul", many, together * one)
         left = f.i64("sub", self.columns, f.i64("mul", many, together * self.lanes))
-        singles, last = f.i64("udiv", left, self.lanes), f.i64("urem", left, self.lanes)
+        few = f.i64("icmp slt", self.columns, self.lanes)
+        singles = f.op(f"select i1 {few}, i64 0, i64 {self.over(left, self.lanes)}")
+        furthest = f.i64("mul", f.i64("sub", self.columns, self.lanes), self.size)
         with f.counted(singles) as block:
-            self.walk(f.i64("add", begin, f.i64("mul", block, one)), 1)
-        begin = f.i64("add", begin, f.i64("mul", singles, one))
+            self.walk(self.least(f.i64("add", begin, f.i64("mul", block, one)), furthest), 1)
         self.vector, f.width = f"<1 x {self.kind}>", 1
-        with f.counted(last) as k:
-            self.walk(f.i64("add", begin, f.i64("mul", k, self.size)), 1)
+        with f.counted(f.op(f"select i1 {few}, i64 {self.columns}, i64 0")) as k:
+            self.walk(f.i64("mul", k, self.size), 1)
         close(f)
 
     def walk(self, at: str, together: int) -> None:
