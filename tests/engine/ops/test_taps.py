@@ -57,3 +57,15 @@ def test_gradients(name: str) -> None:
     y.backward(grad)
     assert x.grad[0, 0, 5:].isfinite().all()
     assert not x.grad[0, 0, 0].isfinite()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.uint8])
+@pytest.mark.parametrize("times", [2, 3, 7])
+def test_rows_of_nearest_elements_repeat(times, dtype):
+    x = (torch.rand(2, 3, 5, 6) * 200).to(dtype)
+    wanted = x.repeat_interleave(times, 2).repeat_interleave(times, 3)
+    for given in (x, x.transpose(0, 1).contiguous().transpose(0, 1)):
+        for _ in range(3):
+            found = torch.nn.functional.interpolate(given, scale_factor=times)
+            assert found.equal(wanted)
+            assert found.is_contiguous()

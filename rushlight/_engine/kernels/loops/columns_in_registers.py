@@ -71,8 +71,8 @@ class _Columns(Writer):
         self.columns, self.rows, self.step = (f.load("i64", "%dims", SLOT * k) for k in range(3))
 
     def write_all(self) -> None:
-        """Some vectors of columns at a time, then one, the last of which may begin among columns that are done;
-        column by column where there is no vector of them.
+        """Some vectors of columns at a time, then one, the last of which may begin among columns that are
+        done; column by column where there is no vector of them.
         """
         f, one = self.function, self.lanes * self.size
         together = _SUMS if self.how == "add" else _TOGETHER

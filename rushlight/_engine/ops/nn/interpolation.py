@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.layout import has_channels_last
+from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
 from rushlight._engine.ops.expressions import Expr
@@ -192,6 +193,8 @@ _LARGE = 1 << 16
 _MANY = 1 << 19
 # Copies of an element, up to which their gradients are added one after the other.
 _FEW = 8
+# Bytes of an element's copies, up to which all rows are walked once for each.
+_APART = 16
 
 
 @composite(name="_picked", where=("aten",))
@@ -234,6 +237,17 @@ def _picked_gradient(s: Any, grad: Any) -> Any:
 def _repeated(input, dim: int, times: int):
     """Each element along a dim as often as that."""
     return input.index_select(dim, tensor_of(np.arange(input.shape[dim] * times) // times))
+
+
+@_repeated.kernel
+def _repeated_kernel(input: Array, dim: int, times: int) -> Any:
+    # Elements of rows are moved times after times: NumPy copies them one by one where it is asked for all.
+    if fusing() or dim != input.ndim - 1 or times * input.itemsize > _APART or not input.flags.c_contiguous:
+        return NotImplemented
+    out = np.empty((*input.shape, times), input.dtype)
+    for k in range(times):
+        out[..., k] = input
+    return out.reshape(*input.shape[:-1], -1)
 
 
 @_repeated.gradient
