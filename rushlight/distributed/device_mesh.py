@@ -25,20 +25,22 @@ class DeviceMesh:
         *,
         mesh_dim_names: tuple[str, ...] | None = None,
         _groups: list[Any] | None = None,
+        _init_backend: bool = True,
     ) -> None:
         self.device_type = device_type
         self.mesh = torch.as_tensor(mesh, dtype=torch.int32)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
-        if not dist.is_initialized():
+        if not dist.is_initialized() and _init_backend:
             dist.init_process_group()
-        if self.mesh.numel() > dist.get_world_size():
+        if dist.is_initialized() and self.mesh.numel() > dist.get_world_size():
             raise RuntimeError(
                 f"Mesh should not be bigger than default world size {dist.get_world_size()}, "
                 f"but found {self.mesh.numel()} ranks!"
             )
-        place = (self.mesh == dist.get_rank()).nonzero().tolist()
+        own = dist.get_rank() if dist.is_initialized() else -1
+        place = (self.mesh == own).nonzero().tolist()
         self._coordinate = place[0] if place else None
-        self._groups = self._make_groups() if _groups is None else _groups
+        self._groups = _groups or (self._make_groups() if _init_backend else [])
 
     def __enter__(self) -> DeviceMesh:
         """Within it, the mesh of those who name none."""
@@ -106,6 +108,8 @@ class DeviceMesh:
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
         """The process group of this rank's line along a dim."""
+        if not self._groups:
+            raise RuntimeError("DeviceMesh process groups not initialized!")
         return self._groups[self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[Any]:
@@ -125,6 +129,8 @@ class DeviceMesh:
         return self._coordinate
 
     def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
+        if self.mesh_dim_names is None:
+            raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
         names = (names,) if isinstance(names, str) else tuple(names)
         dims = [self._dim(name) for name in names]
         at = tuple(
@@ -146,7 +152,8 @@ class DeviceMesh:
         )
 
     def __hash__(self) -> int:
-        return hash((self.device_type, self.mesh_dim_names, tuple(self.mesh.flatten().tolist())))
+        ranks = tuple(self.mesh.flatten().tolist())
+        return hash((self.device_type, self.mesh_dim_names, self.shape, ranks))
 
     def __repr__(self) -> str:
         shape = str(self.shape)

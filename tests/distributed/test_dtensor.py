@@ -9,8 +9,15 @@ import pytest
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.distributed.device_mesh import init_device_mesh
+from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, dtensor
+from rushlight.distributed.tensor._collective_utils import (
+    fill_empty_tensor_to_shards,
+    mesh_broadcast,
+    mesh_scatter,
+    pad_tensor,
+    unpad_tensor,
+)
 from rushlight.distributed.tensor.debug import CommDebugMode
 from rushlight.distributed.tensor.parallel import loss_parallel
 from tests.distributed.cases import told
@@ -187,3 +194,33 @@ def test_moves_among_three_ranks() -> None:
 def test_ops_of_two_ranks() -> None:
     pytest.importorskip("mpi4py")
     assert told("dtensor_ops.py") == [[], []]
+
+
+def test_a_plain_tensor_of_one_element_goes_with_any(mesh: Any) -> None:
+    x = DTensor.from_local(torch.ones(2, 3), mesh, [Shard(0)])
+    with pytest.warns(UserWarning, match="Found a non-scalar tensor with numel=1"):
+        found = x + torch.tensor([1.0])
+    assert found.placements == (Shard(0),) and found.to_local().equal(torch.full((2, 3), 2.0))
+    with pytest.raises(RuntimeError, match="got mixed torch.Tensor and DTensor"):
+        x + torch.ones(3)
+
+
+def test_meshes_without_names_or_groups(mesh: Any) -> None:
+    with pytest.raises(RuntimeError, match="Cannot slice a DeviceMesh without mesh_dim_names"):
+        mesh["dp"]
+    bare = DeviceMesh("cpu", [0, 1], _init_backend=False)
+    with pytest.raises(RuntimeError, match="process groups not initialized"):
+        bare.get_group()
+    assert bare.get_coordinate() == [0] and hash(bare) == hash(mesh)
+    assert hash(DeviceMesh("cpu", [[0, 1]], _init_backend=False)) != hash(mesh)
+
+
+def test_parts_are_made_equally_long(mesh: Any) -> None:
+    x = torch.arange(6.0).view(2, 3)
+    padded = pad_tensor(x, 1, 2)
+    assert padded.tolist() == [[0, 1, 2, 0, 0], [3, 4, 5, 0, 0]]
+    assert unpad_tensor(padded, 1, 2).equal(x) and pad_tensor(x, 0, 0) is x
+    found = torch.zeros(3)
+    mesh_scatter(found, [x[0], x[1]], mesh)
+    mesh_broadcast(found, mesh)
+    assert [one.shape[0] for one in fill_empty_tensor_to_shards([x], 0, 2)] == [2, 0, 0]

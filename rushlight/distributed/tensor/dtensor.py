@@ -455,7 +455,14 @@ def _mixed(name: str, args: Any, kwargs: Any, like: DTensor) -> Any:
     """The arguments, where some are tensors of this rank only."""
     if name == "add_" and hooks._runs.stack:  # what backward brings is a part
         return args, kwargs
-    if not REPLICATED:
+    alone = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor) and not isinstance(t, DTensor)]
+    if any(t.numel() == t.ndim == 1 for t in alone):
+        warn(
+            "Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated "
+            "DTensor for it. However, please consider changing it to a scalar tensor or explicitly create a "
+            "DTensor under distributed environment."
+        )
+    if not REPLICATED and any(t.numel() != 1 for t in alone):
         raise RuntimeError(
             f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
             "DTensor before calling distributed operators! Please see "

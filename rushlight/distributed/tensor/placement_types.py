@@ -173,6 +173,9 @@ def local_part(whole: Any, mesh: Any, placements: Any) -> Any:
     return narrowed(whole, mesh, placements).clone(memory_format=torch.contiguous_format)
 
 
+_Partial = Partial  # its older name
+
+
 class _StridedShard(Shard):
     """What two parallel ways of sharding one dim would give; not there yet."""
 
