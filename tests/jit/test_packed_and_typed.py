@@ -76,14 +76,31 @@ class Tally:
         self.n += other
         return self
 
+    def __add__(self, other: int) -> Tally:
+        return Tally(self.n + other)
+
+
+class Plain:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __add__(self, other: int) -> Plain:
+        return Plain(self.n + other)
+
 
 def test_objects_are_added_to_in_place() -> None:
     def f(n: int) -> int:
         tally = Tally(n)
         tally += 3
-        return tally.n
+        return (tally + 1).n + Tally(n).n
 
-    assert torch.jit.script(f)(2) == 5
+    def g(n: int) -> int:
+        plain = Plain(n)
+        plain += 3
+        return plain.n
+
+    assert torch.jit.script(f)(2) == f(2) == 6 + 2
+    assert torch.jit.script(g)(2) == g(2) == 5
 
 
 def test_words_of_errors() -> None:
@@ -108,6 +125,12 @@ def test_words_of_errors() -> None:
         torch.jit.script(nothing)
     with pytest.raises(RuntimeError, match="range expected at most 3 arguments, got 4"):
         torch.jit.script(many)
+    unit = "def f() -> Optional[int]:\n    pass\ndef g():\n    for i in range(0.5):\n        print(i)\n"
+    for part, told in zip(
+        unit.split("def ")[1:], ("along all paths", "found float in argument 0"), strict=True
+    ):
+        with pytest.raises(RuntimeError, match=told):
+            torch.jit.CompilationUnit(f"def {part}")
     with pytest.raises(RuntimeError, match="of a 0-d tensor"):
         torch.jit.script(over)(torch.tensor(1))
     with pytest.raises(RuntimeError, match="must be of ints, floats, or bools, got NoneType"):

@@ -354,10 +354,11 @@ class Expressions:
             inplace and left.type.kind == "List" and name == "add"
         ):
             name += "_"
-        if inplace and left.type.kind == "Class":
-            owner, own = left.type.cls, f"__i{name.strip('_')}__"
-            if owner.method(own) is not None:
-                return self.value(self.call_method(Method(left, owner, own), [right], {}, node), node)
+        if left.type.kind == "Class":
+            owner, plain = left.type.cls, name.strip("_")
+            for own in (f"__i{plain}__", f"__{plain}__")[not inplace :]:
+                if owner.method(own) is not None:
+                    return self.value(self.call_method(Method(left, owner, own), [right], {}, node), node)
         if left.type.kind == right.type.kind == "Tuple" and name == "add":
             both = [self.tuple_item(v, i, node) for v in (left, right) for i in range(len(v.type.args))]
             return self.value(Items(both), node)

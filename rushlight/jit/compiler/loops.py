@@ -111,7 +111,8 @@ class Loops(Conditions):
             raise self.error(node, f"range expected at {bound}, got {len(node.args)}")
         args = [self.expr(a) for a in node.args]
         for i, a in enumerate(args):
-            args[i] = a if a.type == INT else self.convert(a, INT, node, "range() expects int, got {actual}")
+            why = f"all inputs of range must be ints, found {{actual}} in argument {i}"
+            args[i] = a if a.type == INT else self.convert(a, INT, node, why)
         if len(args) == 1:
             return args[0], lambda i: i
         start, stop, step = (*args, self.constant(node, 1))[:3]

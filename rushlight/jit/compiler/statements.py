@@ -12,7 +12,7 @@ from rushlight.jit.compiler.values import Items, Missing
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.program.ir import Value
 from rushlight.jit.program.tidy import tidy
-from rushlight.jit.program.types import NONE, TENSOR, ClassType, Type, subtype, unify
+from rushlight.jit.program.types import NONE, TENSOR, ClassType, Type, unify
 
 # How a tensor is made that is like another one.
 _ALIKE = {"dtype": "prim::dtype", "device": "prim::device"}
@@ -37,7 +37,7 @@ class Compiler(Contexts):
             ).output  # it only raises
         elif result is None:
             returns = self.function.returns
-            if returns is not None and not subtype(NONE, returns):
+            if returns not in (None, NONE):
                 raise self.error(
                     tree,
                     "Function was not annotated as having type None, but does not return along all paths",
