@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight._torch_dispatch.backward_ops import INSIDE
 
 F = torch.nn.functional
 
@@ -180,9 +181,75 @@ def _sum_of_outers(input: Any, other: Any) -> Any:
     return torch.mm(input.t(), other)
 
 
+def softsign(input: Any) -> Any:
+    """A quotient."""
+    return input / (input.abs() + 1)
+
+
+def selu(input: Any) -> Any:
+    """elu of two numbers."""
+    aten: Any = torch.ops.aten
+    return aten.elu.default(input, 1.6732632423543772, 1.0507009873554805)
+
+
+def _where(condition: Any, input: Any, other: Any) -> Any:
+    """Numbers as tensors without dims."""
+    both = isinstance(input, torch.Tensor), isinstance(other, torch.Tensor)
+    if all(both):
+        return NotImplemented
+    dtype = torch.result_type(input, other)
+    one, two = (
+        t if real else torch.scalar_tensor(t, dtype=dtype, device=condition.device)
+        for t, real in zip((input, other), both, strict=True)
+    )
+    return torch.where(condition, one, two)
+
+
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+    """An op of its own, but for the mean of all."""
+    sizes = [output_size] * 2 if output_size is None or isinstance(output_size, int) else output_size
+    whole = [n if m is None else m for n, m in zip(input.shape[-2:], sizes, strict=True)]
+    if whole == [1, 1]:
+        return input.mean([-1, -2], keepdim=True)
+    aten: Any = torch.ops.aten
+    return aten._adaptive_avg_pool2d.default(input, whole)
+
+
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: Any = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """upsample_nearest2d or upsample_bilinear2d; NotImplemented for the others, which go as they are."""
+    if input.dim() != 4 or mode not in ("nearest", "bilinear") or antialias or recompute_scale_factor:
+        return NotImplemented
+    scales: list[Any] = []
+    if (size is None) == (scale_factor is None):
+        return NotImplemented
+    if scale_factor is not None:
+        scales = [
+            float(n)
+            for n in (scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * 2)
+        ]
+        size = [math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True)]
+    whole = [size] * 2 if isinstance(size, int) else list(size)
+    aten: Any = torch.ops.aten
+    if mode == "nearest":
+        return aten.upsample_nearest2d.default(input, whole, *scales)
+    return aten.upsample_bilinear2d.default(input, whole, bool(align_corners), *scales)
+
+
 def instead(name: str) -> Callable[..., Any] | None:
     """What a row is made of; None where it is an op of its own."""
-    return _TABLE.get(name)
+    return None if INSIDE.depth and name in _BY_THEMSELVES else _TABLE.get(name)
+
+
+# What is computed by the row of the same name: inside of a gradient, by its rows.
+_BY_THEMSELVES = frozenset(("interpolate", "adaptive_avg_pool2d"))
 
 
 _TABLE: dict[str, Callable[..., Any]] = {
@@ -202,6 +269,11 @@ _TABLE: dict[str, Callable[..., Any]] = {
         outer,
         repeat_interleave,
         l1_loss,
+        softsign,
+        selu,
+        _where,
+        adaptive_avg_pool2d,
+        interpolate,
         _sum_of_outers,
     )
 }

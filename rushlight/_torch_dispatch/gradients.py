@@ -75,7 +75,7 @@ class _Whole(Function):
     @staticmethod
     def forward(ctx: Any, call: _Call, handler: Handler, *tensors: Any) -> Any:
         """What the listener makes of the op."""
-        rule, given = _rule_of(call.op._schema), call.given
+        rule, given = rule_of(call.op._schema), call.given
         found = handler(call.op, call.args, call.kwargs)
         results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         ctx.rule, ctx.tensors = rule, call.tensors
@@ -123,10 +123,11 @@ def whole(handler: Handler, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 def has_rule(op: Any) -> bool:
     """Whether an op's gradient is written here."""
-    return not INSIDE.depth and op.namespace == "aten" and _rule_of(op._schema) is not None
+    return not INSIDE.depth and op.namespace == "aten" and rule_of(op._schema) is not None
 
 
-def _rule_of(schema: Any) -> Rule | None:
+def rule_of(schema: Any) -> Rule | None:
+    """The rule of PyTorch's op of a signature."""
     if schema.writes:
         return None
     return RULES.get(f"{schema.name}.{schema.overload_name}") or RULES.get(schema.name)
@@ -418,5 +419,7 @@ def _upsampled(name: str, *options: str) -> Callable[..., Gradients]:
     return grads
 
 
-RULES["upsample_nearest2d"] = Rule(_upsampled("upsample_nearest2d_backward"), (), ())
-RULES["upsample_bilinear2d"] = Rule(_upsampled("upsample_bilinear2d_backward", "align_corners"), (), ())
+RULES["upsample_nearest2d.default"] = Rule(_upsampled("upsample_nearest2d_backward"), (), ())
+RULES["upsample_bilinear2d.default"] = Rule(
+    _upsampled("upsample_bilinear2d_backward", "align_corners"), (), ()
+)

@@ -64,6 +64,8 @@ def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _told_whole(op: Any) -> bool:
     """Whether listeners hear of an op itself: no row runs it, or a formula's, which has several overloads."""
     name = op._schema.name
+    if op.namespace == "aten" and gradients.rule_of(op._schema) is not None:
+        return True
     if op.namespace != "aten" or other_forms.special(op._schema) is not None:
         return False
     if name in RUN:

@@ -456,8 +456,6 @@ def _run_log_sigmoid(self: Any) -> Any:
 RUN: dict[str, Callable[..., Any]] = {
     **backward_ops.RUN,
     "log_sigmoid_forward": _run_log_sigmoid,
-    "upsample_nearest2d": backward_ops.upsampled("nearest"),
-    "upsample_bilinear2d": backward_ops.upsampled("bilinear"),
     "_adaptive_avg_pool2d": lambda self, output_size: torch.nn.functional.adaptive_avg_pool2d(
         self, output_size
     ),

@@ -65,6 +65,25 @@ CASES: dict[str, tuple[Callable, tuple[tuple[int, ...], ...], str]] = {
     "max": (lambda x: x.max(1)[0], ((3, 4),), "max scatter"),
     "topk": (lambda x: x.topk(2)[0], ((3, 4),), "topk scatter"),
     "mean": (lambda x: x.mean(1), ((3, 4),), "mean"),
+    "nearest": (
+        lambda x: F.interpolate(x, scale_factor=2),
+        ((1, 2, 3, 4),),
+        "upsample_nearest2d upsample_nearest2d_backward",
+    ),
+    "bilinear": (
+        lambda x: F.interpolate(x, size=(5, 7), mode="bilinear"),
+        ((1, 2, 3, 4),),
+        "upsample_bilinear2d upsample_bilinear2d_backward",
+    ),
+    "adaptive": (
+        lambda x: F.adaptive_avg_pool2d(x, (2, None)),
+        ((1, 2, 4, 4),),
+        "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward",
+    ),
+    "adaptive_mean": (lambda x: F.adaptive_avg_pool2d(x, 1), ((1, 2, 4, 4),), "mean"),
+    "selu": (F.selu, ((3, 4),), "elu elu_backward"),
+    "softsign": (F.softsign, ((3, 4),), "abs add div sgn"),
+    "where": (lambda x: torch.where(x > 0, x, 2.0), ((3, 4),), "scalar_tensor where"),
     "prod": (lambda x: x.prod(1), ((3, 4),), "prod"),
 }
 
