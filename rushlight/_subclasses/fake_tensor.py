@@ -272,7 +272,7 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _of_constant(self, t: Any) -> FakeTensor:
         """A fake tensor of what Python has, which is known."""
-        made = FakeTensor(self, _on_meta(t), t.device)
+        made: FakeTensor = FakeTensor(self, _on_meta(t), t.device)
         made.constant = t.clone() if t.numel() == 1 else None
         return made
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 
-F = torch.nn.functional
+F: Any = torch.nn.functional
 _REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -226,7 +226,7 @@ def _nll_loss(
     ignore_index: int,
     total_weight: Any,
 ) -> Any:
-    given = {"ignore_index": ignore_index, "reduction": _REDUCTIONS[reduction]}
+    given: dict[str, Any] = {"ignore_index": ignore_index, "reduction": _REDUCTIONS[reduction]}
     return _of(lambda x: F.nll_loss(x, target, weight, **given), self, grad_output)
 
 

@@ -17,6 +17,7 @@ from rushlight._engine.autograd.function import Function, FunctionMeta, run
 from rushlight._torch_dispatch.backward_ops import INSIDE
 
 Gradients = dict[str, Any]
+_ATEN: Any = torch.ops.aten
 Handler = Callable[..., Any]
 
 
@@ -75,7 +76,8 @@ class _Whole(Function):
     @staticmethod
     def forward(ctx: Any, call: _Call, handler: Handler, *tensors: Any) -> Any:
         """What the listener makes of the op."""
-        rule, given = rule_of(call.op._schema), call.given
+        rule: Any = rule_of(call.op._schema)
+        given = call.given
         found = handler(call.op, call.args, call.kwargs)
         results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         ctx.rule, ctx.tensors = rule, call.tensors
@@ -83,7 +85,7 @@ class _Whole(Function):
         ctx.names = [name for name in rule.keeps if name in call.tensors]
         ctx.kept = [n for n in rule.keeps if isinstance(n, int)]
         differentiable = [n for n in ctx.kept if n not in rule.silent]
-        detach = torch.ops.aten.detach.default
+        detach = _op("detach")
         ctx.detached = {n: handler(detach, (results[n],), {}) for n in differentiable}
         ctx.save_for_backward(*[given[name] for name in ctx.names], *[results[n] for n in ctx.kept])
         ctx.mark_non_differentiable(*[results[n] for n in rule.silent])
@@ -137,7 +139,7 @@ def rule_of(schema: Any) -> Rule | None:
 
 
 def _op(name: str) -> Any:
-    return getattr(torch.ops.aten, name).default
+    return getattr(_ATEN, name).default
 
 
 def _named(s: Saved, names: tuple[str, ...], found: Any) -> Gradients:
@@ -278,7 +280,7 @@ def _attention(s: Saved, grad: Any, *_: Any) -> Gradients:
 
 
 def _scaled(t: Any, factor: Any) -> Any:
-    return t if factor == 1 else torch.ops.aten.mul.Scalar(t, factor)
+    return t if factor == 1 else _ATEN.mul.Scalar(t, factor)
 
 
 @_rule("addmm", "mat1", "mat2")
@@ -318,7 +320,7 @@ def _sqrt(s: Saved, grad: Any) -> Gradients:
 
 
 def _by_number(t: Any, number: Any) -> Any:
-    return torch.ops.aten.mul.Scalar(t, number)
+    return _ATEN.mul.Scalar(t, number)
 
 
 def _spread(s: Saved, grad: Any) -> Any:
@@ -341,7 +343,7 @@ def _count(s: Saved) -> int:
 
 @_rule("mean", "self")
 def _mean(s: Saved, grad: Any) -> Gradients:
-    return {"self": torch.ops.aten.div.Scalar(_spread(s, grad).expand(s.self.shape), _count(s))}
+    return {"self": _ATEN.div.Scalar(_spread(s, grad).expand(s.self.shape), _count(s))}
 
 
 def _variance(s: Saved, grad: Any) -> Any:
@@ -382,7 +384,7 @@ def _ordered(s: Saved, grad: Any, *_: Any) -> Gradients:
 
 
 def _put(s: Saved, grad: Any, at: Any) -> Any:
-    return torch.ops.aten.scatter.src(grad.new_zeros(s.self.shape), s.dim, at, grad)
+    return _ATEN.scatter.src(grad.new_zeros(s.self.shape), s.dim, at, grad)
 
 
 def _of_self(name: str, *options: str) -> Callable[..., Gradients]:

@@ -126,7 +126,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def constant(self, t: Any) -> Any:
         """A tensor of Python's data: an attribute of the root, of which the graph has a copy."""
         kept = self.node(t.clone())
-        lifted = torch.ops.aten.lift_fresh_copy.default
+        lifted = overloads.anyone("lift_fresh_copy.default")
         self.knows(t, self.tracer.graph.call_function(lifted, (kept,), name="lift_fresh_copy"))
         return t
 

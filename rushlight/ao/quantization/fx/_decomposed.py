@@ -259,7 +259,8 @@ def _choose_qparams_per_token_asymmetric_impl(input: Any, dtype: Any) -> tuple[A
 @_op("choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)")
 def choose_qparams_per_token_asymmetric(input: Any, dtype: Any) -> tuple[Any, Any]:
     """The same."""
-    return _choose_qparams_per_token_asymmetric_impl(input, dtype)
+    found: tuple[Any, Any] = _choose_qparams_per_token_asymmetric_impl(input, dtype)
+    return found
 
 
 # --- a scale for each channel, row or group ------------------------------------------------------------
