@@ -224,3 +224,11 @@ def test_parts_are_made_equally_long(mesh: Any) -> None:
     mesh_scatter(found, [x[0], x[1]], mesh)
     mesh_broadcast(found, mesh)
     assert [one.shape[0] for one in fill_empty_tensor_to_shards([x], 0, 2)] == [2, 0, 0]
+
+
+def test_gradients_that_are_asked_for_are_dtensors(mesh: Any) -> None:
+    x = DTensor.from_local(torch.ones(2, 3), mesh, [Shard(0)]).requires_grad_()
+    (found,) = torch.autograd.grad((x * x * x).to_local().sum(), x, create_graph=True)
+    assert isinstance(found, DTensor) and found.placements == (Shard(0),)
+    (again,) = torch.autograd.grad(found.to_local().sum(), x)
+    assert isinstance(again, DTensor) and again.to_local().equal(torch.full((2, 3), 6.0))

@@ -592,7 +592,8 @@ def grad(
     run(roots, keep, create_graph, wanted, accumulate=False)
     if materialize_grads:
         return tuple(
-            _zeros(t, create_graph) if g is None else g for t, g in zip(ins, wanted.found, strict=True)
+            _zeros(t, create_graph) if g is None else shown(t, g)
+            for t, g in zip(ins, wanted.found, strict=True)
         )
     if not allow_unused and any(g is None for g in wanted.found):
         place = next(i for i, g in enumerate(wanted.found) if g is None)
@@ -600,7 +601,13 @@ def grad(
             f"The differentiated Tensor at index {place} appears to not have been used in "
             "the graph. Set allow_unused=True if this is the desired behavior."
         )
-    return tuple(wanted.found)
+    return tuple(map(shown, ins, wanted.found))
+
+
+def shown(tensor: Any, gradient: Any) -> Any:
+    """The gradient of a tensor as programs get it: classes of ours may have another view of it."""
+    view = None if tensor.__class__ is Tensor else getattr(tensor.__class__, "_shown_gradient", None)
+    return gradient if view is None or gradient is None else view(tensor, gradient)
 
 
 def _zeros(like: Tensor, tracked: bool) -> Tensor:

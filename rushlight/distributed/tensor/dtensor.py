@@ -265,7 +265,10 @@ class DTensor(Tensor):
     def grad(self) -> Any:
         """The gradient, in the same parts; of terms, replicated."""
         found = getattr(Tensor.grad, "fget")(self)
-        if found is None or isinstance(found, DTensor):
+        return None if found is None else self._shown_gradient(found)
+
+    def _shown_gradient(self, found: Any) -> Any:
+        if isinstance(found, DTensor):
             return found
         return make(found, self._mesh, [dual(p) for p in self._placements], self._whole)
 
