@@ -7,17 +7,31 @@ from functools import partial
 from typing import Any
 
 Backend = Callable[..., Any]
-BACKENDS = ("inductor", "eager", "aot_eager")
+# Rushlight's own, by its names; those that change nothing, which are there to find where a fault lies.
+_OWN = ("cudagraphs", "inductor")
+_PLAIN = (
+    "aot_eager",
+    "aot_eager_decomp_partition",
+    "aot_eager_decomp_partition_crossref",
+    "aot_eager_decomp_partition_with_mode",
+    "aot_eager_default_partitioner",
+    "eager",
+    "eager_debug",
+    "eager_noexcept",
+    "pre_dispatch_eager",
+)
 _registered: dict[str, Backend] = {}
+_tags: dict[str, tuple[str, ...]] = {name: ("debug",) for name in _PLAIN}
 
 
 class InvalidBackend(RuntimeError):
     """`backend=` names none that is here."""
 
 
-def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """The names that `backend=` takes."""
-    return [*BACKENDS, *_registered]
+def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
+    """The names that `backend=` takes, sorted; without those that bear one of these tags."""
+    left_out = set(exclude_tags or ())
+    return sorted(name for name in (*_OWN, *_PLAIN, *_registered) if left_out.isdisjoint(_tags.get(name, ())))
 
 
 def register_backend(
@@ -30,23 +44,21 @@ def register_backend(
     if compiler_fn is None:
         return partial(register_backend, name=name, tags=tags, **options)
     known = name or compiler_fn.__name__
-    if known in list_backends():
+    if known in list_backends(()):
         raise AssertionError(f"duplicate name: {known}")
-    _registered[known] = compiler_fn
+    _registered[known], _tags[known] = compiler_fn, tuple(tags)
     return compiler_fn
 
 
 def resolve(backend: Any) -> Any:
-    """A function, or one of Rushlight's own names; InvalidBackend for a name that is neither.
-
-    RuntimeError for what is neither a name nor a function.
-    """
-    if callable(backend) or backend in BACKENDS:
+    """A function, "inductor" for Rushlight's own, "eager" for what changes nothing; else InvalidBackend."""
+    if callable(backend):
         return backend
+    if backend in _OWN or backend in _PLAIN:
+        return "inductor" if backend in _OWN else "eager"
     if backend not in _registered:
         raise InvalidBackend(
-            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends: "
-            f"{', '.join(list_backends())}."
+            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends."
         )
     return _registered[backend]
 

@@ -8,7 +8,7 @@ from typing import Any
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._higher_order_ops.operators import Control
+from rushlight._higher_order_ops.operators import Control, holds
 
 __all__ = ["cond", "cond_op"]
 
@@ -32,7 +32,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
 
 def _run(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
-    return (true_fn if bool(pred) else false_fn)(*operands)
+    return (true_fn if holds(pred, "cond") else false_fn)(*operands)
 
 
 def _recorded(

@@ -6,13 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, decides
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight._ops import HigherOrderOperator
 
 
 def recorder() -> Any:
     """Who writes functions as graphs of their own, if the program is being exported; else None."""
     return getattr(TAPE[-1], "to", None) if TAPE else None
+
+
+def holds(condition: Any, op: str) -> bool:
+    """Whether the condition of a branch or loop holds: the op looks at it, so no graph of compile() ends."""
+    plain = isinstance(condition, Tensor) and condition.numel() == 1 and not condition.is_meta
+    if not plain or not TAPE or getattr(TAPE[-1], "branch", None) is not None:
+        return bool(condition)
+    decides(op)
+    return bool(condition._array.item())
 
 
 class Control(HigherOrderOperator):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.core.pytree import flatten
-from rushlight._higher_order_ops.operators import Control
+from rushlight._higher_order_ops.operators import Control, holds
 
 __all__ = ["while_loop", "while_loop_op"]
 
@@ -34,7 +34,7 @@ def _run(
 
 def _holds(found: Any) -> bool:
     """A condition, which a graph gives as the only one of its results."""
-    return bool(found[0] if isinstance(found, (tuple, list)) else found)
+    return holds(found[0] if isinstance(found, (tuple, list)) else found, "while_loop")
 
 
 def _recorded(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -9,11 +10,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from rushlight._engine.autograd.function import FunctionCtx
-from rushlight._engine.autograd.hooks import Handle, current_run, queue_callback
+from rushlight._engine.autograd.hooks import current_run, queue_callback
 from rushlight._engine.autograd.node import TRACES, GradientEdge, Node as _Node, get_gradient_edge
 from rushlight._engine.autograd.node_classes import DelayedError, UndefinedGrad
 from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, pop, push, refusal, refuse
 from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight.utils.hooks import RemovableHandle
 
 __all__ = [
     "GradientEdge",
@@ -114,11 +116,11 @@ def increment_version(tensor: Any) -> None:
         storage(t).version += 1
 
 
-class _Together(Handle):
+class _Together(RemovableHandle):
     """The handle of hooks that were set together."""
 
     def __init__(self, handles: Sequence[Any]) -> None:
-        super().__init__({})
+        super().__init__(OrderedDict())
         self._handles = handles
 
     def remove(self) -> None:
@@ -129,7 +131,7 @@ class _Together(Handle):
 
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
-) -> Handle:
+) -> RemovableHandle:
     """Call `fn` in each backward when gradients of several tensors are known; what it returns is left alone.
 
     mode "all": fn(gradients) when the last of them is there that this backward computes, None for the

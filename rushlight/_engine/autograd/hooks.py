@@ -6,6 +6,7 @@ import itertools
 import sys
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Hooks as Hooks, Node
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import assign, duplicate
 from rushlight._engine.tensors.geometry import sparse_coo, strided
 from rushlight._engine.tensors.lazy_views import mark, memory
@@ -25,7 +27,6 @@ Guard = Callable[[Node, Any], Sequence[Any]]
 GUARD: Guard | None = None
 # One item for each mode, of all threads, that hears ops below autograd.
 LISTENING: list[None] = []
-_ids = itertools.count()
 
 
 def guard_nodes(guard: Guard | None) -> None:
@@ -34,44 +35,27 @@ def guard_nodes(guard: Guard | None) -> None:
     GUARD = guard
 
 
-class Handle:
-    """Returned by register_*_hook: `remove()` takes the hook away; also a context manager."""
-
-    def __init__(self, table: dict[int, Any]) -> None:
-        self.id = next(_ids)
-        self._table = table
-
-    def remove(self) -> None:
-        """Take the hook away."""
-        self._table.pop(self.id, None)
-
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.remove()
-
-
 def _of(node: Node) -> Hooks:
     if node.hooks is None:
         node.hooks, Hooks.made = Hooks(), True
     return node.hooks
 
 
-def _added(table: dict[int, Any], entry: Any) -> Handle:
-    handle = Handle(table)
+def _added(table: OrderedDict[int, Any], entry: Any) -> Any:
+    """A hook's handle, whose class programs know."""
+    handle = service("handle of a hook")(table)
     table[handle.id] = entry
     return handle
 
 
-def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Handle:
+def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Any:
     """Register a hook on a tensor's gradient."""
     if t._grad_node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     return _added(_of(t._grad_node).tensor, (t._output_nr, hook))
 
 
-def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Handle:
+def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Any:
     """Register a hook on a leaf that runs once its `.grad` is complete."""
     if t._grad_node.__class__ is not AccumulateGrad:
         if t._grad_node is None:
@@ -80,7 +64,7 @@ def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Handle:
     return _added(_of(t._grad_node).accumulated, hook)
 
 
-def on_node(node: Node, hook: Callable[..., Any], when: str) -> Handle:
+def on_node(node: Node, hook: Callable[..., Any], when: str) -> Any:
     """Register a hook that runs before or after a node."""
     return _added(getattr(_of(node), when), hook)
 

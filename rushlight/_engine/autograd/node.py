@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -32,10 +33,10 @@ class Hooks:
     made = False  # whether there was ever a hook
 
     def __init__(self) -> None:
-        self.tensor: dict[int, tuple[int, Callable[..., Any]]] = {}
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
-        self.accumulated: dict[int, Callable[..., Any]] = {}
+        self.tensor: OrderedDict[int, tuple[int, Callable[..., Any]]] = OrderedDict()
+        self.pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self.post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self.accumulated: OrderedDict[int, Callable[..., Any]] = OrderedDict()
         self.retained: dict[int, Any] = {}
 
 

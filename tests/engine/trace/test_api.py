@@ -77,9 +77,13 @@ def test_a_compiled_module_trains():
 
 def test_the_compiler_namespace():
     assert torch.compiler.is_compiling() is False and torch.compiler.is_dynamo_compiling() is False
-    assert (
-        torch._dynamo.list_backends() == torch.compiler.list_backends() == ["inductor", "eager", "aot_eager"]
-    )
+    assert torch._dynamo.list_backends() == torch.compiler.list_backends() == ["cudagraphs", "inductor"]
+    names = torch._dynamo.list_backends(exclude_tags=None)
+    assert {"eager", "aot_eager", "aot_eager_decomp_partition", "eager_noexcept"} < {*names}
+    for name in names:
+        if callable(torch._dynamo.lookup_backend(name)):
+            found = torch.compile(lambda x: x * 2, backend=name, fullgraph=True)(torch.ones(2))
+            assert found.tolist() == [2.0, 2.0]
 
     @torch.compile(mode="reduce-overhead")
     def f(x):
@@ -214,3 +218,22 @@ def test_names_of_a_compiled_module():
     compiled = torch.compile(module)
     compiled.extra = 5
     assert {*dir(module), "extra", "weight", "_orig_mod"} <= {*dir(compiled)}
+
+
+def test_control_flow_is_part_of_a_whole_graph():
+    def branches(p, q, x):
+        def inner(q, x):
+            return torch.cond(q, lambda x: x.sin(), lambda x: x.cos(), [x])
+
+        return torch.cond(p, lambda q, x: x + 1, inner, [q, x * 2]) * 3
+
+    def loop(x):
+        return torch.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))[0] + 1
+
+    for how in ({}, {"backend": "eager"}, {"backend": lambda gm, inputs: gm.forward}):
+        compiled = [torch.compile(f, fullgraph=True, **how) for f in (branches, loop)]
+        for number in range(8):
+            p, q = torch.tensor(number % 2 == 0), torch.tensor(number % 3 == 0)
+            x = torch.ones(3) * (number + 1)
+            assert torch.equal(compiled[0](p, q, x), branches(p, q, x))
+            assert torch.equal(compiled[1](x), loop(x))
