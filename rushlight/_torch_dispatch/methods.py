@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any
 
 import rushlight as torch
@@ -23,6 +23,7 @@ from rushlight.export import other_forms, overloads
 
 _REPLACED = ReplacedMethods()
 _PLAIN: dict[str, Any] = {}
+_WHOLE: dict[int, tuple[Any, bool]] = {}
 
 
 def ask(
@@ -52,7 +53,7 @@ def lifted(t: Any) -> Any:
 def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op that is called by its name, by whoever listens."""
     modes, bound = interpreters.STACK.modes, op.bound(args, kwargs)
-    if not _told_whole(op):
+    if not (modes or (interpreters.BELOW and interpreters.CLASSES.below)) or not _told_whole(op):
         return op.function(**bound)
     opens = bool(modes) and getattr(modes[-1], "_opens", False) and not gradients.has_rule(op)
     if opens and delivery._tracked((args, kwargs)):
@@ -60,8 +61,14 @@ def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _asked(op, args, kwargs, lambda: op.function(**bound), None)
 
 
-@lru_cache(None)
 def _told_whole(op: Any) -> bool:
+    found = _WHOLE.get(id(op))  # ops are hashed by their public functions, which takes long
+    if found is None:
+        found = _WHOLE[id(op)] = op, _is_told_whole(op)
+    return found[1]
+
+
+def _is_told_whole(op: Any) -> bool:
     """Whether listeners hear of an op itself: no row runs it, or a formula's, which has several overloads."""
     name = op._schema.name
     if op.namespace == "aten" and gradients.rule_of(op._schema) is not None:
