@@ -139,6 +139,8 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
 
 def wait(future: Any) -> Any:
     """The result of a Future."""
+    if future is None:
+        raise RuntimeError("Future can't be None")
     return future.wait()
 
 

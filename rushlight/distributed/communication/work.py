@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -19,17 +21,34 @@ class Future(concurrent.futures.Future[Any]):
         super().__init__()
         self._help: Callable[[], Any] = lambda: None  # moves on what the value comes from
 
+    def __reduce__(self) -> Any:
+        raise RuntimeError("Can not pickle torch.futures.Future")
+
     def wait(self) -> Any:
         """Wait for it; the value."""
         self._help()
         return self.result()
 
     def value(self) -> Any:
-        """The value, which must have come."""
-        return self.result(0)
+        """The value, which must have come: RuntimeError before."""
+        if not self.done():
+            raise RuntimeError("value() of a Future that is not completed; wait() waits for it")
+        return self.result()
+
+    def set_result(self, result: Any) -> None:
+        """Give it its value; RuntimeError where it has one, or an exception."""
+        with _once():
+            super().set_result(result)
+
+    def set_exception(self, result: Any) -> None:
+        """Let wait() and value() raise an exception; RuntimeError where it has a value, or an exception."""
+        if not isinstance(result, Exception):
+            raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
+        with _once():
+            super().set_exception(result)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """The future of `callback(self)`."""
+        """The future of `callback(self)`; what that raises is told by a RuntimeError."""
         after = Future()
         after._help = self._help
 
@@ -37,15 +56,38 @@ class Future(concurrent.futures.Future[Any]):
             try:
                 after.set_result(callback(done))
             except Exception as error:
-                after.set_exception(error)
+                after.set_exception(_told(error))
 
         self.add_done_callback(run)
         return after
 
 
+@contextmanager
+def _once() -> Iterator[None]:
+    try:
+        yield
+    except concurrent.futures.InvalidStateError:
+        raise RuntimeError(
+            "Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
+            "completed once."
+        ) from None
+
+
+def _told(error: Exception) -> RuntimeError:
+    """What went wrong in a callback, in words: the innermost call first."""
+    frames = reversed(traceback.extract_tb(error.__traceback__)[1:])
+    where = "".join(f"  {frame.filename}({frame.lineno}): {frame.name}\n" for frame in frames)
+    text = f"Got the following error when running the callback: {type(error).__name__}: {error}"
+    told = RuntimeError(f"{text}\n\nAt:\n{where}" if where else text)
+    told.__cause__ = error
+    return told
+
+
 def collect_all(futures: list[Future]) -> Future:
     """A future of the list itself, which comes when all of them are done."""
     found, left = Future(), [*futures]
+    if any(one is None for one in futures):
+        raise RuntimeError("Future can't be None")
 
     def done(one: Any) -> None:
         left.remove(one)
@@ -64,7 +106,7 @@ def collect_all(futures: list[Future]) -> Future:
 
 def wait_all(futures: list[Future]) -> list[Any]:
     """The values of all; raises what went wrong with one."""
-    return [one.wait() for one in futures]
+    return [one.wait() for one in collect_all(futures).wait()]
 
 
 class Work:
