@@ -42,7 +42,7 @@ class Result(tuple[Any, ...]):
         return restore, (self._op, tuple(self))
 
 
-def _class(op: str, fields: tuple[str, ...]) -> type:
+def _class(op: str, fields: tuple[str, ...]) -> type[Result]:
     parts = {name: property(itemgetter(i)) for i, name in enumerate(fields)}
     return type(
         op,
@@ -62,12 +62,24 @@ def _class(op: str, fields: tuple[str, ...]) -> type:
 
 
 with open(os.path.join(os.path.dirname(__file__), "results.tsv"), encoding="utf-8") as _file:
-    TYPES: dict[str, type] = {op: _class(op, tuple(fields)) for op, *fields in map(str.split, _file)}
+    TYPES: dict[str, type[Result]] = {op: _class(op, tuple(fields)) for op, *fields in map(str.split, _file)}
+_NO_OUT = ("_lu_with_info", "histogramdd")
+TYPES.update(
+    {f"{op}_out": _class(f"{op}_out", cls._fields) for op, cls in TYPES.items() if op not in _NO_OUT}
+)
 
 
 def named(op: str) -> type:
     """The class of an op's results."""
     return TYPES[op]
+
+
+def given_out(result: Any, outs: Any) -> Any:
+    """What an op returns that has written `result`, a tuple, into the tensors `outs`."""
+    cls = type(result)
+    if cls in (tuple, list):
+        return cls(outs)
+    return TYPES.get(f"{cls.__name__}_out", cls)(*outs)
 
 
 def restore(op: str, items: tuple[Any, ...]) -> Any:

@@ -123,14 +123,17 @@ def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
             raise RuntimeError(
                 f"Tensor lists must have the same number of tensors, got {count} and {len(value)}"
                 if kind == "tensors"
-                else "Tensor list must have same number of elements as scalar list. Got "
-                f"{count} and {len(value)}"
+                else "Tensor list must have same number of elements as scalar list."
             )
         return value
     if isinstance(value, Tensor) and place in "DP":
         if value.ndim != (place == "P"):
             raise RuntimeError(_WRONG_DIMS[place].format(value.ndim, value.numel()))
-        return _spread(name, place, value.tolist(), count) if place == "P" else [value] * count
+        if place == "P" and len(value) != count:
+            raise RuntimeError(
+                f"Expected length of scalars to match input of length {count} but got {len(value)} instead."
+            )
+        return value.tolist() if place == "P" else [value] * count
     if isinstance(value, _Number) and place != "T":
         return [value] * count
     raise _combination(name, [value])

@@ -15,6 +15,7 @@ from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.core.promotion import can_cast
 from rushlight._engine.core.recording import TAPE, settle
+from rushlight._engine.core.results import given_out
 from rushlight._engine.ops.table import REFUSALS, ROWS, Row
 from rushlight._engine.tensors.lazy_views import memory, place, read
 from rushlight._engine.tensors.storages.storage import strided
@@ -61,13 +62,7 @@ def compute_into(
         write(op, o, r)
     if ROWS[op].options.get("out_list"):
         return None
-    return (
-        out
-        if isinstance(out, Tensor)
-        else type(result)(outs)
-        if type(result) in (tuple, list)
-        else type(result)(*outs)
-    )
+    return out if isinstance(out, Tensor) else given_out(result, outs)
 
 
 _EXACT = "Expected out tensor to have dtype {want}, but got {got} instead"

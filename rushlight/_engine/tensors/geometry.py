@@ -75,8 +75,27 @@ sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
 )
 
 
+class _Forwarded(property):
+    """Read by operator.attrgetter, in C; programs that ask for `fget` find a function with a name."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @property
+    def fget(self) -> Callable[[Any], Any]:
+        """The same as a function."""
+
+        def read(t: Any) -> Any:
+            return self.__get__(t)
+
+        read.__name__ = self.name
+        return read
+
+
 def _forwarded(path: str, doc: str) -> Any:
-    return property(attrgetter(path), doc=doc)
+    found = _Forwarded(attrgetter(path))
+    found.__doc__ = doc  # of a class derived from property, the class's own comes first
+    return found
 
 
 class Geometry(_Tensor):

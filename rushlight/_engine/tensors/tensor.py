@@ -122,9 +122,10 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
         """The same data outside the graph, as an instance of `cls`."""
         made = alias(data, cls=cls)
-        if require_grad and made.dtype.category < FLOATING:
+        if require_grad and made._kind.dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return made.requires_grad_() if require_grad else made
+        # Not by the methods of `cls`, which may ask for what it has not been given yet.
+        return Tensor.requires_grad_(made) if require_grad else made
 
     @staticmethod
     def _make_wrapper_subclass(cls: type, size: Any, **options: Any) -> Any:
