@@ -22,7 +22,25 @@ class aminmax(tuple[Tensor, Tensor]):
     def min(self) -> Tensor: ...
     @property
     def max(self) -> Tensor: ...
+class aminmax_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('min', 'max')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def min(self) -> Tensor: ...
+    @property
+    def max(self) -> Tensor: ...
 class cummax(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
+class cummax_out(tuple[Tensor, Tensor]):
     __match_args__ = ('values', 'indices')
     n_fields: int
     n_sequence_fields: int
@@ -40,7 +58,25 @@ class cummin(tuple[Tensor, Tensor]):
     def values(self) -> Tensor: ...
     @property
     def indices(self) -> Tensor: ...
+class cummin_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 class frexp(tuple[Tensor, Tensor]):
+    __match_args__ = ('mantissa', 'exponent')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def mantissa(self) -> Tensor: ...
+    @property
+    def exponent(self) -> Tensor: ...
+class frexp_out(tuple[Tensor, Tensor]):
     __match_args__ = ('mantissa', 'exponent')
     n_fields: int
     n_sequence_fields: int
@@ -58,7 +94,25 @@ class geqrf(tuple[Tensor, Tensor]):
     def a(self) -> Tensor: ...
     @property
     def tau(self) -> Tensor: ...
+class geqrf_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('a', 'tau')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def a(self) -> Tensor: ...
+    @property
+    def tau(self) -> Tensor: ...
 class histogram(tuple[Tensor, Tensor]):
+    __match_args__ = ('hist', 'bin_edges')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def hist(self) -> Tensor: ...
+    @property
+    def bin_edges(self) -> Tensor: ...
+class histogram_out(tuple[Tensor, Tensor]):
     __match_args__ = ('hist', 'bin_edges')
     n_fields: int
     n_sequence_fields: int
@@ -85,7 +139,25 @@ class kthvalue(tuple[Tensor, Tensor]):
     def values(self) -> Tensor: ...
     @property
     def indices(self) -> Tensor: ...
+class kthvalue_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 class linalg_cholesky_ex(tuple[Tensor, Tensor]):
+    __match_args__ = ('L', 'info')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def L(self) -> Tensor: ...
+    @property
+    def info(self) -> Tensor: ...
+class linalg_cholesky_ex_out(tuple[Tensor, Tensor]):
     __match_args__ = ('L', 'info')
     n_fields: int
     n_sequence_fields: int
@@ -103,6 +175,15 @@ class linalg_eig(tuple[Tensor, Tensor]):
     def eigenvalues(self) -> Tensor: ...
     @property
     def eigenvectors(self) -> Tensor: ...
+class linalg_eig_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('eigenvalues', 'eigenvectors')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def eigenvalues(self) -> Tensor: ...
+    @property
+    def eigenvectors(self) -> Tensor: ...
 class linalg_eigh(tuple[Tensor, Tensor]):
     __match_args__ = ('eigenvalues', 'eigenvectors')
     n_fields: int
@@ -112,7 +193,25 @@ class linalg_eigh(tuple[Tensor, Tensor]):
     def eigenvalues(self) -> Tensor: ...
     @property
     def eigenvectors(self) -> Tensor: ...
+class linalg_eigh_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('eigenvalues', 'eigenvectors')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def eigenvalues(self) -> Tensor: ...
+    @property
+    def eigenvectors(self) -> Tensor: ...
 class linalg_inv_ex(tuple[Tensor, Tensor]):
+    __match_args__ = ('inverse', 'info')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def inverse(self) -> Tensor: ...
+    @property
+    def info(self) -> Tensor: ...
+class linalg_inv_ex_out(tuple[Tensor, Tensor]):
     __match_args__ = ('inverse', 'info')
     n_fields: int
     n_sequence_fields: int
@@ -141,7 +240,40 @@ class linalg_ldl_factor_ex(tuple[Tensor, Tensor, Tensor]):
     def pivots(self) -> Tensor: ...
     @property
     def info(self) -> Tensor: ...
+class linalg_ldl_factor_ex_out(tuple[Tensor, Tensor, Tensor]):
+    __match_args__ = ('LD', 'pivots', 'info')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def LD(self) -> Tensor: ...
+    @property
+    def pivots(self) -> Tensor: ...
+    @property
+    def info(self) -> Tensor: ...
+class linalg_ldl_factor_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('LD', 'pivots')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def LD(self) -> Tensor: ...
+    @property
+    def pivots(self) -> Tensor: ...
 class linalg_lstsq(tuple[Tensor, Tensor, Tensor, Tensor]):
+    __match_args__ = ('solution', 'residuals', 'rank', 'singular_values')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def solution(self) -> Tensor: ...
+    @property
+    def residuals(self) -> Tensor: ...
+    @property
+    def rank(self) -> Tensor: ...
+    @property
+    def singular_values(self) -> Tensor: ...
+class linalg_lstsq_out(tuple[Tensor, Tensor, Tensor, Tensor]):
     __match_args__ = ('solution', 'residuals', 'rank', 'singular_values')
     n_fields: int
     n_sequence_fields: int
@@ -185,7 +317,47 @@ class linalg_lu_factor_ex(tuple[Tensor, Tensor, Tensor]):
     def pivots(self) -> Tensor: ...
     @property
     def info(self) -> Tensor: ...
+class linalg_lu_factor_ex_out(tuple[Tensor, Tensor, Tensor]):
+    __match_args__ = ('LU', 'pivots', 'info')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def LU(self) -> Tensor: ...
+    @property
+    def pivots(self) -> Tensor: ...
+    @property
+    def info(self) -> Tensor: ...
+class linalg_lu_factor_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('LU', 'pivots')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def LU(self) -> Tensor: ...
+    @property
+    def pivots(self) -> Tensor: ...
+class linalg_lu_out(tuple[Tensor, Tensor, Tensor]):
+    __match_args__ = ('P', 'L', 'U')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def P(self) -> Tensor: ...
+    @property
+    def L(self) -> Tensor: ...
+    @property
+    def U(self) -> Tensor: ...
 class linalg_qr(tuple[Tensor, Tensor]):
+    __match_args__ = ('Q', 'R')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def Q(self) -> Tensor: ...
+    @property
+    def R(self) -> Tensor: ...
+class linalg_qr_out(tuple[Tensor, Tensor]):
     __match_args__ = ('Q', 'R')
     n_fields: int
     n_sequence_fields: int
@@ -203,6 +375,15 @@ class linalg_slogdet(tuple[Tensor, Tensor]):
     def sign(self) -> Tensor: ...
     @property
     def logabsdet(self) -> Tensor: ...
+class linalg_slogdet_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('sign', 'logabsdet')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def sign(self) -> Tensor: ...
+    @property
+    def logabsdet(self) -> Tensor: ...
 class linalg_solve_ex(tuple[Tensor, Tensor]):
     __match_args__ = ('result', 'info')
     n_fields: int
@@ -212,7 +393,27 @@ class linalg_solve_ex(tuple[Tensor, Tensor]):
     def result(self) -> Tensor: ...
     @property
     def info(self) -> Tensor: ...
+class linalg_solve_ex_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('result', 'info')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def result(self) -> Tensor: ...
+    @property
+    def info(self) -> Tensor: ...
 class linalg_svd(tuple[Tensor, Tensor, Tensor]):
+    __match_args__ = ('U', 'S', 'Vh')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def U(self) -> Tensor: ...
+    @property
+    def S(self) -> Tensor: ...
+    @property
+    def Vh(self) -> Tensor: ...
+class linalg_svd_out(tuple[Tensor, Tensor, Tensor]):
     __match_args__ = ('U', 'S', 'Vh')
     n_fields: int
     n_sequence_fields: int
@@ -234,7 +435,27 @@ class lu_unpack(tuple[Tensor, Tensor, Tensor]):
     def L(self) -> Tensor: ...
     @property
     def U(self) -> Tensor: ...
+class lu_unpack_out(tuple[Tensor, Tensor, Tensor]):
+    __match_args__ = ('P', 'L', 'U')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def P(self) -> Tensor: ...
+    @property
+    def L(self) -> Tensor: ...
+    @property
+    def U(self) -> Tensor: ...
 class max(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
+class max_out(tuple[Tensor, Tensor]):
     __match_args__ = ('values', 'indices')
     n_fields: int
     n_sequence_fields: int
@@ -252,7 +473,25 @@ class median(tuple[Tensor, Tensor]):
     def values(self) -> Tensor: ...
     @property
     def indices(self) -> Tensor: ...
+class median_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 class min(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
+class min_out(tuple[Tensor, Tensor]):
     __match_args__ = ('values', 'indices')
     n_fields: int
     n_sequence_fields: int
@@ -270,7 +509,25 @@ class mode(tuple[Tensor, Tensor]):
     def values(self) -> Tensor: ...
     @property
     def indices(self) -> Tensor: ...
+class mode_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 class nanmedian(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
+class nanmedian_out(tuple[Tensor, Tensor]):
     __match_args__ = ('values', 'indices')
     n_fields: int
     n_sequence_fields: int
@@ -288,6 +545,15 @@ class qr(tuple[Tensor, Tensor]):
     def Q(self) -> Tensor: ...
     @property
     def R(self) -> Tensor: ...
+class qr_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('Q', 'R')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def Q(self) -> Tensor: ...
+    @property
+    def R(self) -> Tensor: ...
 class slogdet(tuple[Tensor, Tensor]):
     __match_args__ = ('sign', 'logabsdet')
     n_fields: int
@@ -297,7 +563,25 @@ class slogdet(tuple[Tensor, Tensor]):
     def sign(self) -> Tensor: ...
     @property
     def logabsdet(self) -> Tensor: ...
+class slogdet_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('sign', 'logabsdet')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def sign(self) -> Tensor: ...
+    @property
+    def logabsdet(self) -> Tensor: ...
 class sort(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
+class sort_out(tuple[Tensor, Tensor]):
     __match_args__ = ('values', 'indices')
     n_fields: int
     n_sequence_fields: int
@@ -317,6 +601,17 @@ class svd(tuple[Tensor, Tensor, Tensor]):
     def S(self) -> Tensor: ...
     @property
     def V(self) -> Tensor: ...
+class svd_out(tuple[Tensor, Tensor, Tensor]):
+    __match_args__ = ('U', 'S', 'V')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def U(self) -> Tensor: ...
+    @property
+    def S(self) -> Tensor: ...
+    @property
+    def V(self) -> Tensor: ...
 class topk(tuple[Tensor, Tensor]):
     __match_args__ = ('values', 'indices')
     n_fields: int
@@ -326,7 +621,25 @@ class topk(tuple[Tensor, Tensor]):
     def values(self) -> Tensor: ...
     @property
     def indices(self) -> Tensor: ...
+class topk_out(tuple[Tensor, Tensor]):
+    __match_args__ = ('values', 'indices')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def indices(self) -> Tensor: ...
 class triangular_solve(tuple[Tensor, Tensor]):
+    __match_args__ = ('solution', 'cloned_coefficient')
+    n_fields: int
+    n_sequence_fields: int
+    n_unnamed_fields: int
+    @property
+    def solution(self) -> Tensor: ...
+    @property
+    def cloned_coefficient(self) -> Tensor: ...
+class triangular_solve_out(tuple[Tensor, Tensor]):
     __match_args__ = ('solution', 'cloned_coefficient')
     n_fields: int
     n_sequence_fields: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
@@ -82,13 +83,10 @@ class _Forwarded(property):
         self.name = name
 
     @property
-    def fget(self) -> Callable[[Any], Any]:
+    def fget(self) -> Callable[[Any], Any]:  # type: ignore[override]  # is read-only in a property too
         """The same as a function."""
-
-        def read(t: Any) -> Any:
-            return self.__get__(t)
-
-        read.__name__ = self.name
+        read = partial(self.__get__)
+        setattr(read, "__name__", self.name)
         return read
 
 

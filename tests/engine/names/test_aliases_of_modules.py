@@ -1,5 +1,7 @@
 """Names that PyTorch has in two modules are the same objects here."""
 
+from typing import Any
+
 from rushlight.autograd.grad_mode import set_multithreading_enabled
 from rushlight.signal.windows.windows import hann
 
@@ -10,3 +12,17 @@ def test_same_objects():
     assert hann is torch.signal.windows.hann
     assert set_multithreading_enabled is torch.autograd.set_multithreading_enabled
     assert torch.return_types.max in torch.return_types.all_return_types
+
+
+def test_results_written_into_out_have_their_own_class() -> None:
+    x, out = torch.arange(6.0).reshape(2, 3), (torch.empty(3), torch.empty(3, dtype=torch.int64))
+    found = torch.max(x, 0, out=out)
+    assert type(found) is torch.return_types.max_out and found.values is out[0]
+    assert type(torch.max(x, 0)) is torch.return_types.max
+    assert repr(found).startswith("torch.return_types.max_out(\nvalues=tensor([3., 4., 5.])")
+
+
+def test_attributes_of_tensors_have_named_getters() -> None:
+    dtype: Any = torch.Tensor.dtype
+    assert dtype.fget.__name__ == "dtype" and dtype.fget(torch.ones(1)) is torch.float32
+    assert dtype.__doc__ == "The element type."

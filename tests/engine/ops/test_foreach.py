@@ -107,6 +107,11 @@ def test_gradients_flow():
         (lambda f, a: f("add")(a), TypeError, "invalid combination"),
         (lambda f, a: f("exp")(a[0]), TypeError, "must be tuple of Tensors, not Tensor"),
         (lambda f, a: f("addcmul")(a, a, a, torch.ones(2, 1)), RuntimeError, "of dimension 1. Got 2"),
+        (
+            lambda f, a: f("addcmul")(a, a, a, torch.ones(3)),
+            RuntimeError,
+            "input of length 2 but got 3 instead",
+        ),
         (lambda f, a: f("add_")([torch.ones(2, dtype=torch.int64)], 1.5), RuntimeError, "can't be cast"),
         (lambda f, a: f("frexp")(a), AttributeError, "_foreach_frexp"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import rushlight as torch
@@ -57,3 +59,25 @@ def test_a_class_may_answer_for_grad() -> None:
 
 def test_tensors_have_no_names() -> None:
     assert torch.ones(1).name is None
+
+
+class _Noted(torch.Tensor):
+    """Its handler asks for what `__new__` gives an instance last."""
+
+    notes: list[str]
+
+    def __new__(cls, data: torch.Tensor, notes: list[str] | None = None) -> Any:
+        made = torch.Tensor._make_subclass(cls, data, require_grad=data.requires_grad)
+        made.notes = [] if notes is None else notes
+        return made
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        notes = next(each.notes for each in args if isinstance(each, cls))
+        found = torch.overrides.redispatch_function(func, types, args, kwargs)
+        return cls(found, notes) if type(found) is torch.Tensor else found
+
+
+def test_make_subclass_asks_nothing_of_the_class() -> None:
+    x = _Noted(torch.ones(2, requires_grad=True), ["kept"])
+    assert x.requires_grad and (-x).notes == ["kept"] and (-torch.nn.Parameter(x)).notes == ["kept"]
