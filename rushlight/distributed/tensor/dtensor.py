@@ -261,16 +261,16 @@ class DTensor(Tensor):
         if isinstance(value, DTensor):
             self._mesh, self._placements, self._whole = value._mesh, value._placements, value._whole
 
+    def _shown_gradient(self, found: Any) -> Any:
+        if isinstance(found, DTensor):
+            return found
+        return make(found, self._mesh, [dual(p) for p in self._placements], self._whole)
+
     @property
     def grad(self) -> Any:
         """The gradient, in the same parts; of terms, replicated."""
         found = getattr(Tensor.grad, "fget")(self)
         return None if found is None else self._shown_gradient(found)
-
-    def _shown_gradient(self, found: Any) -> Any:
-        if isinstance(found, DTensor):
-            return found
-        return make(found, self._mesh, [dual(p) for p in self._placements], self._whole)
 
     @grad.setter
     def grad(self, value: Any) -> None:
