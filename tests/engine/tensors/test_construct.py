@@ -94,6 +94,33 @@ def test_conversion_to_a_dtype(data: Any, of: str, expected: list[Any]) -> None:
     assert found.tolist() == expected
 
 
+def test_tensors_beside_sequences_are_read_as_sequences() -> None:
+    sizes = torch.tensor([2, 3])
+    box = torch.tensor([[0.0, 0.0], [0.0, sizes[1]], sizes])
+    assert (box.dtype, box.tolist()) == (torch.float32, [[0, 0], [0, 3], [2, 3]])
+    assert torch.tensor([[1, 2], torch.tensor([1.5, 2]).double()]).dtype is torch.float64
+    assert torch.tensor([[[1, 2]], torch.tensor([[5, 6]])]).tolist() == [[[1, 2]], [[5, 6]]]
+    assert torch.tensor([[1], torch.tensor([[3]])]).tolist() == [[1], [3]]
+    assert torch.tensor([[1, 2], {3: 0, 4: 0}], dtype=torch.int16).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(RuntimeError, match="Could not infer dtype of set"):
+        torch.tensor([[1, 2], {3, 4}])
+    with pytest.raises(ValueError, match="expected sequence of length 2 at dim 1"):
+        torch.tensor([[1, 2], torch.tensor([1.5, 2, 3])])
+    with pytest.raises(ValueError, match="only one element tensors can be converted"):
+        torch.tensor([sizes, [0.0, 0.0]])
+
+
+def test_whole_numbers_are_not_read_from_tensors_of_others() -> None:
+    for of in (torch.int64, torch.uint8, torch.bool):
+        for number in (torch.tensor(1.5), torch.tensor(1j), torch.tensor([1, 2])):
+            with pytest.raises(TypeError, match="only integer tensors of a single element can be"):
+                torch.tensor([number, 2], dtype=of)
+    assert torch.tensor([torch.tensor(True), 2], dtype=torch.int64).tolist() == [1, 2]
+    assert torch.tensor([torch.tensor(1 + 0j), 2], dtype=torch.float32).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        torch.tensor([torch.tensor(1j), 2], dtype=torch.float32)
+
+
 @pytest.mark.parametrize(
     ("data", "of", "error", "words"),
     [

@@ -80,12 +80,15 @@ def _infer_nested(data: Any, of: dtype | None) -> Array:
     if 0 in sizes:  # nothing is read, so nothing is checked
         return np.empty(sizes, (of or _leaves_dtype(data)).np)
     try:
-        flat = _flatten(data, sizes)
+        flat = _flatten(data, sizes, of is None)
     except (TypeError, ValueError):
         if of is None:
             _leaves_dtype(data)  # PyTorch looks at every element before it looks at sizes
         raise
-    return _fill(flat, set(map(type, flat)), of).reshape(sizes)
+    kinds = set(map(type, flat))
+    if of is None and not kinds <= _NUMBERS and any(map(is_sequence, flat)):
+        of = _leaves_dtype(data)
+    return _fill(flat, kinds, of).reshape(sizes)
 
 
 # --- sizes --------------------------------------------------------------------
@@ -120,30 +123,39 @@ def _sizes(data: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _flatten(data: Any, sizes: tuple[int, ...]) -> list[Any]:
+def _flatten(data: Any, sizes: tuple[int, ...], inferring: bool) -> list[Any]:
     """All elements in order; checks that each sequence at depth d has length sizes[d]."""
     level: list[Any] = [data]
     for dim, size in enumerate(sizes):
-        lengths = _lengths(level)
-        if lengths != {size}:
+        level = _opened(level, inferring)
+        if set(map(len, level)) != {size}:
             wrong = next(len(x) for x in level if len(x) != size)
             raise ValueError(f"expected sequence of length {size} at dim {dim} (got {wrong})")
         level = list(chain.from_iterable(level))
     return level
 
 
-def _lengths(level: list[Any]) -> set[int]:
+def _opened(level: list[Any], inferring: bool) -> list[Any]:
+    """The sequences of one depth; a tensor beside them as a list, and a set where its dtype is not asked for."""
     kinds = set(map(type, level))
     for kind in kinds & {str, bytes}:
         _refuse_text(kind)
     if np.ndarray in kinds:
         _warn_of_arrays()
-    if not all(map(is_sequence, level)):
+    return [x if is_sequence(x) else _listed(x, inferring) for x in level]
+
+
+def _listed(value: Any, inferring: bool) -> list[Any]:
+    try:
+        listed = list(value)
+    except TypeError:
         raise TypeError(
             "not a sequence: expected nested sequences of equal depth, got a "
-            f"{next(type(x).__name__ for x in level if not is_sequence(x))} beside a sequence"
-        )
-    return set(map(len, level))
+            f"{type(value).__name__} beside a sequence"
+        ) from None
+    if inferring and not isinstance(value, Conversion):
+        _dtype_of_type(type(value))  # says that it has none
+    return listed
 
 
 def _leaves(data: Any) -> Iterable[Any]:
@@ -239,17 +251,23 @@ def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
 
 def _single(t: Any, of: dtype) -> Any:
     """The number in a tensor of one element."""
+    whole = of.category in (dt.INTEGRAL, dt.BOOL)
+    if whole and (t._geometry.size != 1 or t._kind.dtype.category in (dt.FLOATING, dt.COMPLEX)):
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an "
+            f"index, got shape {list(t.shape)} and {t.dtype}; torch.stack puts tensors together"
+        )
     if t._geometry.size != 1:
-        if of.category == dt.INTEGRAL:
-            raise TypeError(
-                "only integer tensors of a single element can be converted to an "
-                f"index, got shape {list(t.shape)}; torch.stack puts tensors together"
-            )
         raise ValueError(
             "only one element tensors can be converted to Python scalars, got shape "
             f"{list(t.shape)}; torch.stack puts tensors together"
         )
-    return t.item()
+    number = t.item()
+    if of.category != dt.FLOATING or not isinstance(number, complex):
+        return number
+    if number.imag:
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return number.real
 
 
 def _as_float(value: Any) -> float:
