@@ -248,7 +248,7 @@ class Distribution:
         """ValueError unless this is a tensor of values of the distribution."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        own, event = self._extended_shape(), self._event_shape
+        own, event = self._batch_shape + self._event_shape, self._event_shape
         if value.shape[value.dim() - len(event) :] != event:
             raise ValueError(
                 f"The right-most size of value must match event_shape: {value.shape} vs {event}."

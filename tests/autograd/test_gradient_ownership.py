@@ -93,3 +93,19 @@ def test_parts_of_one_memory_do_not_share_it() -> None:
     assert x.grad is not None and y.grad is not None
     x.grad.zero_()
     assert y.grad.tolist() == [1.0] * 3 and grad.tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("given", [torch.float64, torch.float16, torch.int64, torch.bool])
+def test_a_given_gradient_is_read_in_the_dtype_of_its_output(given: torch.dtype) -> None:
+    x, w = torch.ones(3, 4, requires_grad=True), torch.ones(4, 2, requires_grad=True)
+    ones = torch.ones(3, 2, dtype=given)
+    for found in torch.autograd.grad(x @ w, (x, w), ones):
+        assert found.dtype is torch.float32
+    assert torch.autograd.grad(x, x, torch.ones(3, 4, dtype=given))[0].dtype is torch.float32
+    (x @ w).backward(ones)
+    assert x.grad is not None and x.grad.tolist() == [[2.0] * 4] * 3
+    batch = torch.autograd.grad(x @ w, x, ones[None], is_grads_batched=True)[0]
+    assert batch.dtype is torch.float32 and batch.shape == (1, 3, 4)
+    weight = torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
+    (through,) = torch.autograd.grad(x @ w, x, weight, create_graph=True)
+    assert torch.autograd.grad(through.sum(), weight)[0].dtype is torch.float64

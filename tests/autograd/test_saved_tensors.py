@@ -241,3 +241,40 @@ def test_an_operand_that_no_gradient_needs_may_be_written_to() -> None:
     held.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         part.backward()
+
+
+class _Anything(torch.autograd.Function):
+    """Saves all that it is given."""
+
+    @staticmethod
+    def forward(ctx, other, x):
+        ctx.save_for_backward(other, x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, grad
+
+
+def test_what_no_graph_holds_may_be_saved_and_is_refused_elsewhere() -> None:
+    x = torch.ones(2)
+    assert _Anything.apply("a", x).tolist() == [2, 2]
+    with torch.no_grad():
+        assert _Anything.apply("a", x.clone().requires_grad_()).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="only save variables, but argument 0 is of type str"):
+        _Anything.apply("a", x.clone().requires_grad_())
+
+
+def test_a_checkpoint_may_run_again_where_all_gradients_are_wanted() -> None:
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+
+    def ask() -> torch.Tensor:
+        y = x * 2
+        y.register_hook(lambda grad: seen.append(torch.autograd._is_checkpoint_valid()))
+        return y.sum()
+
+    ask().backward()
+    ask().backward(inputs=[x])
+    torch.autograd.grad(ask(), x)
+    assert [torch.autograd._is_checkpoint_valid(), *seen] == [True, True, False, False]

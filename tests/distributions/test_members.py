@@ -125,3 +125,22 @@ def test_own_divergences():
 def test_what_is_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+class _Matrices(D.MultivariateNormal):
+    """Draws in another shape, as subclasses of libraries give them."""
+
+    def _extended_shape(self, sample_shape=()):
+        return torch.Size((*sample_shape, 3, 2))
+
+
+def test_a_subclass_shapes_draws_alone():
+    normal = _Matrices(torch.zeros(6), torch.eye(6))
+    assert normal.variance.shape == (6,)
+    assert normal.log_prob(torch.zeros(6)).shape == ()
+
+
+def test_the_sigmoid_of_the_transforms_stays_inside():
+    x = torch.tensor([-1e4, 0.0, 1e4])
+    found = D.transforms._clipped_sigmoid(x)
+    assert found.tolist() == D.SigmoidTransform()(x).tolist() and 0 < found[0] and found[2] < 1

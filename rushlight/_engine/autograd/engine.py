@@ -462,6 +462,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
             f"in dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {t.dtype}."
         )
+    if grad._kind.dtype is not t._kind.dtype:
+        grad = grad.to(t._kind.dtype)
     return t._grad_node, t._output_nr, grad if create else grad.detach()
 
 
@@ -613,6 +615,11 @@ def shown(tensor: Any, gradient: Any) -> Any:
 def _zeros(like: Tensor, tracked: bool) -> Tensor:
     found = like.new_zeros(like.shape)
     return found.requires_grad_() if tracked else found
+
+
+def _is_checkpoint_valid() -> bool:
+    """Whether a checkpoint may run its part again by a backward() of its own: not in grad(), nor with `inputs`."""
+    return LOCAL.useful is None
 
 
 def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:

@@ -115,10 +115,15 @@ class FunctionNode(Node):
     def close(self, outputs: tuple[Any, ...]) -> None:
         """After forward: what was saved, as the graph must keep it."""
         kept: list[Any] = []
-        for t in self.to_save:
+        for position, t in enumerate(self.to_save):
             if t is None:
                 kept.append(None)
                 continue
+            if not isinstance(t, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {position} is of type "
+                    f"{type(t).__name__}; keep other values as attributes of ctx"
+                )
             number = next((i for i, o in enumerate(outputs) if o is t), -1)
             if HOOKS.stack:
                 kept.append(pack(self, t, number))
@@ -158,13 +163,9 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...]
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (or None) for backward, where they are ctx.saved_tensors."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(
-                    "save_for_backward can only save variables, but argument is of type "
-                    f"{type(t).__name__}; keep other values as attributes of ctx"
-                )
+        """Keep tensors (or None) for backward, where they are ctx.saved_tensors; others are refused once a
+        graph is to hold them.
+        """
         self._node.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:

@@ -148,7 +148,7 @@ class MultivariateNormal(ScaleMatrix):
     @property
     def variance(self) -> Tensor:
         """The diagonal of the covariance, (..., n)."""
-        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape())
+        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Vectors drawn, whose gradient flows into the parameters."""

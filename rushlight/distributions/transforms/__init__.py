@@ -10,6 +10,7 @@ from rushlight.distributions.transforms.elementwise import (
     SigmoidTransform,
     SoftplusTransform,
     TanhTransform,
+    clipped_sigmoid,
 )
 from rushlight.distributions.transforms.joined import CatTransform, StackTransform
 from rushlight.distributions.transforms.structured import (
@@ -22,6 +23,7 @@ from rushlight.distributions.transforms.structured import (
 )
 
 identity_transform: Transform = ComposeTransform([])
+_clipped_sigmoid = clipped_sigmoid  # the name that libraries import
 
 __all__ = [
     "AbsTransform",

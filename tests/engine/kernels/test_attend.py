@@ -73,3 +73,27 @@ def test_second_gradients():
 
         assert torch.autograd.gradcheck(function, (q, k, v))
         assert torch.autograd.gradgradcheck(function, (q, k, v))
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (2, 3, 5, 5), (2, 1, 1, 5)])
+def test_a_mask_beside_is_causal_is_one_more_mask(shape: tuple[int, ...]) -> None:
+    attend = torch.nn.functional.scaled_dot_product_attention
+    q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
+    ahead = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    mask = torch.randn(shape)
+    wanted = attend(q, k, v, mask + torch.zeros(5, 5).masked_fill(ahead, -torch.inf))
+    torch.testing.assert_close(attend(q, k, v, mask, is_causal=True), wanted)
+    wanted = attend(q, k, v, (mask > -1) & ~ahead)
+    torch.testing.assert_close(attend(q, k, v, mask > -1, is_causal=True), wanted)
+
+
+def test_where_a_mask_beside_is_causal_is_refused() -> None:
+    attend = torch.nn.functional.scaled_dot_product_attention
+    q, mask = torch.randn(2, 3, 5, 4), torch.zeros(5, 5)
+    for args in ((q[0],) * 3, (q, q[:, :1], q[:, :1]), (q, q, q[..., :3]), (q.mT.contiguous().mT, q, q)):
+        with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set"):
+            attend(*args, mask, is_causal=True)
+    with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set"):
+        attend(q, q, q, mask, 0.5, True)
+    with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set"):
+        attend(q, q, q, mask.requires_grad_(), is_causal=True)

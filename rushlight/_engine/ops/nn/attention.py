@@ -15,7 +15,7 @@ from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.table import ROWS, Array, composite
 
 
-def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
+def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
@@ -28,15 +28,27 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
             f"{query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
     if attn_mask is not None:
-        if is_causal:
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-            )
         if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype:
             raise RuntimeError(
                 "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
                 f"attn_mask.dtype: {attn_mask.dtype.legacy} and  query.dtype: {query.dtype.legacy} instead."
             )
+
+
+def _takes_both(query: Any, key: Any, value: Any, mask: Any, enable_gqa: bool) -> bool:
+    """Whether is_causal may stand beside a mask: PyTorch's kernel for the CPU applies both, its ops refuse."""
+    shapes = [t._geometry.shape for t in (query, key, value)]
+    shared = 1 if enable_gqa else 2
+    return (
+        query.device.type == "cpu"
+        and query.dtype.is_floating_point
+        and all(len(shape) == 4 for shape in shapes)
+        and len({(*shape[:shared], shape[3]) for shape in shapes}) == 1
+        and all(t.stride()[-1] == 1 for t in (query, key, value))
+        and mask.ndim in (2, 4)
+        and not mask.requires_grad
+    )
+
 
 
 @composite(where=("nn.functional",))
@@ -54,11 +66,17 @@ def scaled_dot_product_attention(
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V).
 
     attn_mask: bool, True where a query may look, or numbers that are added; expands to (*, L, S). is_causal:
-    positions up to the query's own; not together with a mask. scale: 1 / sqrt(E) by default. dropout_p is
+    positions up to the query's own; together with a mask only on the CPU, for four dims. scale: 1 / sqrt(E) by default. dropout_p is
     applied to the weights, always. enable_gqa: query heads (dim -3) share key heads, whose number divides
     theirs. RuntimeError for other shapes.
     """
-    _check(query, key, value, attn_mask, is_causal)
+    _check(query, key, value, attn_mask)
+    if is_causal and attn_mask is not None:
+        if dropout_p or not _takes_both(query, key, value, attn_mask, enable_gqa):
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+        attn_mask, is_causal = _both_masks(attn_mask, causal_mask(query, key)), False
     plain = attn_mask is None and not dropout_p
     half = query.dtype.is_floating_point and query.dtype.itemsize == 2
     if half and not (plain and _has_cores(query, key, value)):  # rounded once
@@ -116,6 +134,12 @@ def causal_mask(query: Any, key: Any) -> Any:
     """True where a query may look: at its own position and before."""
     rows, columns = query.shape[-2], key.shape[-2]
     return query.detach().new_ones((rows, columns), dtype=bool_).tril()
+
+
+def _both_masks(mask: Any, causal: Any) -> Any:
+    if mask.dtype.name == "bool":
+        return mask.logical_and(causal)
+    return mask.masked_fill(causal.logical_not(), -math.inf)
 
 
 def _masked(scores: Any, mask: Any) -> Any:
