@@ -7,6 +7,7 @@ from rushlight._engine.autograd.node import Node as Node
 from rushlight._engine.autograd.saved_values import SavedTensor as SavedTensor
 from rushlight._engine.autograd.function import Variable as Variable
 from rushlight._engine.autograd.engine import _calculate_shape as _calculate_shape
+from rushlight._engine.autograd.engine import _is_checkpoint_valid as _is_checkpoint_valid
 from rushlight._engine.core.profiling_ranges import _profiler_enabled as _profiler_enabled
 from rushlight._engine.autograd.engine import backward as backward
 from rushlight._engine.autograd.anomaly_mode import detect_anomaly as detect_anomaly

@@ -547,9 +547,9 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V).
 
     attn_mask: bool, True where a query may look, or numbers that are added; expands to (*, L, S). is_causal:
-    positions up to the query's own; not together with a mask. scale: 1 / sqrt(E) by default. dropout_p is
-    applied to the weights, always. enable_gqa: query heads (dim -3) share key heads, whose number divides
-    theirs. RuntimeError for other shapes.
+    positions up to the query's own; beside a mask on the CPU alone, for four dims. scale: 1 / sqrt(E) by
+    default. dropout_p is applied to the weights, always. enable_gqa: query heads (dim -3) share key heads,
+    whose number divides theirs. RuntimeError for other shapes.
     """
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu scaled so that unit variance is kept (arXiv:1706.02515).

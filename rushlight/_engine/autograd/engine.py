@@ -618,7 +618,7 @@ def _zeros(like: Tensor, tracked: bool) -> Tensor:
 
 
 def _is_checkpoint_valid() -> bool:
-    """Whether a checkpoint may run its part again by a backward() of its own: not in grad(), nor with `inputs`."""
+    """Whether a checkpoint may run backward() on its part: not in grad(), nor with `inputs`."""
     return LOCAL.useful is None
 
 

@@ -112,9 +112,9 @@ def test_tensors_beside_sequences_are_read_as_sequences() -> None:
 
 def test_whole_numbers_are_not_read_from_tensors_of_others() -> None:
     for of in (torch.int64, torch.uint8, torch.bool):
-        for number in (torch.tensor(1.5), torch.tensor(1j), torch.tensor([1, 2])):
+        for given in (torch.tensor(1.5), torch.tensor(1j), torch.tensor([1, 2])):
             with pytest.raises(TypeError, match="only integer tensors of a single element can be"):
-                torch.tensor([number, 2], dtype=of)
+                torch.tensor([given, 2], dtype=of)
     assert torch.tensor([torch.tensor(True), 2], dtype=torch.int64).tolist() == [1, 2]
     assert torch.tensor([torch.tensor(1 + 0j), 2], dtype=torch.float32).tolist() == [1, 2]
     with pytest.raises(RuntimeError, match="without overflow"):

@@ -27,16 +27,15 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
             f"{query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
-    if attn_mask is not None:
-        if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype:
-            raise RuntimeError(
-                "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-                f"attn_mask.dtype: {attn_mask.dtype.legacy} and  query.dtype: {query.dtype.legacy} instead."
-            )
+    if attn_mask is not None and attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype:
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {attn_mask.dtype.legacy} and  query.dtype: {query.dtype.legacy} instead."
+        )
 
 
 def _takes_both(query: Any, key: Any, value: Any, mask: Any, enable_gqa: bool) -> bool:
-    """Whether is_causal may stand beside a mask: PyTorch's kernel for the CPU applies both, its ops refuse."""
+    """Whether a mask may stand beside is_causal: PyTorch's kernel for the CPU takes both."""
     shapes = [t._geometry.shape for t in (query, key, value)]
     shared = 1 if enable_gqa else 2
     return (
@@ -48,7 +47,6 @@ def _takes_both(query: Any, key: Any, value: Any, mask: Any, enable_gqa: bool) -
         and mask.ndim in (2, 4)
         and not mask.requires_grad
     )
-
 
 
 @composite(where=("nn.functional",))
@@ -66,20 +64,17 @@ def scaled_dot_product_attention(
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V).
 
     attn_mask: bool, True where a query may look, or numbers that are added; expands to (*, L, S). is_causal:
-    positions up to the query's own; together with a mask only on the CPU, for four dims. scale: 1 / sqrt(E) by default. dropout_p is
-    applied to the weights, always. enable_gqa: query heads (dim -3) share key heads, whose number divides
-    theirs. RuntimeError for other shapes.
+    positions up to the query's own; beside a mask on the CPU alone, for four dims. scale: 1 / sqrt(E) by
+    default. dropout_p is applied to the weights, always. enable_gqa: query heads (dim -3) share key heads,
+    whose number divides theirs. RuntimeError for other shapes.
     """
     _check(query, key, value, attn_mask)
     if is_causal and attn_mask is not None:
-        if dropout_p or not _takes_both(query, key, value, attn_mask, enable_gqa):
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-            )
-        attn_mask, is_causal = _both_masks(attn_mask, causal_mask(query, key)), False
+        fits = not dropout_p and _takes_both(query, key, value, attn_mask, enable_gqa)
+        attn_mask, is_causal = _both_masks(attn_mask, query, key, fits), False
     plain = attn_mask is None and not dropout_p
-    half = query.dtype.is_floating_point and query.dtype.itemsize == 2
-    if half and not (plain and _has_cores(query, key, value)):  # rounded once
+    real = query.dtype.is_floating_point
+    if real and query.dtype.itemsize == 2 and not (plain and _has_cores(query, key, value)):  # rounded once
         mask = attn_mask.float() if attn_mask is not None and attn_mask.is_floating_point() else attn_mask
         found = scaled_dot_product_attention(
             query.float(),
@@ -96,11 +91,11 @@ def scaled_dot_product_attention(
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
-        if key.shape[-3] != heads or value.shape[-3] != heads:
+        if {key.shape[-3], value.shape[-3]} != {heads}:
             raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
     if (
         plain
-        and query.dtype.is_floating_point
+        and real
         and query._geometry.size
         and query._geometry.shape[:-2] == key._geometry.shape[:-2] == value._geometry.shape[:-2]
     ):
@@ -108,10 +103,9 @@ def scaled_dot_product_attention(
     # The scale is split between both sides, as PyTorch does, so that products stay small.
     root = math.sqrt(abs(factor))
     scores = (query * root).matmul((key * (root if factor >= 0 else -root)).transpose(-2, -1))
-    if is_causal:
-        attn_mask = causal_mask(query, key)
-    if attn_mask is not None:
-        scores = _masked(scores, attn_mask)
+    mask = causal_mask(query, key) if is_causal else attn_mask
+    if mask is not None:
+        scores = _masked(scores, mask)
     weights = _safe_softmax(scores)
     if dropout_p:
         weights = ROWS["dropout"](weights, dropout_p, True)
@@ -136,7 +130,12 @@ def causal_mask(query: Any, key: Any) -> Any:
     return query.detach().new_ones((rows, columns), dtype=bool_).tril()
 
 
-def _both_masks(mask: Any, causal: Any) -> Any:
+def _both_masks(mask: Any, query: Any, key: Any, fits: bool) -> Any:
+    if not fits:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    causal = causal_mask(query, key)
     if mask.dtype.name == "bool":
         return mask.logical_and(causal)
     return mask.masked_fill(causal.logical_not(), -math.inf)

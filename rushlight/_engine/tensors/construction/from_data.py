@@ -136,7 +136,7 @@ def _flatten(data: Any, sizes: tuple[int, ...], inferring: bool) -> list[Any]:
 
 
 def _opened(level: list[Any], inferring: bool) -> list[Any]:
-    """The sequences of one depth; a tensor beside them as a list, and a set where its dtype is not asked for."""
+    """The sequences of one depth; a tensor beside them as a list, a set too where no dtype is inferred."""
     kinds = set(map(type, level))
     for kind in kinds & {str, bytes}:
         _refuse_text(kind)
