@@ -363,11 +363,12 @@ def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
         if id(t) in back:
             return back[id(t)]
         copy, base = memory.get(id(t._storage), (None, t))
-        if copy is None or copy._array.strides != base._array.strides:
+        # Of lazily conjugated tensors, too, what lies in memory.
+        if copy is None or copy._memory.strides != base._memory.strides:
             return t
-        flat = storage(base).bytes(base._array)
-        offset = address(t._array) - address(copy._array) + address(base._array) - address(flat)
-        view = np.ndarray(t._array.shape, t._array.dtype, flat, offset, t._array.strides)
+        laid, flat = t._memory, storage(base).bytes(base._memory)
+        offset = address(laid) - address(copy._memory) + address(base._memory) - address(flat)
+        view = np.ndarray(laid.shape, laid.dtype, flat, offset, laid.strides)
         made = wrap_view(view, base, t._kind)
         made._grad_node, made._output_nr = t._grad_node, t._output_nr
         return made

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from rushlight import Tensor, nn, optim, typename, zeros_like
+from rushlight._engine.core.callers import warn
 
 
 class _NamedOptimizer(optim.Optimizer):
@@ -40,10 +40,9 @@ class _NamedOptimizer(optim.Optimizer):
         if chosen is None:
             self.ordered_param_keys = list(self.named_parameters)
         else:
-            warnings.warn(
+            warn(
                 "Since we pass in param_groups, we will use param_groups to initialize the optimizer, not "
-                "all parameters of the module.",
-                stacklevel=2,
+                "all parameters of the module."
             )
             self.ordered_param_keys = []
             for group in chosen:

@@ -8,8 +8,9 @@ import logging
 import os
 import time
 import traceback
-import warnings
 from typing import Any
+
+from rushlight._engine.core.callers import warn
 
 __all__ = ["ErrorHandler"]
 logger = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ class ErrorHandler:
         try:
             faulthandler.enable(all_threads=True)
         except Exception as error:  # no stderr to write to
-            warnings.warn(f"Unable to enable fault handler. {type(error).__name__}: {error}", stacklevel=2)
+            warn(f"Unable to enable fault handler. {type(error).__name__}: {error}")
 
     def record_exception(self, e: BaseException) -> None:
         """Write an exception, with the traceback of the one that is handled now."""
