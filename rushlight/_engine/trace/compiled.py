@@ -32,6 +32,7 @@ from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.storages import memory_pages
+from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.storages.storage import Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace import choice, reproduce
@@ -369,7 +370,7 @@ def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
         laid, flat = t._memory, storage(base).bytes(base._memory)
         offset = address(laid) - address(copy._memory) + address(base._memory) - address(flat)
         view = np.ndarray(laid.shape, laid.dtype, flat, offset, laid.strides)
-        made = wrap_view(view, base, t._kind)
+        made = mark(wrap_view(view, base, t._kind), t._kind.conj, t._kind.neg)
         made._grad_node, made._output_nr = t._grad_node, t._output_nr
         return made
 
