@@ -280,7 +280,12 @@ def _attention(s: Saved, grad: Any, *_: Any) -> Gradients:
 
 
 def _scaled(t: Any, factor: Any) -> Any:
-    return t if factor == 1 else _ATEN.mul.Scalar(t, factor)
+    return t if factor == 1 else _ATEN.mul.Scalar(t, factor.conjugate())
+
+
+def _conj(t: Any) -> Any:
+    """What a complex gradient is multiplied by: the derivative's conjugate."""
+    return t.conj() if t.is_complex() else t
 
 
 @_rule("addmm", "mat1", "mat2")
@@ -302,43 +307,51 @@ def _by_columns(t: Any) -> bool:
 
 def _left(grad: Any, a: Any, b: Any) -> Any:
     """The gradient of the first factor, in its order of memory."""
+    b = _conj(b)
     return b.mm(grad.t()).t() if _by_columns(a) else grad.mm(b.t())
 
 
 def _right(grad: Any, a: Any, b: Any) -> Any:
+    a = _conj(a)
     return grad.t().mm(a).t() if _by_columns(b) else a.t().mm(grad)
 
 
 @_rule("exp", 0)
 def _exp(s: Saved, grad: Any) -> Gradients:
-    return {"self": grad * s.result()}
+    return {"self": grad * _conj(s.result())}
 
 
 @_rule("sqrt", 0)
 def _sqrt(s: Saved, grad: Any) -> Gradients:
-    return {"self": grad / _by_number(s.result(), 2)}
+    return {"self": grad / _by_number(_conj(s.result()), 2)}
 
 
 def _by_number(t: Any, number: Any) -> Any:
     return _ATEN.mul.Scalar(t, number)
 
 
+def _reduced(s: Saved) -> list[int] | None:
+    """The dims that are reduced; None: all of them, which no dim means, too."""
+    dims = s._given.get("dim")
+    return [dims] if isinstance(dims, int) else list(dims or ()) or None
+
+
 def _spread(s: Saved, grad: Any) -> Any:
     """A gradient of what was reduced, with the dims that are gone."""
-    dims = s._given.get("dim")
+    dims = _reduced(s)
     if dims is None or s._given.get("keepdim") or not s.self.dim():
         return grad
-    for d in sorted(d % s.self.dim() for d in ([dims] if isinstance(dims, int) else dims)):
+    for d in sorted(d % s.self.dim() for d in dims):
         grad = grad.unsqueeze(d)
     return grad
 
 
 def _count(s: Saved) -> int:
     """How many numbers became one."""
-    dims, sizes = s._given.get("dim"), s.self.shape
+    dims, sizes = _reduced(s), s.self.shape
     if dims is None or not sizes:
         return int(s.self.numel())
-    return math.prod(sizes[d] for d in ([dims] if isinstance(dims, int) else dims))
+    return math.prod(sizes[d] for d in dims)
 
 
 @_rule("mean", "self")
@@ -348,10 +361,9 @@ def _mean(s: Saved, grad: Any) -> Gradients:
 
 def _variance(s: Saved, grad: Any) -> Any:
     correction = 1 if s.correction is None else s.correction
-    dims = list(range(s.self.dim())) if s.dim is None else s.dim
-    mean = s.self.mean() if s.dim is None else s.self.mean(dims, True)
-    distance = s.self - mean
-    return _by_number(_spread(s, grad), 2.0 / max(_count(s) - correction, 0)) * distance
+    dims, freedom = _reduced(s), _count(s) - correction
+    distance = s.self - (s.self.mean() if dims is None else s.self.mean(dims, True))
+    return _by_number(_spread(s, grad), 2.0 / freedom if freedom > 0 else math.inf) * distance
 
 
 @_rule("var.correction", "self")

@@ -283,7 +283,8 @@ def _attention(
     scale: Any = None,
     enable_gqa: bool = False,
 ) -> Any:
-    plain = attn_mask is None or attn_mask.dtype is not torch.bool
+    # The gradient of a mask is none of the fused kernel's.
+    plain = attn_mask is None or not (attn_mask.dtype is torch.bool or attn_mask.requires_grad)
     if query.dim() != 4 or dropout_p or enable_gqa or not plain:
         return None
     given = {"attn_mask": attn_mask, "scale": scale}
@@ -483,11 +484,9 @@ RUN: dict[str, Callable[..., Any]] = {
     "lift": lambda self: self,
     "alias": lambda self: self.view(self.shape),
     "detach": lambda self: self.detach(),
-    "threshold_backward": lambda grad_output, self, threshold: (
-        grad_output * (self > threshold).to(grad_output.dtype)
-    ),
-    "sigmoid_backward": lambda grad_output, output: grad_output * (output * (1 - output)),
-    "tanh_backward": lambda grad_output, output: grad_output * (1 - output * output),
+    "threshold_backward": lambda grad_output, self, threshold: grad_output.masked_fill(self <= threshold, 0),
+    "sigmoid_backward": lambda grad_output, output: grad_output * (output * (1 - output)).conj(),
+    "tanh_backward": lambda grad_output, output: grad_output * (1 - output * output).conj(),
     "_softmax_backward_data": lambda grad_output, output, dim, input_dtype: (
         output * (grad_output - (grad_output * output).sum(dim, keepdim=True))
     ),

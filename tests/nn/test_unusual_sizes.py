@@ -107,3 +107,10 @@ def test_results_of_norms_may_be_written_to(norm):
             torch.nn.functional.relu(found, inplace=True)
     found.sum().backward()
     assert x.grad is not None
+
+
+def test_nothing_is_resampled_or_multiplied() -> None:
+    assert F.interpolate(torch.zeros(0, 3, 4, 4), scale_factor=2).shape == (0, 3, 8, 8)
+    x, weight = torch.zeros(2, 4, 5, requires_grad=True), torch.zeros(0, 5, requires_grad=True)
+    F.linear(x, weight).sum().backward()
+    assert weight.grad.shape == (0, 5) and x.grad.shape == (2, 4, 5)

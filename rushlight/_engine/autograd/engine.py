@@ -111,6 +111,8 @@ def run(
     before, outer, beside = LOCAL.enabled, LOCAL.useful, LOCAL.streams
     streams = LOCAL.streams = STREAMS[0]() if STREAMS else None
     LOCAL.enabled, LOCAL.useful = create, None if wanted is None else wanted.useful
+    retained = LOCAL.retains
+    LOCAL.retains = keep
     current = hooks.begin_run(wanted is not None, accumulate, _reached, _order, roots, wanted)
     if TAPE:
         TAPE[-1].backward_begins()
@@ -122,7 +124,7 @@ def run(
             runner.run_backward(_run, roots, keep, create, wanted, accumulate)
         hooks.end_run(current)
     finally:
-        LOCAL.enabled, LOCAL.useful, LOCAL.streams = before, outer, beside
+        LOCAL.enabled, LOCAL.useful, LOCAL.streams, LOCAL.retains = before, outer, beside, retained
         hooks.leave_run(current)
         if streams is not None:
             streams.end()

@@ -20,6 +20,8 @@ class _Local(threading.local):
     grad_layout = True
     # Of a backward pass for some inputs alone: the nodes that lead to them (autograd/engine.py).
     useful: Any = None
+    # Of a backward pass: whether its graph is to be there for another one.
+    retains = False
     # Of a backward pass: who says on which of a device's streams a node runs; None: on the current ones.
     streams: Any = None
     # Of each function that torch.func differentiates right now, what it may read and not write.

@@ -31,8 +31,8 @@ from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
-from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.lazy_views import mark
+from rushlight._engine.tensors.storages import memory_pages
 from rushlight._engine.tensors.storages.storage import Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace import choice, reproduce
@@ -334,12 +334,14 @@ class Compiled:
             plan.ready = not why
             self.trace.faster += plan.ready
         copies = [(inputs[id(t)], t) for t in tensors]
-        return _kept(output, copies) if why or first else _handed_on(output, copies)
+        return _kept(output, copies) if why or first else _handed_on(output, copies, guards.known())
 
 
-def _handed_on(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
-    """The results of a record that is kept, for the caller: an argument's copy is the argument."""
-    back = {id(copy): t for copy, t in copies}
+def _handed_on(output: Any, copies: list[tuple[Tensor, Tensor]], known: Sequence[Tensor]) -> Any:
+    """The results of a record that is kept, for the caller: an argument's copy is the argument, and what the
+    function holds (`known`) is itself.
+    """
+    back = {id(t): t for t in known} | {id(copy): t for copy, t in copies}
 
     def own(t: Tensor) -> Tensor | None:
         return back.get(id(t), t) if id(t) in back or is_tracked(t) or t._kind.lazy else None

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.hooks import LENT
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.numpy_warnings import hush, restore
@@ -228,6 +229,9 @@ class Program:
         self.written: list[Array] = []
         self.writes: set[int] = set()  # the memory that these lie in
         self.plan: ArenaLayout | None = None
+        self.arena: Array | None = None
+        # Tensors that are the function's, not its arguments: results that are among them are handed out.
+        self.outside: frozenset[int] = frozenset()
         self._latest: Any = None
         # Held by the thread that replays.
         self.busy = threading.Lock()
@@ -271,12 +275,14 @@ class Program:
         known: the tensors that the function may use.
         """
         read = roots([e.given for part in self.parts[1:] for e in part.entries])
+        self.outside = frozenset(map(id, known))
         self.guarded = [t for t in known if id(root(t._memory)) in read]
         listed = whole(self.parts)
         before = sources(listed) if settings.verify else []
         lent = self._lent()
         self.plan = ArenaLayout(listed, lent)
         arena = Arena(self.plan)
+        self.arena = arena.array
         arena.places.update({key: (one.flat, 0) for key, one in lent.items()})
         numbers = {}
         scratch = Scratch(memory_pages.Range(_SCRATCH).at(0))
@@ -353,6 +359,9 @@ class Program:
         """The leaves' gradients, for those of the tracked results."""
         part: Any = self.backward
         given = *grads, *[None] * (len(part.inputs) - len(grads))
+        # The pass writes over what it reads of the forward one: another pass is to find that again.
+        arena = self.arena if LOCAL.retains else None
+        before = None if arena is None else arena.copy()
         # What the last run's gradients hold still stays as it is.
         held = [(one, one.flat.copy()) for one in self.lent.values() if one.busy]
         part.run([None if g is None else g._array for g in given])
@@ -369,6 +378,8 @@ class Program:
         for one, values in held:
             one.flat[...] = values
             one.often += 1
+        if arena is not None:
+            arena[...] = before
         return found
 
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
@@ -378,7 +389,7 @@ class Program:
             for mine, given in zip(self.forward.inputs, tensors):
                 if t._array is mine:
                     return given
-            return t if id(root(t._array)) not in self.memory else None
+            return t if id(t) in self.outside or id(root(t._array)) not in self.memory else None
 
         def linked(t: Tensor, made: Tensor) -> Tensor:
             number = self.numbers.get(id(t)) if node is not None else None

@@ -147,7 +147,8 @@ def sum_of_outers(input, other) -> str:
 @sum_of_outers.kernel
 def sum_of_outers_kernel(a: Array, b: Array) -> Array:
     if a.ndim != 2:
-        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
+        rows = math.prod(a.shape[:-1])
+        a, b = a.reshape(rows, a.shape[-1]), b.reshape(rows, b.shape[-1])
     return product(a.T, b)
 
 

@@ -247,7 +247,7 @@ def _repeated_kernel(input: Array, dim: int, times: int) -> Any:
     out = np.empty((*input.shape, times), input.dtype)
     for k in range(times):
         out[..., k] = input
-    return out.reshape(*input.shape[:-1], -1)
+    return out.reshape(*input.shape[:-1], input.shape[-1] * times)
 
 
 @_repeated.gradient

@@ -1,0 +1,54 @@
+"""Gradients that a mode hears: of complex numbers, of no dim, of one number, of NaN, of masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.utils._python_dispatch import TorchDispatchMode
+
+
+class Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def turned(x: Any) -> Any:
+    return torch.complex(x, x * 2)
+
+
+Q, K, V = torch.randn(2, 2, 3, 4), torch.randn(2, 2, 4, 4), torch.randn(2, 2, 4, 6)
+CASES = {
+    "exp": lambda x: torch.exp(turned(x)).abs(),
+    "sigmoid": lambda x: turned(x).sigmoid().abs(),
+    "sqrt": lambda x: turned(x).sqrt().imag,
+    "tanh": lambda x: turned(x).tanh().imag,
+    "addmm": lambda x: torch.addmm(turned(x), turned(x), turned(x).t(), alpha=1 + 2j, beta=2j).imag,
+    "mean of no dim": lambda x: x.mean([]),
+    "var of no dim": lambda x: x.var([]),
+    "std of no dim": lambda x: x.std([]),
+    "relu of nan": lambda x: F.relu(torch.where(x > 0, float("nan"), x)),
+    "mask": lambda x: F.scaled_dot_product_attention(Q, K, V, x[:3]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_without_a_mode(name: str) -> None:
+    x = torch.randn(4, 4)
+    plain, heard = x.clone().requires_grad_(), x.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(CASES[name](plain).sum(), plain)
+    with Passing():
+        (found,) = torch.autograd.grad(CASES[name](heard).sum(), heard)
+    assert torch.allclose(found, expected, equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
+def test_variances_of_one_number() -> None:
+    x = torch.randn(3, 1, requires_grad=True)
+    (expected,) = torch.autograd.grad(x.var(1).sum(), x)
+    with Passing():
+        (found,) = torch.autograd.grad(x.var(1).sum(), x)
+    assert torch.allclose(found, expected, equal_nan=True)
