@@ -12,7 +12,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -372,7 +372,7 @@ def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
         laid, flat = t._memory, storage(base).bytes(base._memory)
         offset = address(laid) - address(copy._memory) + address(base._memory) - address(flat)
         view = np.ndarray(laid.shape, laid.dtype, flat, offset, laid.strides)
-        made = mark(wrap_view(view, base, t._kind), t._kind.conj, t._kind.neg)
+        made: Tensor = mark(wrap_view(view, base, t._kind), t._kind.conj, t._kind.neg)
         made._grad_node, made._output_nr = t._grad_node, t._output_nr
         return made
 
