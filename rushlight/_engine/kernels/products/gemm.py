@@ -30,6 +30,7 @@ _MOST, _LEAST, _JOBS = 384, 24, 8
 # Bytes of panels at a time for each thread, which a processor's own cache holds; threads that count; matrices
 # of a batch beyond which NumPy's own loop is as good.
 _WORKSPACE, _THREADS, _BATCH = 1 << 20, 8, 4096
+_PIECES = 64  # of an operand that is packed piece by piece, at most
 # What an element of an operand costs that is laid out as a whole, beside one of panels that stay in cache.
 _WHOLE = 2
 # Multiplications below which BLAS would not use its threads: many such matrices are shared out, each whole.
@@ -129,7 +130,9 @@ def planned(a: Array, b: Array, rows: int = 0) -> PreparedProduct | None:
         loop, jobs, steps = found
         call = team.Call(team.CallStage(loop, jobs, (0, 1, 4), 3, steps))
         return PreparedProduct(call, 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
-    workspace = _WORKSPACE * min(parallel.get_num_threads(), _THREADS)
+    # Of huge operands larger pieces, so that the list of jobs stays short.
+    least = _WORKSPACE * min(parallel.get_num_threads(), _THREADS)
+    workspace = max(least, max(a.nbytes, b.nbytes) // _PIECES)
     return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows, workspace)
 
 
