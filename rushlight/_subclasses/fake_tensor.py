@@ -16,7 +16,7 @@ from rushlight._engine.core.device import META, device as Device
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.core.size import Size
-from rushlight._engine.dispatch import interpreters
+from rushlight._engine.dispatch.overrides import run_below
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -293,8 +293,7 @@ class FakeTensorMode(TorchDispatchMode):
         args, kwargs = tree_map(
             lambda v: v.constant if isinstance(v, FakeTensor) else v, (tuple(args), dict(kwargs))
         )
-        with unheard():
-            found = func(*args, **kwargs)
+        found = run_below(FakeTensor, func, (), args, kwargs)
         many = isinstance(found, (tuple, list)) or (isinstance(found, Tensor) and found.numel() != 1)
         return None if many else found
 
@@ -317,18 +316,7 @@ class FakeTensorMode(TorchDispatchMode):
         )
         if "device" in kwargs_ or (not given and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
-        with unheard():
-            return func(*args_, **kwargs_)
-
-
-@contextmanager
-def unheard() -> Iterator[None]:
-    """A context in which no class hears of ops below autograd."""
-    before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
-    try:
-        yield
-    finally:
-        interpreters.CLASSES.below = before
+        return run_below(FakeTensor, func, (), args_, kwargs_)
 
 
 def _whole(where: Any) -> Any:

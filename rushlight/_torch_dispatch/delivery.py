@@ -194,12 +194,16 @@ def tell(
         CALLS.stack.pop()
     result = found if take is None else found[take]
     if old is not None and written is not None and not call.ran:
-        _unheard(partial(_rebased, args[0], old, written))
+        with interpreters.unheard():
+            _rebased(args[0], old, written)
     if tracked and not op._schema.writes:
         wanted = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
         if any(t._grad_node is None and t._kind.dtype.category >= 2 for t in wanted):
             source = call.found if take is None or not call.ran else call.found[take]
-            _hand_over(source if call.ran else _unheard(once), result, call)
+            if not call.ran:
+                with interpreters.unheard():
+                    source = once()
+            _hand_over(source, result, call)
     return result
 
 
@@ -236,18 +240,6 @@ def _rebased(target: Tensor, old: Tensor, written: Callable[[Tensor], Any]) -> N
     rebase(target, result)
     if result._grad_node is not None:
         _hold(result._grad_node, result._output_nr, target)
-
-
-def _unheard(once: Callable[[], Any]) -> Any:
-    """once(), of which nobody hears below autograd."""
-    modes, before = list(interpreters.STACK.modes), interpreters.CLASSES.below
-    interpreters.STACK.modes[:] = [mode for mode in modes if not hasattr(mode, "__torch_dispatch__")]
-    interpreters.CLASSES.below = False
-    try:
-        return once()
-    finally:
-        interpreters.STACK.modes[:] = modes
-        interpreters.CLASSES.below = before
 
 
 def _hand_over(source: Any, result: Any, call: Call) -> None:

@@ -14,17 +14,12 @@ from rushlight._engine.tensors.tensor import Tensor
 
 
 def listener(values: Any) -> Callable[[Any, Any], Any] | None:
-    """`heard`, where a mode, or a class among the operands, is to hear of a formula; else None."""
+    """`by_ops`, where a mode, or a class among the operands, is to hear of a formula; else None."""
     modes = interpreters.STACK.modes
     concerned = (bool(modes) and hasattr(modes[-1], "__torch_dispatch__")) or (
         interpreters.CLASSES.below and not (interpreters.BELOW.isdisjoint([v.__class__ for v in values]))
     )
-    return heard if concerned else None
-
-
-def heard(formula: Any, values: tuple[Any, ...]) -> Any:
-    """A formula's value by those who listen: ops for its atoms."""
-    return by_atoms(formula.root, dict(zip(formula.operands, values, strict=True)))
+    return by_ops if concerned else None
 
 
 def by_ops(formula: Any, values: tuple[Any, ...]) -> Any:
@@ -61,10 +56,8 @@ def by_atoms(root: Any, given: dict[str, Any]) -> Any:
 
 
 def _of_numbers(name: str, operands: list[Any], dtype: Any) -> Any:
-    # it loads once somebody listens
-    from rushlight._torch_dispatch import methods
-
-    return methods.unheard(lambda: _atom(name, [torch.tensor(v, dtype=dtype) for v in operands]).item())
+    with interpreters.unheard():
+        return _atom(name, [torch.tensor(v, dtype=dtype) for v in operands]).item()
 
 
 def _atom(name: str, operands: list[Any]) -> Any:

@@ -37,11 +37,6 @@ def ask(
     return _asked(overloads.anyone(name), args, kwargs, once, written)
 
 
-def unheard(run: Callable[[], Any]) -> Any:
-    """run(), of which nobody hears below autograd."""
-    return delivery._unheard(run)
-
-
 def lifted(t: Any) -> Any:
     """A new tensor of Python's data, as the innermost mode has it."""
     modes = interpreters.STACK.modes

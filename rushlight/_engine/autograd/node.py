@@ -258,10 +258,10 @@ class _Traces:
 
 
 TRACES = _Traces()
-# Nodes of results of matched calls (trace/matching.py), and who runs the backward pass through their graphs.
 # Begins a backward pass of nodes that were made beside devices' default streams: it gives what has
 # `go(node)` and `end()`, or None. There is none before there are such nodes.
 STREAMS: list[Callable[[], Any]] = []
+# Nodes of results of matched calls (trace/matching.py), and who runs the backward pass through their graphs.
 BACKWARD_RUNNERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 

@@ -7,7 +7,8 @@ mode): the dispatcher's one check. An interpreter is an object with `run(row, ca
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
 
 from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED, Tensor
@@ -83,6 +84,19 @@ def wrapped(values: Iterable[Any]) -> bool:
 def listening() -> bool:
     """Whether this thread's innermost interpreter also hears of writes that are no rows (compile()'s)."""
     return bool(STACK.modes) and hasattr(STACK.modes[-1], "matched_formula")
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """A context in which no mode and no class hears of ops below autograd."""
+    modes, before = list(STACK.modes), CLASSES.below
+    STACK.modes[:] = [mode for mode in modes if not hasattr(mode, "__torch_dispatch__")]
+    CLASSES.below = False
+    try:
+        yield
+    finally:
+        STACK.modes[:] = modes
+        CLASSES.below = before
 
 
 def interpret(row: Any, call: Callable[..., _T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _T:

@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -276,8 +275,8 @@ def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bo
 def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
     """What `repr(t)` returns; `contents` replaces the bracketed numbers."""
     if LISTENING in WRAPPED and type(t) not in BELOW:  # listeners hear nothing of what is printed
-        shown: str = service("unheard below autograd")(partial(_repr, t, contents))
-        return shown
+        with service("unheard below autograd")():
+            return _repr(t, contents)
     return _repr(t, contents)
 
 

@@ -348,9 +348,10 @@ def _handed_on(output: Any, copies: list[tuple[Tensor, Tensor]], known: Sequence
 
     # A leaf's gradient, say, is memory of the program.
     found = results_of(output)
-    made = Results(output).copied(found, own)
-    for t, copy in zip(found, made, strict=True):
-        if own(t) is None:
+    kept = [own(t) for t in found]
+    made = Results(output).copied(found, kept)
+    for t, copy, given in zip(found, made, kept, strict=True):
+        if given is None:
             copy._grad_node, copy._output_nr = t._grad_node, t._output_nr
     return replaced(output, made)
 

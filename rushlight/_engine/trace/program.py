@@ -157,14 +157,16 @@ class Results:
                 self.places.append((at, flat.nbytes))
         self.plain = not any(self.places) and len(known) == len(tensors)
 
-    def copied(self, tensors: Sequence[Tensor], own: Callable[[Tensor], Tensor | None]) -> list[Tensor]:
-        """Tensors with these values, in memory laid out alike; own: what stands for a tensor as it is."""
+    def copied(self, tensors: Sequence[Tensor], given: Sequence[Tensor | None]) -> list[Tensor]:
+        """Tensors with these values, in memory laid out alike; given: what stands for a tensor as it is."""
         made: list[Tensor] = []
         memory: dict[int, tuple[Array, Storage | None]] = {}
-        for n, (t, first, place) in enumerate(zip(tensors, self.firsts, self.places, strict=True)):
-            given = made[first] if first < n else own(t)
-            if given is not None:
-                made.append(given)
+        rows = zip(tensors, self.firsts, self.places, given, strict=True)
+        for n, (t, first, place, own) in enumerate(rows):
+            if first < n:
+                made.append(made[first])
+            elif own is not None:
+                made.append(own)
             elif place is None:
                 made.append(wrap(t._array.copy("K"), t._kind))
             else:
@@ -408,7 +410,7 @@ class Program:
             return fresh(output) if output.__class__ is Tensor else mapped(output, fresh)
         found = results_of(output)
         kept = [own(t) for t in found]
-        made = self.laid.copied(found, own)
+        made = self.laid.copied(found, kept)
         for t, copy, given in zip(found, made, kept, strict=True):
             if given is None:
                 linked(t, copy)

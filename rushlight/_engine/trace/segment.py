@@ -600,12 +600,13 @@ class Program:
                 self.made = Compiled(self.plain, arrays, stable, self.copied, found.proven)
             memory_pages.give_back()  # what compiling has freed
             region.trace.compiled += 1
-            region.trace.made.add(self.made)
             results, self.made.results = self.made.results, []
             if not self.made.fits:
                 self.failed = self.made.failed or "it gave other bits than its entries"
                 self.made = None
                 region.note(f"a segment of {len(self.plain.entries)} entries is not compiled: {self.failed}")
+            else:
+                region.trace.made.add(self.made)
             return results
         found.last = self._lie(arrays, region)
         return self.plain.run(arrays)

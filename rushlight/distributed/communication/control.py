@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -12,44 +13,44 @@ _PATIENCE = timedelta(seconds=300)
 Data = str | bytes
 
 
-class _ControlCollectives:
+class _ControlCollectives(ABC):
     """What collectives of control are there; each call has a key of its own, which all ranks give."""
 
+    @abstractmethod
     def barrier(self, key: str, timeout: timedelta = _PATIENCE, block: bool = True) -> None:
         """Wait until all have come; block=False: only say that this rank has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def all_sum(self, key: str, data: int, timeout: timedelta = _PATIENCE) -> int:
         """The sum of all ranks' numbers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def broadcast_send(self, key: str, data: Data, timeout: timedelta = _PATIENCE) -> None:
         """Give all others the same."""
-        raise NotImplementedError
 
+    @abstractmethod
     def broadcast_recv(self, key: str, timeout: timedelta = _PATIENCE) -> bytes:
         """What one rank gives all."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gather_send(self, key: str, data: Data, timeout: timedelta = _PATIENCE) -> None:
         """Give one rank something."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gather_recv(self, key: str, data: Data, timeout: timedelta = _PATIENCE) -> list[bytes]:
         """What all ranks give this one, its own among them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scatter_send(self, key: str, data: Sequence[Data], timeout: timedelta = _PATIENCE) -> bytes:
         """Give each rank its part; this rank's own."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scatter_recv(self, key: str, timeout: timedelta = _PATIENCE) -> bytes:
         """This rank's part of what one rank has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def all_gather(self, key: str, data: Data, timeout: timedelta = _PATIENCE) -> list[bytes]:
         """What all ranks give."""
-        raise NotImplementedError
 
 
 class _StoreCollectives(_ControlCollectives):

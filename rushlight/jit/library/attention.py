@@ -122,26 +122,11 @@ def _by_heads(
 
 class MultiheadAttention:
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        size = self.embed_dim
-        bias = self.in_proj_bias
-        q_bias, k_bias, v_bias = (
-            annotate(Optional[Tensor], None),
-            annotate(Optional[Tensor], None),
-            annotate(Optional[Tensor], None),
-        )
-        if bias is not None:
-            q_bias, k_bias, v_bias = bias[:size], bias[size : 2 * size], bias[2 * size :]
-        weight = self.in_proj_weight
-        if weight is not None:
-            return (
-                torch.linear(query, weight[:size], q_bias),
-                torch.linear(key, weight[size : 2 * size], k_bias),
-                torch.linear(value, weight[2 * size :], v_bias),
-            )
+        size, weight, bias = self.embed_dim, self.in_proj_weight, self.in_proj_bias
         return (
-            torch.linear(query, self.q_proj_weight, q_bias),
-            torch.linear(key, self.k_proj_weight, k_bias),
-            torch.linear(value, self.v_proj_weight, v_bias),
+            _projected(query, weight, self.q_proj_weight, bias, 0, size),
+            _projected(key, weight, self.k_proj_weight, bias, 1, size),
+            _projected(value, weight, self.v_proj_weight, bias, 2, size),
         )
 
     def _mask(
@@ -165,12 +150,7 @@ class MultiheadAttention:
     def _weighted(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, batch: int
     ) -> tuple[Tensor, Tensor]:
-        scores = torch.bmm(q * math.sqrt(1.0 / float(self.head_dim)), k.transpose(-2, -1))
-        if mask is not None:
-            scores = scores + mask
-        probabilities = torch.softmax(scores, -1)
-        if dropout > 0.0:
-            probabilities = torch.dropout(probabilities, dropout, True)
+        probabilities = _scores(q, k, mask, dropout)
         return torch.bmm(probabilities, v), probabilities.view([batch, self.num_heads, q.size(1), k.size(1)])
 
     def _fused(

@@ -166,11 +166,13 @@ def _inherited(entries: Sequence[Entry], lives: Mapping[int, tuple[Array, int, i
 
 def _reads_first(kernel: Kernel) -> bool:
     """Whether a kernel reads each element for the last time before it writes to that place."""
-    if kernel.form == "pointwise":
-        return True
     ops = {n.op for n in kernel.nodes}
-    # Reductions may keep costly results where others will lie; "at" reads anywhere.
-    return kernel.form == "rows" and "at" not in ops and ("reduce" not in ops or ops.isdisjoint(COSTLY))
+    if not ops.isdisjoint(("at", "fetch")):  # which read anywhere
+        return False
+    # Reductions may keep costly results where others will lie.
+    return kernel.form == "pointwise" or (
+        kernel.form == "rows" and ("reduce" not in ops or ops.isdisjoint(COSTLY))
+    )
 
 
 def _alike(a: Array, b: Array) -> bool:
