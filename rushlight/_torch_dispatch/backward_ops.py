@@ -177,20 +177,6 @@ def _attention(
     )
 
 
-def _max_pool(
-    grad_output: Any,
-    self: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    ceil_mode: bool,
-    indices: Any,
-) -> Any:
-    found = torch.zeros_like(self).flatten(-2)
-    return found.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2)).reshape(self.shape)
-
-
 def _avg_pool(
     grad_output: Any,
     self: Any,
@@ -286,7 +272,6 @@ RUN: dict[str, Callable[..., Any]] = {
     "native_group_norm_backward": _group_norm,
     "native_batch_norm_backward": _batch_norm,
     "_scaled_dot_product_flash_attention_for_cpu_backward": _attention,
-    "max_pool2d_with_indices_backward": _max_pool,
     "avg_pool2d_backward": _avg_pool,
     "_adaptive_avg_pool2d_backward": lambda grad_output, self: _of(
         partial(F.adaptive_avg_pool2d, output_size=tuple(grad_output.shape[-2:])), self, grad_output

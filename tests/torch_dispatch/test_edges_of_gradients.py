@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import rushlight as torch
+from rushlight._engine.ops.table import ROWS
+from rushlight._torch_dispatch import backward_ops
 from rushlight.nn import functional as F
 from rushlight.utils._python_dispatch import TorchDispatchMode
 
@@ -52,3 +54,13 @@ def test_variances_of_one_number() -> None:
     with Passing():
         (found,) = torch.autograd.grad(x.var(1).sum(), x)
     assert torch.allclose(found, expected, equal_nan=True)
+
+
+def test_backward_ops_that_are_rows_are_not_written_again() -> None:
+    assert not [name for name in backward_ops.RUN if name in ROWS]
+    places = torch.tensor([[[[0]]]])
+    x = torch.randn(1, 1, 2, 2, requires_grad=True)
+    found = torch.ops.aten.max_pool2d_with_indices_backward(
+        torch.ones(1, 1, 1, 1), x, [2, 2], [2, 2], [0, 0], [1, 1], False, places
+    )
+    assert found.requires_grad and found.flatten().tolist() == [1, 0, 0, 0]
