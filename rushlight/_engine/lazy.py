@@ -80,7 +80,8 @@ if TYPE_CHECKING:  # the same class, without a module more to load
     from types import ModuleType as _Module
 else:
     _Module = type(sys)
-_names: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
+# What a module has by now: vars() of a package of ours first finds all names that it may have.
+names_of: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
 
 
 def _own_name(module: Any) -> str:
@@ -107,7 +108,7 @@ class LazyPackage(_Module, metaclass=_Completable):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        names = _names(self)
+        names = names_of(self)
         if "_asked" not in names and "__dir__" in names:
             names["_asked"] = True
             inside = homes(_own_name(self))
@@ -118,7 +119,7 @@ class LazyPackage(_Module, metaclass=_Completable):
         return names
 
     def __dir__(self) -> list[str]:
-        return list(_names(self)["__dir__"]())
+        return list(names_of(self)["__dir__"]())
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
@@ -187,7 +188,7 @@ class _Loader(SourceFileLoader):
         for name in names[1:]:
             sys.modules.setdefault(name, module)
         # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
-        _names(module).setdefault("__getattr__", _asking(ours))
+        names_of(module).setdefault("__getattr__", _asking(ours))
         load_listeners.tell(module)
 
     def _run_as(self, name: str, module: Any) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.switches import switches
 from rushlight._engine.dispatch.interpreters import MODES, PLAIN
-from rushlight._engine.lazy import is_ours
+from rushlight._engine.lazy import LazyPackage, is_ours, names_of
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.tensors.watches import Watch
@@ -302,9 +302,13 @@ class Guards:
             return
         value = variables[name]
         self.facts.append((variables, name, value))
-        if isinstance(value, ModuleType) and attributes and attributes[0] in vars(value):
-            self.use(vars(value), attributes[0], attributes[1:])
-            return
+        if isinstance(value, ModuleType) and attributes:
+            if value.__class__ is LazyPackage:  # the next step, at which the name is found
+                getattr(value, attributes[0], None)
+            names = names_of(value)
+            if attributes[0] in names:
+                self.use(names, attributes[0], attributes[1:])
+                return
         self.seen.append((name, value))
         if is_module(value):
             self._look(value)

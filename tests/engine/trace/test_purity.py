@@ -5,6 +5,7 @@ import cProfile
 import functools
 import math
 import random
+import subprocess
 import sys
 import time
 
@@ -473,3 +474,22 @@ def test_a_hook_on_a_gradient_runs_in_recorded_calls():
     for _ in range(6):
         function(torch.ones(4))
     assert said == [12.0] * 6
+
+
+PROGRAM = """
+import subprocess
+import sys
+import rushlight as torch
+def g(x): return torch.nn.functional.relu(x) + torch.sigmoid(x)
+f = torch.compile(lambda x: g(x) * 2)
+for _ in range(4):
+    f(torch.ones(3))
+assert f._runner.plans.popitem()[1].ready
+assert "rushlight.jit.api" not in sys.modules, "all names of torch were found"
+"""
+
+
+def test_what_a_package_has_besides_is_not_loaded_by_a_recording(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    subprocess.run([sys.executable, program], check=True)

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.lazy import names_of
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.effects.following import following
 from rushlight._engine.trace.effects.instructions import Noted, noted, own_dicts
@@ -133,7 +134,7 @@ class Watch:
         inside, made = set[str](), set[CodeType]()
         for code in self._inside:
             inside |= _mentioned(code)
-        functional = vars(sys.modules.get("rushlight.nn.functional", math))
+        functional = names_of(sys.modules.get("rushlight.nn.functional", math))
         for name in inside & functional.keys():
             self.guards.use(functional, name, ())
         for code in self._scanned:

@@ -8,6 +8,7 @@ it was, to the order in which reductions add, so that a fused program gives the 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Container, Sequence
 from functools import lru_cache
@@ -63,6 +64,13 @@ class _Fusion:
         # What only runs make: calls may write to all else, to gradients too.
         self.made = {r for e in entries for r in self.touched[id(e)][1]}
         self.made -= {r for e in entries if e.kind == "call" for r in self.touched[id(e)][0]}
+        # Where memory is read or written, in order; where calls and marks are.
+        self.places: dict[int, list[int]] = {}
+        for i, e in enumerate(entries):
+            for r in set().union(*self.touched[id(e)]):
+                self.places.setdefault(r, []).append(i)
+        self.calls = [i for i, e in enumerate(entries) if e.kind == "call"]
+        self.marks = [i for i, e in enumerate(entries) if e.kind == "mark"]
 
     def pull(self, i: int) -> bool:
         """Merge one producer into the entry at `i`."""
@@ -70,13 +78,9 @@ class _Fusion:
         if consumer is None or not isinstance(consumer.function, Kernel):
             return False
         wanted = {id(root(a)) for a in consumer.operands[0]}
-        for j in range(i - 1, -1, -1):
-            producer = self.items[j]
-            if (
-                producer is None
-                or not isinstance(producer.function, Kernel)
-                or (not wanted & self.touched[id(producer)][1])
-            ):
+        for j in sorted({j for r in wanted for j in self._between(r, -1, i)}, reverse=True):
+            producer: Any = self.items[j]
+            if not isinstance(producer.function, Kernel) or not wanted & self.touched[id(producer)][1]:
                 continue
             place = i if self._free(producer, j, i) else j if self._free(consumer, j, i) else -1
             merged = self._merged(producer, consumer) if place >= 0 else None
@@ -85,21 +89,22 @@ class _Fusion:
                 return place == i
         return False
 
+    def _between(self, r: int, j: int, i: int) -> list[int]:
+        """Places between these two where memory is read or written."""
+        places = self.places.get(r, [])
+        return places[bisect_right(places, j) : bisect_left(places, i)]
+
     def _free(self, mover: Entry, j: int, i: int) -> bool:
         """Whether an entry can move past all between `j` and `i`."""
         reads, writes = self.touched[id(mover)]
-        for other in self.items[j + 1 : i]:
-            if other is None:
-                continue
-            read, written = self.touched[id(other)]
-            if (
-                other.kind == "mark"
-                or read & writes
-                or written & (reads | writes)
-                or (other.kind != "run" and read & reads)
-                or (other.kind == "call" and not reads | writes <= self.made)
-            ):
-                return False
+        touched = reads | writes
+        if _any_between(self.marks, j, i) or (not touched <= self.made and _any_between(self.calls, j, i)):
+            return False
+        for r in touched:
+            for k in self._between(r, j, i):
+                other: Any = self.items[k]
+                if r in writes or r in self.touched[id(other)][1] or other.kind != "run":
+                    return False
         return True
 
     def _merged(self, producer: Entry, consumer: Entry) -> Entry | None:
@@ -113,11 +118,20 @@ class _Fusion:
 
     def _replace(self, j: int, i: int, place: int, merged: Entry) -> None:
         for k in (j, i):
-            self.readers.subtract(self.touched[id(self.items[k])][0])
+            reads, writes = self.touched[id(self.items[k])]
+            self.readers.subtract(reads)
+            for r in reads | writes:
+                self.places[r].remove(k)
             self.items[k] = None
         self.items[place] = merged
-        self.touched[id(merged)] = merged.reads(), roots(merged.outs)
-        self.readers.update(self.touched[id(merged)][0])
+        reads, writes = self.touched[id(merged)] = merged.reads(), roots(merged.outs)
+        self.readers.update(reads)
+        for r in reads | writes:
+            insort(self.places.setdefault(r, []), place)
+
+
+def _any_between(places: Sequence[int], j: int, i: int) -> bool:
+    return bisect_right(places, j) < bisect_left(places, i)
 
 
 class _Pair:
