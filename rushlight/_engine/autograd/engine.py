@@ -113,6 +113,8 @@ def run(
     LOCAL.enabled, LOCAL.useful = create, None if wanted is None else wanted.useful
     retained = LOCAL.retains
     LOCAL.retains = keep
+    if WRAPPED and any([g.__class__ in WRAPPED for _, _, g in roots]):
+        LOCAL.batches += 1
     current = hooks.begin_run(wanted is not None, accumulate, _reached, _order, roots, wanted)
     if TAPE:
         TAPE[-1].backward_begins()

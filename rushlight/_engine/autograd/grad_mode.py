@@ -22,6 +22,8 @@ class _Local(threading.local):
     useful: Any = None
     # Of a backward pass: whether its graph is to be there for another one.
     retains = False
+    # How many backward passes were of batches of gradients (vmap).
+    batches = 0
     # Of a backward pass: who says on which of a device's streams a node runs; None: on the current ones.
     streams: Any = None
     # Of each function that torch.func differentiates right now, what it may read and not write.

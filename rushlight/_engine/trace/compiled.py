@@ -59,6 +59,9 @@ MOST_PROGRAMS = 8
 # How many bytes of results a record may keep, unless replay was asked for: between kernels that make so much,
 # matching costs little, and it keeps no results.
 ROOM = 80 << 20
+_BATCHES = (
+    "gradients of its results are asked for in batches, by vmap: a replay's are those of single examples"
+)
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
 _recompiles = logging.getLogger("rushlight.trace.recompiles")
@@ -74,6 +77,8 @@ class Specialization:
         self.ready = False
         self.refusal = self.broken = ""
         self.seconds = 0.0
+        # How many batches of gradients this thread had sent through graphs when the last call ended.
+        self.batches = LOCAL.batches
         # The key without sizes; how long calls took that waited for a program, as others with this outline
         # had one, and how long it takes to make one, of their thread's time; the latest that waited.
         self.outline: Any = None
@@ -144,6 +149,9 @@ class Compiled:
     def _replayed(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
         program: Any = plan.program
+        if program.by_example:
+            plan.refuse(_BATCHES)
+            return self._matched(plan, args, kwargs)
         # What it writes to is read by other names, too, where an argument is the same memory.
         met = program.writes and not program.writes.isdisjoint([id(root(t._memory)) for t in tensors])
         if met or program.pending or not program.busy.acquire(blocking=False):
@@ -245,6 +253,7 @@ class Compiled:
                 found = self.function(*args, **kwargs)
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
+        plan.batches = LOCAL.batches
         # A record and its check; the first call loads what nobody has used before.
         plan.learnt = 2 * (time.thread_time() - begin)
         if plan.ready:
@@ -282,7 +291,7 @@ class Compiled:
         self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None
     ) -> Any:
         inputs = {id(t): _copied(t) for t in tensors}
-        guards = Guards(self.function)
+        guards, batches = Guards(self.function), plan.batches != LOCAL.batches
         if not roots(tensors).isdisjoint(roots(guards.known())):
             return self.function(*args, **kwargs)  # copies of the arguments would be other memory
         room = ROOM if self.careful and not self.fullgraph else math.inf
@@ -305,6 +314,7 @@ class Compiled:
             or _opaque(output)
             or _seen_twice(output, given, tracked)
             or (tracked and recorder.once)
+            or (tracked and batches and _BATCHES)
             or (not first and guards.failure())
         )
         if tracked and not why:

@@ -235,6 +235,8 @@ class Program:
         # Tensors that are the function's, not its arguments: results that are among them are handed out.
         self.outside: frozenset[int] = frozenset()
         self._latest: Any = None
+        # Whether a backward pass was of a batch of gradients.
+        self.by_example = False
         # Held by the thread that replays.
         self.busy = threading.Lock()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,15 @@ import numpy as np
 from rushlight._engine.autograd.engine import grad
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Node
+from rushlight._engine.dispatch.interpreters import wrapped
+from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.recorder import Recorder, recording
+
+_TWICE = (
+    "torch.compile with aot_autograd does not currently support double backward: "
+    "call the function without compile for create_graph=True"
+)
 
 
 class Traced:
@@ -108,10 +116,7 @@ class CompiledBackward(Node):
         """Run the backward program."""
         program, tensors, versions = self.saved
         if LOCAL.enabled:
-            raise RuntimeError(
-                "torch.compile with aot_autograd does not currently support double backward: "
-                "call the function without compile for create_graph=True"
-            )
+            raise RuntimeError(_TWICE)
         for t, version in zip(tensors, versions, strict=True):
             if storage(t).version != version:
                 raise RuntimeError(
@@ -120,5 +125,26 @@ class CompiledBackward(Node):
                     f"expected version {version} instead. A compiled function uses it: change it after "
                     "backward()"
                 )
+        if wrapped(grads):
+            return self._by_example(program, grads)
         found: list[Tensor | None] = program.run_backward(grads)
         return found
+
+    def _by_example(self, program: Any, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """Run it on each example of a batch of gradients (vmap), of which the program knows nothing: the
+        function stays eager from now on.
+        """
+        level = max([g.level for g in grads if hasattr(g, "level")], key=attrgetter("number"))
+        if level.what != "vmap":
+            raise RuntimeError(_TWICE)
+        program.by_example = True
+        before, LOCAL.retains = LOCAL.retains, True
+        try:
+            found = [
+                self.apply([None if g is None else ROWS["select"](level.whole(g), 0, i) for g in grads])
+                for i in range(level.size)
+            ]
+        finally:
+            LOCAL.retains = before
+        columns = zip(*found, strict=True)
+        return [None if c[0] is None else level.wrap(ROWS["stack"](list(c))) for c in columns]

@@ -581,3 +581,21 @@ def test_results_that_only_python_can_make():
             found = compiled(torch.full((2,), float(k)))
             assert next(iter(found.get("a", [found.get("logits")])))[0] == 2 * k
         assert "which a replay cannot make anew" in str(torch.explain(compiled))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_gradients_that_come_in_batches(late):
+    def run(change):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+        called, parameters, found = change(model), list(model.parameters()), []
+        for i in range(6):
+            losses = called(torch.randn(5, 4)).square().mean(0)
+            if late and i < 4:
+                losses.sum().backward()
+                continue
+            found += torch.autograd.grad(losses, parameters, torch.eye(2), is_grads_batched=True)
+        return found
+
+    for mine, own in zip(run(torch.compile), run(lambda model: model), strict=True):
+        torch.testing.assert_close(mine, own, rtol=late * 1e-5, atol=late * 1e-6)
