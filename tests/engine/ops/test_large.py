@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from rushlight._engine.kernels.loops.columns import columns
+from rushlight._engine.kernels.loops.columns_in_registers import columns_of, sums_of
 from rushlight._engine.kernels.loops.scan import scan
+from rushlight._engine.ops.expressions import symbol
 from rushlight._engine.ops.nn.interpolation import _by_taps
 from rushlight._engine.ops.nn.taps import matrix, taps
 
@@ -195,3 +198,28 @@ def test_extremes_of_columns_of_any_width(shape, dtype):
         np.testing.assert_array_equal(x.amin(dim).numpy(), a.min(dim))
         wanted = np.where(np.isnan(a), 0, a).sum(dim)
         np.testing.assert_allclose(x.nan_to_num().sum(dim).numpy(), wanted, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_columns_keep_their_bits(dtype):
+    """In registers, several blocks of rows at once, as by the kernel that takes row after row; and NumPy's."""
+    rng, of = np.random.default_rng(0), np.dtype(dtype)
+    kernel = columns((symbol("input"),), (("input", dtype, "matrix"),), (dtype,))
+    for shape in (5, 3), (64, 10), (513, 33), (512, 16), (1000, 17), (2048, 3), (4099, 10), (300, 1000):
+        a = (rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 4, shape)).astype(of)
+        sums, line = sums_of(of, *shape), columns_of("line", of, (1, *shape))
+        assert sums is not None and line is not None
+        assert sums(a).tobytes() == kernel.large(a).tobytes(), shape
+        assert line(a)[0].tobytes() == np.add.reduce(a, 0).tobytes(), shape
+
+
+@pytest.mark.parametrize(
+    "shape", [(512, 10), (300, 20), (1000, 8), (20000, 1), (3000, 2, 3), (2050, 8)], ids=str
+)
+def test_sums_of_narrow_matrices_compiled_and_eager(shape):
+    x = torch.randn(shape)
+    whole = torch.compile(lambda x: ((x * 1).sum(0), (x * 1).mean(0), (x * 1).sum(0, True)))
+    for _ in range(4):
+        for found, wanted in zip(whole(x), (x.sum(0), x.mean(0), x.sum(0, True)), strict=True):
+            assert found.equal(wanted) and found.shape == wanted.shape
+    torch.testing.assert_close(x.sum(0).double(), x.double().sum(0), rtol=1e-4, atol=1e-3)

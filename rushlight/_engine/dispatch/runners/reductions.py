@@ -165,7 +165,11 @@ class Reducer:
             from rushlight._engine.kernels.runtime import small_calls
 
             same = of is None or of == like.dtype
-            found = small_calls.reduction(UFUNCS[combine], like, axes, keepdim) if same else None
+            found = None
+            if same and combine == "add":
+                found = small_calls.column_sums(like, axes, keepdim)
+            if same and found is None:
+                found = small_calls.reduction(UFUNCS[combine], like, axes, keepdim)
             if found is not None:
                 return found
             if len(axes) == like.ndim and not keepdim:  # an array, not a number
@@ -275,7 +279,7 @@ def _machine_plan(
 ) -> Callable[[Array], Array] | None:
     """The reduction of arrays laid out as `a` by a generated kernel; None where there is none."""
     # Here, since a program that only has small tensors needs no compiler.
-    from rushlight._engine.kernels.loops import columns, full_reductions, rows
+    from rushlight._engine.kernels.loops import full_reductions, rows
 
     given, work = compute.name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
@@ -303,15 +307,26 @@ def _machine_plan(
         run = each.large if a.size >= PARALLEL else each
         return lambda a: run(a.reshape(seen)).reshape(shape)
     if kind == "add" and whole and lead and in_columns:
-        sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
         matrix = (prod(a.shape[: n - lead]), prod(a.shape[n - lead :]))
-        return lambda a: sums.large(a.reshape(matrix)).reshape(shape)
+        if matrix[1] == 1:
+            return _machine_plan(meaning, a.reshape(-1), (0,), False, compute)
+        sums = _column_sums(mapped, given, work, matrix)
+        return lambda a: sums(a.reshape(matrix)).reshape(shape)
     order = tuple(sorted(range(n), key=lambda d: -a.strides[d]))
     if kind == "add" and lead == 1 and order[-1] not in axes and a.transpose(order).flags.c_contiguous:
-        return _sums_by_channel(
-            columns.columns((mapped,), (("input", given, "matrix"),), (work,)), order, a, shape
-        )
+        return _sums_by_channel(mapped, (given, work), order, a, shape)
     return None
+
+
+def _column_sums(mapped: Expr, given: str, work: str, matrix: tuple[int, int]) -> ArrayFunction:
+    """The sums of a dense matrix's columns."""
+    # a program that only has small tensors needs no compiler
+    from rushlight._engine.kernels.loops import columns, columns_in_registers
+
+    found = None
+    if mapped is X and given == work:
+        found = columns_in_registers.sums_of(np.dtype(given), *matrix)
+    return found or columns.columns((mapped,), (("input", given, "matrix"),), (work,)).large
 
 
 def _by_memory(
@@ -453,16 +468,20 @@ def _by_column(kind: str, matrix: tuple[int, int], lanes: int, shape: tuple[int,
 _LONG, _WIDE = 1 << 11, 1 << 8
 
 
-def _sums_by_channel(sums: Any, order: tuple[int, ...], like: Array, shape: tuple[int, ...]) -> ArrayFunction:
+def _sums_by_channel(
+    mapped: Expr, dtypes: tuple[str, str], order: tuple[int, ...], like: Array, shape: tuple[int, ...]
+) -> ArrayFunction:
     """The sums over all dims but the one that lies fastest (channels last): of some places side by side, then
     of those.
     """
     channels = like.shape[order[-1]]
     places = like.size // channels
     times = gcd(places, 1 << max(0, (_LONG // channels).bit_length() - 1))
+    matrix = places // times, times * channels
+    sums = _column_sums(mapped, *dtypes, matrix)
 
     def run(a: Array) -> Array:
-        parts = sums.large(a.transpose(order).reshape(places // times, times * channels))
+        parts = sums(a.transpose(order).reshape(matrix))
         found: Array = np.add.reduce(parts.reshape(times, channels), 0).reshape(shape)
         return found
 

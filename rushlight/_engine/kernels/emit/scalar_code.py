@@ -96,6 +96,13 @@ def load_some(f: Function, pointer: str, mask: Lane, others: Lane) -> Lane:
     return f.lanes(kind, f"call {vec} {name}({given})")
 
 
+def store_some(f: Function, x: Lane, pointer: str, mask: Lane) -> None:
+    """The lanes that a mask names to memory."""
+    name = f"@llvm.masked.store.v{f.width}{SUFFIX[x.kind]}.p0"
+    f.module.declare(name, f"declare void {name}({x.type}, ptr, i32, <{f.width} x i1>)")
+    f.emit(f"call void {name}({x!r}, ptr {pointer}, i32 {BITS[x.kind] // 8}, {mask!r})")
+
+
 def store(f: Function, x: Lane, pointer: str, storage: str) -> None:
     """Computed values to memory."""
     x = narrow(x, storage)

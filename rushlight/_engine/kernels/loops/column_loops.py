@@ -18,6 +18,13 @@ from rushlight._engine.kernels.runtime.shared_loops import call_pack, close, mem
 
 SEVERAL, ROWS_AT_ONCE = 4, 64
 HEAD = 8
+# Rows that one thread sums up where there are too few columns to share out, and columns that are enough.
+CHUNK, _ENOUGH = 1024, 1024
+
+
+def in_chunks(rows: int, columns: int) -> bool:
+    """Whether chunks of rows are summed up apart, whose sums are then added row by row."""
+    return rows >= 2 * CHUNK and columns < _ENOUGH
 
 
 class _Columns:

@@ -15,6 +15,7 @@ from rushlight._engine.derive.reference import program
 from rushlight._engine.derive.types import infer
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.kernels.loops.column_loops import CHUNK, in_chunks
 from rushlight._engine.kernels.loops.pointwise import work_dtype
 from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.kernels.runtime.tiers import Tiered
@@ -22,8 +23,6 @@ from rushlight._engine.ops.expressions import Expr
 
 ColumnInputs = tuple[tuple[str, str, str], ...]
 _CORE = {"matrix": "(m,n)", "perrow": "(m)", "percol": "(n)"}
-# Rows that one thread sums up where there are too few columns to share out.
-CHUNK = 1024
 _COLUMNS_PER_THREAD = 512
 
 
@@ -92,15 +91,16 @@ class Columns(Tiered):
         """
         matrix = arrays[self.roles.index("matrix")]
         rows, columns = matrix.shape[-2:]
-        few = columns < 2 * _COLUMNS_PER_THREAD
         if matrix.ndim == 3 and parallel.get_num_threads() > 1:
             return self._by_matrices(arrays, out)
-        if matrix.ndim != 2 or (rows < 2 * CHUNK if few else parallel.get_num_threads() < 2):
+        chunks = in_chunks(rows, columns)
+        wide = columns >= 2 * _COLUMNS_PER_THREAD and parallel.get_num_threads() > 1
+        if matrix.ndim != 2 or not (chunks or wide):
             return self(*arrays, out=out)
         if out is None:
             out = tuple([np.empty(columns, d) for d in self._out])
         results = out if isinstance(out, tuple) else (out,)
-        (self._by_rows if few else self._by_columns)(arrays, results, rows, columns)
+        (self._by_rows if chunks else self._by_columns)(arrays, results, rows, columns)
         return results[0] if len(results) == 1 else results
 
     def _by_matrices(self, arrays: tuple[Any, ...], out: Any) -> Any:

@@ -1,38 +1,60 @@
 """Sums, maxima and minima of the columns of dense matrices: vectors stay in registers on their way down.
 
-Sums are those of column_loops.py: some rows are added up, then added to a total in double precision.
+Sums ("add") are those of column_loops.py: some rows are added up, then added to a total in double precision.
+Several such blocks of rows are on their way at once, since each addition waits for the one before it. "line"
+is a sum row after row, as NumPy's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.kernels.emit.lanes import Lane, is_float
 from rushlight._engine.kernels.emit.llvm_ir import Module
-from rushlight._engine.kernels.loops.column_loops import ROWS_AT_ONCE
+from rushlight._engine.kernels.emit.scalar_code import load_some, store_some
+from rushlight._engine.kernels.loops.column_loops import CHUNK, ROWS_AT_ONCE, in_chunks
+from rushlight._engine.kernels.loops.row_plan import ramp
 from rushlight._engine.kernels.products.tile_code import Writer
 from rushlight._engine.kernels.products.tiles import Array, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.shared_loops import close
 
-# Vectors side by side, and of sums; elements from which on threads are worth waking, and columns of a job.
-_TOGETHER, _SUMS, _PARALLEL, _STRIP = 8, 4, 1 << 15, 512
+# Vectors side by side, and of sums; sums that are on their way at once; elements from which on threads are
+# worth waking, and columns of a job.
+_TOGETHER, _SUMS, _AT_ONCE, _PARALLEL, _STRIP = 8, 4, 8, 1 << 15, 512
 
 
 def columns_of(how: str, of: Any, sizes: tuple[int, int, int]) -> Callable[[Array], Array] | None:
-    """What gives the sum ("add"), "max" or "min" of each column of dense (matrices, rows, columns) of floats;
-    extremes are nan where there is one. None where there is no machine code.
+    """What gives the sum ("add", "line"), "max" or "min" of each column of dense (matrices, rows, columns) of
+    floats; extremes are nan where there is one. None where there is no machine code.
     """
+    matrices, rows, columns = sizes
+    return _run(how, of, columns, tuple([(k * rows, rows) for k in range(matrices)]))
+
+
+def sums_of(of: Any, rows: int, columns: int) -> Callable[[Array], Array] | None:
+    """What gives the sums of the columns of a dense matrix of floats, with the bits of `Columns.large`."""
+    if not in_chunks(rows, columns):
+        found = _run("add", of, columns, ((0, rows),))
+        return found and (lambda a: found(a)[0])
+    parts = _run("add", of, columns, tuple([(low, min(CHUNK, rows - low)) for low in range(0, rows, CHUNK)]))
+    return parts and (lambda a: np.add.reduce(parts(a), 0))
+
+
+def _run(
+    how: str, of: Any, columns: int, parts: tuple[tuple[int, int], ...]
+) -> Callable[[Array], Array] | None:
+    """A line of results for each part: its first row, and how many it has."""
     like = np.empty(0, of)
     if not suits(like) or not team.possible():
         return None
-    call, shape, many = _call(how, of, *sizes), (sizes[0], sizes[2]), prod(sizes) >= _PARALLEL
+    call, shape = _call(how, of, columns, parts), (len(parts), columns)
+    many = columns * sum([rows for _, rows in parts]) >= _PARALLEL
 
     def run(a: Array) -> Array:
         out = np.empty(shape, of)
@@ -43,19 +65,24 @@ def columns_of(how: str, of: Any, sizes: tuple[int, int, int]) -> Callable[[Arra
 
 
 @lru_cache(maxsize=256)
-def _call(how: str, of: Any, several: int, rows: int, columns: int) -> team.Call:
-    """Of the matrices and the result: a job for a strip of columns of one."""
+def _call(how: str, of: Any, columns: int, parts: tuple[tuple[int, int], ...]) -> team.Call:
+    """Of the rows and the results: a job for a strip of columns of a part."""
     # The last strip takes what is no strip of its own.
     last = max(columns // _STRIP, 1) - 1
-    matrix, strip = (np.ravel(t) for t in np.mgrid[0:several, 0 : last + 1])
+    part, strip = (np.ravel(t) for t in np.mgrid[0 : len(parts), 0 : last + 1])
+    first, rows = np.array(parts, np.int64).T
     low = strip * _STRIP
     jobs = np.zeros((len(low), 5), np.int64)
-    jobs[:, 0] = (matrix * (rows * columns) + low) * of.itemsize
-    jobs[:, 1] = (matrix * columns + low) * of.itemsize
-    jobs[:, 2:4] = np.stack([np.where(strip < last, _STRIP, columns - low), np.full(len(low), rows)], 1)
+    jobs[:, 0] = (first[part] * columns + low) * of.itemsize
+    jobs[:, 1] = (part * columns + low) * of.itemsize
+    jobs[:, 2:4] = np.stack([np.where(strip < last, _STRIP, columns - low), rows[part]], 1)
     jobs[:, 4] = columns * of.itemsize
     loop = native.loop(_down, of.name, how)
     return team.Call(team.CallStage(loop, jobs, range(2), 2, np.zeros(1, np.int64)))
+
+
+_ADDED = "add", "line"
+Row = Callable[[str], list[Lane]]
 
 
 def _down(module: Module, name: str, kind: str, lanes: int, how: str) -> None:
@@ -69,13 +96,15 @@ class _Columns(Writer):
         f, self.how = self.function, how
         self.a, self.out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
         self.columns, self.rows, self.step = (f.load("i64", "%dims", SLOT * k) for k in range(3))
+        # Which lanes there are, where columns fill no vector.
+        self.some: Lane | None = None
 
     def write_all(self) -> None:
         """Some vectors of columns at a time, then one, the last of which may begin among columns that are
-        done; column by column where there is no vector of them.
+        done; where there is no vector of them, as many lanes as there are.
         """
         f, one = self.function, self.lanes * self.size
-        together = _SUMS if self.how == "add" else _TOGETHER
+        together = _SUMS if self.how in _ADDED else _TOGETHER
         many = f.i64("udiv", self.columns, together * self.lanes)
         with f.counted(many) as block:
             self.walk(f.i64("mul", block, together * one), together)
@@ -86,9 +115,10 @@ class _Columns(Writer):
         furthest = f.i64("mul", f.i64("sub", self.columns, self.lanes), self.size)
         with f.counted(singles) as block:
             self.walk(self.least(f.i64("add", begin, f.i64("mul", block, one)), furthest), 1)
-        self.vector, f.width = f"<1 x {self.kind}>", 1
-        with f.counted(f.op(f"select i1 {few}, i64 {self.columns}, i64 0")) as k:
-            self.walk(f.i64("mul", k, self.size), 1)
+        with f.when(few):
+            count = f.splat("i32", f.op(f"trunc i64 {self.columns} to i32"))
+            self.some = ramp(f, "i32").compare("lt", count)
+            self.walk("0", 1)
         close(f)
 
     def walk(self, at: str, together: int) -> None:
@@ -97,30 +127,57 @@ class _Columns(Writer):
 
         def row(i: str) -> list[Lane]:
             line = f.at(begin, f.i64("mul", i, self.step))
+            if self.some is not None:
+                return [load_some(f, line, self.some, f.const(self.kind, 0.0))]
             return [self.read(line, v * one) for v in range(together)]
 
         if self.how == "add":
             found = self._added(row, together)
+        elif self.how == "line":
+            found = self._sums(row, "0", self.rows, together)
         else:
             extreme = f"llvm.{self.how}imum" if is_float(self.kind) else f"llvm.s{self.how}"
             with f.vectors(self.rows, row("0")) as (i, found, updated):
                 updated += [
                     f.intrinsic(extreme, best, value) for best, value in zip(found, row(i), strict=True)
                 ]
+        if self.some is not None:
+            store_some(f, found[0], f.at(self.out, at), self.some)
+            return
         for v, value in enumerate(found):
             self.write(value, f.at(self.out, at), v * one)
 
-    def _added(self, row: Callable[[str], list[Lane]], together: int) -> list[Lane]:
-        f = self.function
-        nothing = [[f.const(kind, 0.0)] * together for kind in (self.kind, "double")]
-        with f.vectors(self.over(self.rows, ROWS_AT_ONCE), nothing[1]) as (block, totals, following):
-            first = f.i64("mul", block, ROWS_AT_ONCE)
-            now = self.least(f.i64("sub", self.rows, first), ROWS_AT_ONCE)
-            with f.vectors(now, nothing[0]) as (k, sums, updated):
-                values = row(f.i64("add", first, k))
-                updated += [total + value for total, value in zip(sums, values, strict=True)]
-            following += [total + self._cast(s, "double") for total, s in zip(totals, sums, strict=True)]
+    def _added(self, row: Row, together: int) -> list[Lane]:
+        """The sums of blocks of rows, added up: several blocks side by side, then one after the other."""
+        f, abreast = self.function, max(1, _AT_ONCE // together)
+        totals, first = [f.const("double", 0.0)] * together, "0"
+        for blocks in (abreast, 1):
+            height = blocks * ROWS_AT_ONCE
+            count = f.i64("udiv", f.i64("sub", self.rows, first), height)
+            with f.vectors(count, totals) as (i, running, updated):
+                sums = self._sums(
+                    row, f.i64("add", first, f.i64("mul", i, height)), str(ROWS_AT_ONCE), together, blocks
+                )
+                updated += self._more(running, sums)
+            first, totals = f.i64("add", first, f.i64("mul", count, height)), running
+        totals = self._more(totals, self._sums(row, first, f.i64("sub", self.rows, first), together))
         return [self._cast(total, self.kind) for total in totals]
+
+    def _sums(self, row: Row, first: str, rows: str, together: int, blocks: int = 1) -> list[Lane]:
+        """The sums of so many rows from the first one on, and of the blocks after them."""
+        f = self.function
+        with f.vectors(rows, [f.const(self.kind, 0.0)] * (together * blocks)) as (k, sums, updated):
+            i = f.i64("add", first, k)
+            values = [v for b in range(blocks) for v in row(f.i64("add", i, b * ROWS_AT_ONCE))]
+            updated += [total + value for total, value in zip(sums, values, strict=True)]
+        return sums
+
+    def _more(self, totals: Sequence[Lane], sums: Sequence[Lane]) -> list[Lane]:
+        """The totals and the blocks' sums, one after the other."""
+        totals = list(totals)
+        for k, value in enumerate(sums):
+            totals[k % len(totals)] += self._cast(value, "double")
+        return totals
 
     def _cast(self, x: Lane, kind: str) -> Lane:
         return x if x.kind == kind else x.cast("fpext" if kind == "double" else "fptrunc", kind)

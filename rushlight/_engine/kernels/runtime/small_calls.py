@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from rushlight._engine.kernels.runtime import native, stages, team
 Array = np.ndarray[Any, Any]
 # Elements of an operand up to which other threads may wait for the call.
 _FEW = 1 << 12
+# Elements from which on columns are added up by a loop of their own, and those of a row up to which they are.
+_MANY, _SHORT = 1 << 11, 1 << 9
 
 
 def few(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> Callable[..., Any] | None:
@@ -79,6 +82,23 @@ def reduction(
         return out
 
     return mark_without_flags(total)
+
+
+def column_sums(a: Array, axes: Sequence[int], keepdim: bool) -> Callable[[Array], Array] | None:
+    """np.add.reduce of arrays that lie as `a` does along the first axes, where its many short rows are worth
+    a loop of their own, with NumPy's bits; None for others, and before anything has been compiled.
+    """
+    k = len(axes)
+    if a.size < _MANY or a.dtype.char not in "fd" or tuple(sorted(axes)) != tuple(range(k)):
+        return None
+    rows, columns = prod(a.shape[:k]), prod(a.shape[k:])
+    if not (native.loaded() and a.flags.c_contiguous and 1 < columns <= _SHORT):
+        return None
+    # what few programs reduce in this way
+    from rushlight._engine.kernels.loops.columns_in_registers import columns_of
+
+    sums, shape = columns_of("line", a.dtype, (1, rows, columns)), (*[1] * (k * keepdim), *a.shape[k:])
+    return sums and (lambda a: sums(a).reshape(shape))
 
 
 def product(a: Array, b: Array) -> Callable[[Array, Array], Array] | None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rushlight._engine.kernels.loops.columns import CHUNK, Columns
+from rushlight._engine.kernels.loops.column_loops import in_chunks
+from rushlight._engine.kernels.loops.columns import Columns
 from rushlight._engine.kernels.loops.pointwise import SHARED, conversion, pointwise
 from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.products import blas
@@ -313,7 +314,7 @@ def columns(made: Columns, a: Array, out: Array) -> Stages | None:
     """The sums of a matrix's columns."""
     (m, n), loop, threads = a.shape, LOOPS.get(made.fn), parallel.get_num_threads()  # type: ignore[call-overload]
     # The kernel adds up chunks of many short rows apart.
-    if loop is None or (m >= 2 * CHUNK and n < 1024):
+    if loop is None or in_chunks(m, n):
         return None
     cuts = [n * i // threads for i in range(threads + 1)]
     jobs = [
