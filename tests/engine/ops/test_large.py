@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from rushlight._engine.kernels.loops import rows_in_registers
 from rushlight._engine.kernels.loops.columns import columns
 from rushlight._engine.kernels.loops.columns_in_registers import columns_of, sums_of
+from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.loops.scan import scan
 from rushlight._engine.ops.expressions import symbol
 from rushlight._engine.ops.nn.interpolation import _by_taps
 from rushlight._engine.ops.nn.taps import matrix, taps
+from rushlight._engine.ops.row_expressions import reduce_
 
 
 @pytest.mark.parametrize("order", itertools.permutations(range(3)))
@@ -201,7 +204,7 @@ def test_extremes_of_columns_of_any_width(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_sums_of_columns_keep_their_bits(dtype):
+def test_sums_of_columns_keep_their_bits(dtype: str) -> None:
     """In registers, several blocks of rows at once, as by the kernel that takes row after row; and NumPy's."""
     rng, of = np.random.default_rng(0), np.dtype(dtype)
     kernel = columns((symbol("input"),), (("input", dtype, "matrix"),), (dtype,))
@@ -214,7 +217,7 @@ def test_sums_of_columns_keep_their_bits(dtype):
 
 
 @pytest.mark.parametrize(
-    "shape", [(512, 10), (300, 20), (1000, 8), (20000, 1), (3000, 2, 3), (2050, 8)], ids=str
+    "shape", [(512, 10), (300, 20), (1000, 8), (20000, 1), (1, 20000), (3000, 2, 3), (2050, 8)], ids=str
 )
 def test_sums_of_narrow_matrices_compiled_and_eager(shape):
     x = torch.randn(shape)
@@ -223,3 +226,18 @@ def test_sums_of_narrow_matrices_compiled_and_eager(shape):
         for found, wanted in zip(whole(x), (x.sum(0), x.mean(0), x.sum(0, True)), strict=True):
             assert found.equal(wanted) and found.shape == wanted.shape
     torch.testing.assert_close(x.sum(0).double(), x.double().sum(0), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_rows_keep_their_bits(dtype: str) -> None:
+    """Several rows at once, as by the row kernel, which takes row after row; and NumPy's."""
+    rng, of = np.random.default_rng(0), np.dtype(dtype)
+    kernel = rows((reduce_("add", symbol("input")),), (("input", dtype, "vector"),), (dtype,))
+    for n in (2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 127, 128, 129, 2047, 2049, 4100):
+        a = (rng.standard_normal((37, n)) * 10.0 ** rng.integers(-3, 4, (37, n))).astype(of)
+        a[3] = -0.0
+        sums = rows_in_registers.sums_of("add", of, *a.shape)
+        assert sums is not None and sums(a).tobytes() == kernel.large(a).tobytes(), n
+        if n <= rows_in_registers.LINE:
+            line = rows_in_registers.sums_of("line", of, *a.shape)
+            assert line is not None and line(a).tobytes() == np.add.reduce(a, 1).tobytes(), n

@@ -21,7 +21,6 @@ from rushlight._engine.dispatch.generated_code import forget, keep
 from rushlight._engine.dispatch.nodes.declared import Rules
 from rushlight._engine.dispatch.runners.formulas import Formula, gradient_formula
 from rushlight._engine.dispatch.runners.refused_dtypes import check_dtype
-from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.loops.elementwise import PARALLEL
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
@@ -167,7 +166,7 @@ class Reducer:
             same = of is None or of == like.dtype
             found = None
             if same and combine == "add":
-                found = small_calls.column_sums(like, axes, keepdim)
+                found = small_calls.sums(like, axes, keepdim)
             if same and found is None:
                 found = small_calls.reduction(UFUNCS[combine], like, axes, keepdim)
             if found is not None:
@@ -300,9 +299,9 @@ def _machine_plan(
         each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
         seen = (*a.shape[:lead], prod(a.shape[lead:]))
         plain = whole and mapped is X and given in ("float32", "float64")
-        lanes = each.own_lanes if plain and kind in _BY_COLUMN else 0
-        if seen[-1] < lanes and _suits_columns(kind, seen[-1]):
-            return _by_column(kind, (prod(seen[:-1]), seen[-1]), lanes, shape)
+        found = _plain_rows(kind, np.dtype(given), (prod(seen[:-1]), seen[-1]), shape) if plain else None
+        if found is not None:
+            return found
         # Few rows are summed before other threads are awake.
         run = each.large if a.size >= PARALLEL else each
         return lambda a: run(a.reshape(seen)).reshape(shape)
@@ -368,6 +367,9 @@ def _rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
     # a program that only has small tensors needs no compiler
     from rushlight._engine.kernels.loops import rows
 
+    found = _plain_rows(meaning.combine, np.dtype(of), sizes, sizes[:-1]) if meaning.map is X else None
+    if found is not None:
+        return found
     each = rows.rows((reduce_(meaning.combine, meaning.map),), (("input", of, "vector"),), (of,))
     return lambda a: each.large(a) if a.size >= PARALLEL else each(a)
 
@@ -409,7 +411,7 @@ def _columns(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFuncti
 
 def _columns_of_rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
     """(rows, columns, elements) to (columns)."""
-    each, combine = _rows(meaning, of, sizes), UFUNCS[meaning.combine].reduce
+    each, combine = _rows(meaning, of, (prod(sizes[:2]), sizes[2])), UFUNCS[meaning.combine].reduce
     return lambda a: combine(each(a.reshape(-1, a.shape[-1])).reshape(a.shape[:2]), 0)
 
 
@@ -422,25 +424,27 @@ _WAYS: dict[tuple[bool, ...], Callable[[Reduction, str, tuple[int, ...]], ArrayF
 }
 
 
-_BY_COLUMN = {"max": np.maximum, "min": np.minimum, "add": np.add}
+_EXTREMES = {"max": np.maximum, "min": np.minimum}
 # Elements of rows up to which several are a vector, and from which on columns take longer.
 _SEVERAL, _MOST = 8, 16
 
 
-def _suits_columns(kind: str, n: int) -> bool:
-    """Whether very short rows take less column by column: those that fill no part of a vector, unless a
-    processor reads by a mask what there is.
+def _plain_rows(kind: str, of: Any, matrix: tuple[int, int], shape: tuple[int, ...]) -> ArrayFunction | None:
+    """What takes less for the rows of a dense matrix than the row kernel, with its bits: sums of several rows
+    at once; and extremes of very short ones column by column, unless they fill a part of a vector.
     """
-    if n & (n - 1) == 0 or n >= _MOST:
-        return False
-    return n > _SEVERAL if kind != "add" else n < _SEVERAL or target.lanes("float32") < _MOST
+    # a program that only has small tensors needs no compiler
+    from rushlight._engine.kernels.loops import rows_in_registers
 
-
-def _by_column(kind: str, matrix: tuple[int, int], lanes: int, shape: tuple[int, ...]) -> ArrayFunction:
-    """Reductions of very short rows, column by column: with the bits of the row kernel, whose lanes hold an
-    element each and are added pairwise in double precision.
-    """
-    combine, n = _BY_COLUMN[kind], matrix[1]
+    n = matrix[1]
+    if n == 1 and kind in ("add", "max", "min"):  # a sum begins with 0, which -0 does not survive
+        return lambda a: a.reshape(shape) + of.type(0) if kind == "add" else a.reshape(shape).copy()
+    if kind == "add":
+        sums = rows_in_registers.sums_of("add", of, *matrix)
+        return sums and (lambda a: sums(a).reshape(shape))
+    if kind not in _EXTREMES or n & (n - 1) == 0 or not _SEVERAL < n < _MOST:
+        return None
+    combine = _EXTREMES[kind]
 
     def extreme(a: Array) -> Array:
         rows = a.reshape(matrix)
@@ -449,19 +453,7 @@ def _by_column(kind: str, matrix: tuple[int, int], lanes: int, shape: tuple[int,
             combine(found, rows[:, k], out=found)
         return found.reshape(shape)
 
-    def total(a: Array) -> Array:
-        rows = a.reshape(matrix)
-        parts = [rows[:, k].astype(np.float64) for k in range(n)]
-        half = lanes // 2
-        while half:
-            for k in range(half, len(parts)):
-                parts[k - half] += parts[k]
-            del parts[half:]
-            half //= 2
-        parts[0] += 0.0  # as lanes begin with 0, which -0 does not survive
-        return parts[0].astype(a.dtype).reshape(shape)
-
-    return total if kind == "add" else extreme
+    return extreme
 
 
 # Elements up to which short rows are put together, all, and those of one of several matrices.

@@ -84,21 +84,26 @@ def reduction(
     return mark_without_flags(total)
 
 
-def column_sums(a: Array, axes: Sequence[int], keepdim: bool) -> Callable[[Array], Array] | None:
-    """np.add.reduce of arrays that lie as `a` does along the first axes, where its many short rows are worth
-    a loop of their own, with NumPy's bits; None for others, and before anything has been compiled.
+def sums(a: Array, axes: Sequence[int], keepdim: bool) -> Callable[[Array], Array] | None:
+    """np.add.reduce of arrays that lie as `a` does along the first or the last axes, where its many short rows
+    are worth a loop of their own, with NumPy's bits; None for others, and before anything has been compiled.
     """
-    k = len(axes)
-    if a.size < _MANY or a.dtype.char not in "fd" or tuple(sorted(axes)) != tuple(range(k)):
-        return None
-    rows, columns = prod(a.shape[:k]), prod(a.shape[k:])
-    if not (native.loaded() and a.flags.c_contiguous and 1 < columns <= _SHORT):
+    if a.size < _MANY or a.dtype.char not in "fd" or not (native.loaded() and a.flags.c_contiguous):
         return None
     # what few programs reduce in this way
-    from rushlight._engine.kernels.loops.columns_in_registers import columns_of
+    from rushlight._engine.kernels.loops import columns_in_registers, rows_in_registers
 
-    sums, shape = columns_of("line", a.dtype, (1, rows, columns)), (*[1] * (k * keepdim), *a.shape[k:])
-    return sums and (lambda a: sums(a).reshape(shape))
+    k, over = len(axes), tuple(sorted(axes))
+    rows, columns = prod(a.shape[:k]), prod(a.shape[k:])
+    shape = tuple([1 if i in over else n for i, n in enumerate(a.shape) if keepdim or i not in over])
+    found: Callable[[Array], Array] | None = None
+    if over == tuple(range(k)) and 1 < columns <= _SHORT:
+        found = columns_in_registers.columns_of("line", a.dtype, (1, rows, columns))
+    elif over == tuple(range(a.ndim - k, a.ndim)):
+        n = prod(a.shape[a.ndim - k :])
+        if 1 < n <= rows_in_registers.LINE:
+            found = rows_in_registers.sums_of("line", a.dtype, a.size // n, n)
+    return None if found is None else lambda a: found(a).reshape(shape)
 
 
 def product(a: Array, b: Array) -> Callable[[Array, Array], Array] | None:
