@@ -367,7 +367,8 @@ def _rows(meaning: Reduction, of: str, sizes: tuple[int, ...]) -> ArrayFunction:
     # a program that only has small tensors needs no compiler
     from rushlight._engine.kernels.loops import rows
 
-    found = _plain_rows(meaning.combine, np.dtype(of), sizes, sizes[:-1]) if meaning.map is X else None
+    matrix = sizes[0], sizes[1]
+    found = _plain_rows(meaning.combine, np.dtype(of), matrix, sizes[:1]) if meaning.map is X else None
     if found is not None:
         return found
     each = rows.rows((reduce_(meaning.combine, meaning.map),), (("input", of, "vector"),), (of,))

@@ -1,7 +1,7 @@
 """Sums of the rows of dense matrices, several rows at once, since each addition waits for the one before it.
 
-"add": with the bits of row kernels (row_body.py): as many lanes as those have add up blocks of a row, which are
-added in double precision, and lanes are combined pairwise. "line": with NumPy's, which has eight totals.
+"add": with the bits of row kernels (row_body.py): as many lanes as those have add up blocks of a row, which
+are added in double precision, and lanes are combined pairwise. "line": with NumPy's, which has eight totals.
 """
 
 from __future__ import annotations
@@ -139,13 +139,8 @@ class _Rows(Writer):
     def _eight(self, rows: Sequence[str]) -> list[str]:
         f = self.function
         self._lanes(_EIGHT)
-        with f.vectors(
-            f.i64("sdiv", f.i64("sub", self.n, _EIGHT), _EIGHT), [self.read(row) for row in rows]
-        ) as (
-            k,
-            totals,
-            updated,
-        ):
+        times = f.i64("sdiv", f.i64("sub", self.n, _EIGHT), _EIGHT)
+        with f.vectors(times, [self.read(row) for row in rows]) as (k, totals, updated):
             at = f.i64("mul", f.i64("add", k, 1), _EIGHT * self.size)
             updated += [total + self.read(row, at) for total, row in zip(totals, rows, strict=True)]
         for half in (1, 2, 4):

@@ -85,8 +85,8 @@ def reduction(
 
 
 def sums(a: Array, axes: Sequence[int], keepdim: bool) -> Callable[[Array], Array] | None:
-    """np.add.reduce of arrays that lie as `a` does along the first or the last axes, where its many short rows
-    are worth a loop of their own, with NumPy's bits; None for others, and before anything has been compiled.
+    """np.add.reduce of arrays that lie as `a` does along the first or the last axes, where its many short
+    rows are worth a loop of their own, with NumPy's bits; None for others, and before anything was compiled.
     """
     if a.size < _MANY or a.dtype.char not in "fd" or not (native.loaded() and a.flags.c_contiguous):
         return None
