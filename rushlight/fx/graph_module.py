@@ -230,6 +230,15 @@ class GraphModule(torch.nn.Module):
         scope = {name: value for name, value in known.items() if name not in ordinary}
         return _rebuilt, (held, text, type(self).__name__, scope)
 
+    def __reduce_package__(self, exporter: Any) -> Any:
+        """How a package of torch.package holds the module: its text is a module of the package."""
+        body = {k: v for k, v in self.__dict__.items() if k != "_graph"}
+        text, known = self._graph.python_code("self")
+        body |= {"_code": text, "_graphmodule_cls_name": type(self).__name__}
+        name = f"fx-generated._{exporter.get_unique_id()}"
+        exporter.save_source_string(name, _imports(known, exporter.importer) + text)
+        return reduce_package_graph_module, (body, name)
+
     def add_submodule(self, target: str, m: Any) -> bool:
         """Put a module under a dotted name."""
         put(self, target, m)
@@ -256,13 +265,18 @@ class GraphModule(torch.nn.Module):
 
 def _rebuilt(held: dict[str, Any], text: str, name: str, known: dict[str, Any]) -> Any:
     """A pickled GraphModule: its text, whose names mean `known`, is traced again."""
+    scope = python_code(Graph(), "self", False).globals | known
+    exec(compile(_runnable(text), "<pickled graph>", "exec"), scope)
+    return _of_forward(held, scope["forward"], name)
+
+
+def _of_forward(held: dict[str, Any], forward: Any, name: str) -> Any:
+    """A GraphModule of a pickled one's attributes and the function that its text defines."""
     from rushlight.fx.tracer import KeepModules  # it imports this file
 
     root = torch.nn.Module()
     root.__dict__.update(held)
-    scope = python_code(Graph(), "self", False).globals | known
-    exec(compile(_runnable(text), "<pickled graph>", "exec"), scope)
-    root.__class__ = type(name, (torch.nn.Module,), {"forward": scope["forward"]})
+    root.__class__ = type(name, (torch.nn.Module,), {"forward": forward})
     return GraphModule(root, KeepModules().trace(root), name)
 
 
@@ -278,6 +292,40 @@ def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
     exec(compile(_ours(import_block), "<imports of a pickled graph>", "exec"), known)
     made: GraphModule = _rebuilt(held, text, held.pop("_graphmodule_cls_name", "GraphModule"), known)
     return made
+
+
+def reduce_package_graph_module(importer: Any, body: dict[str, Any], generated_module_name: str) -> GraphModule:
+    """A GraphModule that a package holds: its text, a module of the package, is traced again."""
+    held = {k: v for k, v in body.items() if k not in ("_code", "code", "_graphmodule_cls_name")}
+    forward = importer.import_module(generated_module_name).forward
+    made: GraphModule = _of_forward(held, forward, body.get("_graphmodule_cls_name", "GraphModule"))
+    for name, value in held.items():  # what the graph does not mention
+        if not hasattr(made, name):
+            setattr(made, name, value)
+    return made
+
+
+_USUAL = {
+    "torch": "import torch",
+    "device": "from torch import device",
+    "inf": "from math import inf",
+    "nan": "from math import nan",
+    "NoneType": "NoneType = type(None)",
+    "fx_pytree": "import torch.fx._pytree as fx_pytree",
+    "pytree": "import torch.utils._pytree as pytree",
+}
+
+
+def _imports(known: dict[str, Any], importer: Any) -> str:
+    """The lines that give a graph's text its names."""
+    lines = set()
+    for name, value in known.items():
+        if name in _USUAL:
+            lines.add(_USUAL[name])
+        else:
+            module, inside = importer.get_name(value)
+            lines.add(f"from {module} import {inside} as {name}")
+    return "".join(f"{line}\n" for line in sorted(lines))
 
 
 def _ours(imports: str) -> str:

@@ -24,10 +24,11 @@ from rushlight.jit.freezing.attributes import held
 from rushlight.jit.handles import ModuleHandle
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
 from rushlight.jit.program import execute
-from rushlight.jit.program.codetext import declaration_text, function_text
+from rushlight.jit.program.codetext import declaration_text, function_lines
 from rushlight.jit.program.ir import Function, inlined, walk
 from rushlight.jit.program.managers import SAVED
 from rushlight.jit.program.schema import REQUIRED, spell
+from rushlight.jit.program.sources import Records
 from rushlight.jit.program.types import BOOL, FUNCTION, ClassType, Type, of_value
 from rushlight.jit.reader import Archive
 from rushlight.jit.upgraders import since
@@ -43,31 +44,59 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     if not isinstance(m, (ScriptModule, ScriptFunction)):
         raise AttributeError(f"'{type(m).__name__}' object has no attribute 'save'")
     name = _archive_name(f)
-    code, data = _Code(), _Data()
+    code, data, constants = Code(), Storages(), Storages()
     if isinstance(m, ScriptFunction):
         m = _module_of(m._function)
+    pickled, pickled_constants = described(m, code, data, constants)
+    with _opened_for_writing(f) as file:
+        writer = Writer(file, name)
+        for key, flat in data.new():
+            writer.write(f"data/{key}", flat)
+        writer.write("data.pkl", pickled)
+        for path, content in code.records().items():
+            writer.write(f"code/{path}", content)
+        for key, flat in constants.new():
+            writer.write(f"constants/{key}", flat)
+        writer.write("constants.pkl", pickled_constants)
+        for extra, given in (_extra_files or {}).items():
+            writer.write(f"extra/{extra}", given.encode() if isinstance(given, str) else given)
+        writer.write("byteorder", sys.byteorder.encode())
+        writer.finish(".data/version", f"{code.version}\n".encode())
+
+
+def described(m: Any, code: Code, data: Storages, constants: Storages) -> tuple[bytes, bytes]:
+    """A module's pickle, and that of the constants of its code, which is added to `code`."""
     code.cls(m._type)
     for inside in m.modules():  # of some, only an interface is mentioned
         code.cls(inside._type)
-    data.value(m, Type("Class", cls=m._type))
-    for owner in data.classes:
+    held, known = _Data(data), _Data(constants)
+    held.value(m, Type("Class", cls=m._type))
+    for owner in held.classes:
         code.cls(owner)
-    with _opened_for_writing(f) as file:
-        writer = Writer(file, name)
-        for key, flat in data.storages.items():
-            writer.write(f"data/{key}", flat)
-        writer.write("data.pkl", data.finish())
-        for path, text in code.files.items():
-            writer.write(f"code/{path}", text.encode())
-        constants = _Data()
-        constants.tuple([(value, of_value(value)) for value in code.constants])
-        for key, flat in constants.storages.items():
-            writer.write(f"constants/{key}", flat)
-        writer.write("constants.pkl", constants.finish())
-        for extra, content in (_extra_files or {}).items():
-            writer.write(f"extra/{extra}", content.encode() if isinstance(content, str) else content)
-        writer.write("byteorder", sys.byteorder.encode())
-        writer.finish(".data/version", f"{code.version}\n".encode())
+    known.tuple([(value, of_value(value)) for value in code.constants])
+    return held.finish(), known.finish()
+
+
+class Storages:
+    """The storages of a file's tensors, each of which is a record. ending: of the records' names."""
+
+    def __init__(self, ending: str = "") -> None:
+        self._ending = ending
+        self._keys: dict[int, tuple[str, Any]] = {}
+        self._new: list[tuple[str, Any]] = []
+
+    def key(self, identity: int, flat: Any, owner: Any) -> str:
+        """The name of a storage's record. owner: what keeps the storage, so that its id stays its own."""
+        if identity not in self._keys:
+            name = f"{len(self._keys)}{self._ending}"
+            self._keys[identity] = name, owner
+            self._new.append((name, flat))
+        return self._keys[identity][0]
+
+    def new(self) -> list[tuple[str, Any]]:
+        """Names and bytes of the storages that have come since this was asked last."""
+        found, self._new = self._new, []
+        return found
 
 
 def _module_of(function: Function) -> Any:
@@ -89,19 +118,31 @@ def _module_of(function: Function) -> Any:
     return instance(owner, {"training": True})
 
 
-class _Code:
+class Code:
     """The files of code of what is saved."""
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
+        self._records: dict[str, Records] = {}
         self.constants: list[Any] = []
         self.version = 3  # of the ops: the newest that one of them came to mean what it means now
         self._done: set[str] = set()
 
-    def add(self, qualname: str, text: str) -> None:
-        """Put text into the file of its namespace."""
+    def add(self, qualname: str, lines: list[str], places: list[str] | None = None) -> None:
+        """Put lines into the file of their namespace. places: where each comes from."""
         path = qualname.rpartition(".")[0].replace(".", "/") + ".py"
-        self.files[path] = self.files.get(path, "") + text
+        before = self.files.get(path, "")
+        records = self._records.setdefault(path, Records())
+        records.add(len(before.encode()), lines, places or [""] * len(lines))
+        self.files[path] = before + "".join(f"{line}\n" for line in lines)
+
+    def records(self) -> dict[str, bytes]:
+        """The files, and beside each what says where it comes from."""
+        found: dict[str, bytes] = {}
+        for path, text in self.files.items():
+            found[path] = text.encode()
+            found[f"{path}.debug_pkl"] = self._records[path].finish()
+        return found
 
     def tensor(self, value: Any) -> str:
         """The name of a constant that has no spelling."""
@@ -116,7 +157,7 @@ class _Code:
         if function.qualname not in self._done:
             self._done.add(function.qualname)
             self.needs(function)
-            self.add(function.qualname, function_text(function, self.tensor))
+            self.add(function.qualname, *function_lines(function, self.tensor))
 
     def signature(self, function: Function) -> None:
         """The types of a function's arguments and result."""
@@ -157,7 +198,7 @@ class _Code:
         for path, text in texts.items():
             if path not in self._done:
                 self._done.add(path)
-                self.add(path, text)
+                self.add(path, text.splitlines())
 
     def type(self, t: Type) -> None:
         """The classes in a type."""
@@ -167,12 +208,12 @@ class _Code:
             self.cls(t.cls)
         elif t.kind == "Enum" and str(t) not in self._done:
             self._done.add(str(t))
-            members = "".join(f"  {m.name} = {spell(m.value)}\n" for m in t.cls)
-            self.add(str(t), f"class {t.cls.__name__}(Enum):\n{members}")
+            members = [f"  {m.name} = {spell(m.value)}" for m in t.cls]
+            self.add(str(t), [f"class {t.cls.__name__}(Enum):", *members])
         elif t.kind == "Tuple" and t.cls is not None and str(t) not in self._done:
             self._done.add(str(t))
-            fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.cls._fields, t.args, strict=True))
-            self.add(str(t), f"class {t.cls.__name__}(NamedTuple):\n{fields}")
+            fields = [f"  {n} : {a}" for n, a in zip(t.cls._fields, t.args, strict=True)]
+            self.add(str(t), [f"class {t.cls.__name__}(NamedTuple):", *fields])
 
     def cls(self, owner: ClassType) -> None:
         """A class, and what it needs."""
@@ -185,7 +226,7 @@ class _Code:
             for function in owner.methods.values():
                 self.signature(function)
                 lines.append(declaration_text(function))
-            self.add(owner.qualname, "\n".join(lines) + "\n")
+            self.add(owner.qualname, "\n".join(lines).split("\n"))
             return
         if owner.is_module:
             for kind in ("parameter", "buffer"):
@@ -197,12 +238,15 @@ class _Code:
         for name, value in owner.constants.items():
             with contextlib.suppress(TypeError):
                 lines.append(f"  {name} : Final[{of_value(value)}] = {spell(value)}")
-        texts = []
+        bodies, places = list[str](), list[str]()
         for function in owner.methods.values():
             self.needs(function)
-            texts.append(function_text(function, self.tensor, "  ", full=True))
-        empty = "  pass\n" if len(lines) == 1 and not texts else ""
-        self.add(owner.qualname, "\n".join(lines) + "\n" + empty + "".join(texts))
+            body, origin = function_lines(function, self.tensor, "  ", full=True)
+            bodies += body
+            places += origin
+        if len(lines) == 1 and not bodies:
+            lines.append("  pass")
+        self.add(owner.qualname, [*lines, *bodies], [""] * len(lines) + places)
 
 
 _TAGGED = {
@@ -223,10 +267,9 @@ _SPARSE = {
 class _Data:
     """A pickle of values with TorchScript's types, opcode by opcode: its classes are names only."""
 
-    def __init__(self) -> None:
+    def __init__(self, storages: Storages) -> None:
         self._out: list[bytes] = [b"\x80\x02"]
-        self.storages: dict[str, Any] = {}
-        self._keys: dict[int, tuple[str, Any]] = {}
+        self._storages = storages
         self._objects: dict[int, int] = {}
         self._texts: dict[str, int] = {}
         self.classes: list[ClassType] = []  # of objects of which only an interface is mentioned
@@ -366,14 +409,11 @@ class _Data:
             )
         )
         cls, identity, flat, step = storage_bytes(storage)
-        if identity not in self._keys:
-            self._keys[identity] = str(len(self._keys)), value
-            self.storages[self._keys[identity][0]] = flat
         self.name("torch._utils._rebuild_tensor_v2")
         self.put(b"((")
         self.text("storage")
         self.name(f"torch.{cls.__name__}")
-        self.text(self._keys[identity][0])
+        self.text(self._storages.key(identity, flat, value))
         self.text(str(value.device))
         self.plain(flat.size // step)
         self.put(b"tQ")
@@ -438,7 +478,7 @@ def load(
         for name in wanted:
             wanted[name] = reader.read(f"extra/{name}") if reader.has(f"extra/{name}") else b""
         try:
-            return Archive(reader, map_location).load()
+            return Archive(reader).load(map_location)
         except RuntimeError:
             raise
         except (Exception, RecursionError) as error:

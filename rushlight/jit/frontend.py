@@ -59,6 +59,7 @@ class Place(str):
 
     source: Source
     node: Any
+    written: str = ""  # of what was read from an archive: the place in its code
 
 
 class Source:

@@ -271,6 +271,14 @@ class ScriptModule(Module):
     def _get_name(self) -> str:
         return type(self).__name__
 
+    def __reduce_package__(self, exporter: Any) -> Any:
+        """How a package of torch.package holds the module."""
+        from rushlight.jit.packaging import unpackage_script_module  # archives, which import this file
+
+        number = exporter.get_unique_id()
+        exporter.script_module_serializer.serialize(self, int(number))
+        return unpackage_script_module, (number,)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise _no_pickle("ScriptModule")
 

@@ -23,6 +23,7 @@ from rushlight.jit.program import schema as schemas
 from rushlight.jit.program.execute import runner
 from rushlight.jit.program.ir import Function
 from rushlight.jit.program.managers import MARKS, restored
+from rushlight.jit.program.sources import SavedSource
 from rushlight.jit.program.types import ATOMS, ClassType, Type, from_ast
 from rushlight.jit.upgraders import older
 from rushlight.nn.parameter import Parameter
@@ -230,11 +231,10 @@ _RESTORE = dict.fromkeys(
 
 
 class Archive:
-    """One file: the types and functions of its code, and its data."""
+    """One file: the types and functions of its code, and its data. code: the folder of the code."""
 
-    def __init__(self, reader: Any, map_location: Any) -> None:
-        self._reader = reader
-        self._plan = LoadOptions(map_location, None, True, False, {})
+    def __init__(self, reader: Any, code: str = "code") -> None:
+        self._reader, self._code = reader, code
         self._trees: dict[str, dict[str, ast.stmt]] = {}
         self._sources: dict[str, Source] = {}
         self._found: dict[str, Any] = {}
@@ -242,18 +242,24 @@ class Archive:
         self.constants: tuple[Any, ...] = ()
         self.version = 0  # of the ops that its code calls
 
-    def load(self) -> Any:
+    def load(self, map_location: Any = None) -> Any:
         """The module or function of the file."""
+        plan = LoadOptions(map_location, None, True, False, {})
         if not self._reader.has("constants.pkl"):
             raise RuntimeError(
                 "PytorchStreamReader failed locating file constants.pkl: file not found. It is no "
                 "TorchScript archive: torch.load reads what torch.save writes"
             )
+        constants, data = (_Storages(self._reader, plan, name).load for name in ("constants", "data"))
+        return self.module("", constants, data)
+
+    def module(self, folder: str, constants: Any, data: Any) -> Any:
+        """The module whose pickles lie in a folder of the file. constants, data: storages of persistent ids."""
         for name in (".data/version", "version"):
             if self._reader.has(name):
                 self.version = int(self._reader.read(name).strip() or 0)
-        self.constants = self._unpickle("constants")
-        root = self._unpickle("data")
+        self.constants = self._unpickle(f"{folder}constants.pkl", constants)
+        root = self._unpickle(f"{folder}data.pkl", data)
         if not isinstance(root, _Object):
             raise RuntimeError(
                 f"expected a module in the file, got {type(root).__name__}; the file is damaged"
@@ -265,9 +271,8 @@ class Archive:
                     owner.method(name)
         return self.make(root)
 
-    def _unpickle(self, name: str) -> Any:
-        storages = _Storages(self._reader, self._plan, name)
-        return _Unpickler(self._reader.read(f"{name}.pkl"), storages.load, self).load()
+    def _unpickle(self, record: str, storages: Any) -> Any:
+        return _Unpickler(self._reader.read(record), storages, self).load()
 
     def make(self, found: Any) -> Any:
         """A value of the data, with modules for the objects in it."""
@@ -329,7 +334,7 @@ class Archive:
 
     def _file(self, space: str) -> dict[str, ast.stmt]:
         if space not in self._trees:
-            path = f"code/{space.replace('.', '/')}.py"
+            path = f"{self._code}/{space.replace('.', '/')}.py"
             text = self._reader.read(path).decode() if self._reader.has(path) else ""
             tree = restored(parse_untrusted(text, path))
             named: dict[str, ast.stmt] = {}
@@ -338,7 +343,9 @@ class Archive:
                     raise RuntimeError(f"{path}: expected classes and functions, got {type(node).__name__}")
                 named[node.name] = node
             self._trees[space] = named
-            self._sources[space] = Source(text, path)
+            debug = f"{path}.debug_pkl"
+            records = self._reader.read(debug) if self._reader.has(debug) else None
+            self._sources[space] = SavedSource(text, path, records)
         return self._trees[space]
 
     def as_type(self, found: Any) -> Type:

@@ -60,6 +60,11 @@ class PyTorchFileWriter:
         self._file = open(name_or_buffer, "wb") if self._own else name_or_buffer  # noqa: SIM115
         self._writer = Writer(self._file, archive)
         self._written: list[str] = []
+        self._version = 3
+
+    def set_min_version(self, version: int) -> None:
+        """The version of the format that the archive says is at least this."""
+        self._version = max(self._version, version)
 
     def write_record(self, name: str, data: Any, size: int) -> None:
         """Add a record: the first `size` bytes of data, an object with a buffer or a storage."""
@@ -77,6 +82,7 @@ class PyTorchFileWriter:
 
     def write_end_of_file(self) -> None:
         """Write the version and the directory; nothing can be added afterwards."""
-        self._writer.finish()
+        record = "version" if self._version < 6 else ".data/version"
+        self._writer.finish(record, f"{self._version}\n".encode())
         if self._own:
             self._file.close()

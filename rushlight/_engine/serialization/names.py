@@ -15,6 +15,7 @@ from rushlight._engine.names.alternatives import torch_name
 _EXCEPTIONS = {
     ("rushlight._engine.serialization.rebuild", "_rebuild_from_type_v2"): "torch._tensor",
     ("rushlight._engine.serialization.rebuild", "_get_layout"): "torch.serialization",
+    ("rushlight.jit.packaging", "unpackage_script_module"): "torch.jit._script",
     ("rushlight._engine.tensors.storages.typed", "TypedStorage"): "torch.storage",
     (
         "rushlight.nn.modules.loss",

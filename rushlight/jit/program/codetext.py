@@ -245,10 +245,15 @@ def _is_default(value: Value, p: Parameter) -> bool:
     return type(known) is type(p.default) and known == p.default
 
 
-def function_text(
+def function_text(function: Function, tensor: Callable[[Any], str] | None = None) -> str:
+    """def name(...): ..., as `.code` shows it."""
+    return "".join(f"{line}\n" for line in function_lines(function, tensor)[0])
+
+
+def function_lines(
     function: Function, tensor: Callable[[Any], str] | None = None, indent: str = "", full: bool = False
-) -> str:
-    """def name(...): ..., as `.code` shows it; full: with the type of self, as in an archive."""
+) -> tuple[list[str], list[str]]:
+    """The lines of a function, and where each comes from; full: with the type of self, as in an archive."""
     writer = CodeWriter(function, tensor)
     arguments = []
     for i, (name, t, default) in enumerate(function.arguments):
@@ -263,7 +268,8 @@ def function_text(
         del name
     body = writer.body()
     head = f"def {function.name}({(',' + chr(10) + '    ').join(arguments)}) -> {function.returns}:\n"
-    return "".join(indent + line + "\n" for line in (head + body).splitlines()) if indent else head + body
+    lines = [indent + line for line in (head + body).split("\n")[:-1]]
+    return lines, [""] * (len(lines) - len(writer.places)) + writer.places
 
 
 def declaration_text(function: Function) -> str:
@@ -279,4 +285,4 @@ def _written(default: Any, t: Type) -> Any:
     return float(default) if inner.kind == "float" and isinstance(default, int) else default
 
 
-__all__ = ["CodeWriter", "declaration_text", "function_text"]
+__all__ = ["CodeWriter", "declaration_text", "function_lines", "function_text"]
