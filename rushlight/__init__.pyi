@@ -240,6 +240,7 @@ from rushlight import onnx as onnx
 from rushlight import ops as ops
 from rushlight import optim as optim
 from rushlight import overrides as overrides
+from rushlight import package as package
 from rushlight.ao.quantized_tensors import per_channel_affine as per_channel_affine
 from rushlight.ao.quantized_tensors import per_channel_affine_float_qparams as per_channel_affine_float_qparams
 from rushlight.ao.quantized_tensors import per_channel_symmetric as per_channel_symmetric

@@ -112,6 +112,12 @@ class GraphModule(torch.nn.Module):
         self._graph.owning_module = self
         self.recompile()
 
+    @property
+    def _tracer_cls(self) -> Any:
+        """The class of the Tracer that made the graph; None for one that only a function knows."""
+        found = self._graph._tracer_cls
+        return None if found is None or "<locals>" in found.__qualname__ else found
+
     # --- who hears of changes ----------------------------------------------------------------------
 
     def _register_create_node_hook(self, f: Any) -> None:
@@ -235,6 +241,7 @@ class GraphModule(torch.nn.Module):
         body = {k: v for k, v in self.__dict__.items() if k != "_graph"}
         text, known = self._graph.python_code("self")
         body |= {"_code": text, "_graphmodule_cls_name": type(self).__name__}
+        body["_tracer_cls"] = self._tracer_cls
         name = f"fx-generated._{exporter.get_unique_id()}"
         exporter.save_source_string(name, _imports(known, exporter.importer) + text)
         return reduce_package_graph_module, (body, name)
@@ -277,7 +284,9 @@ def _of_forward(held: dict[str, Any], forward: Any, name: str) -> Any:
     root = torch.nn.Module()
     root.__dict__.update(held)
     root.__class__ = type(name, (torch.nn.Module,), {"forward": forward})
-    return GraphModule(root, KeepModules().trace(root), name)
+    graph = KeepModules().trace(root)
+    graph._tracer_cls = held.get("_tracer_cls")
+    return GraphModule(root, graph, name)
 
 
 def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
@@ -294,7 +303,9 @@ def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
     return made
 
 
-def reduce_package_graph_module(importer: Any, body: dict[str, Any], generated_module_name: str) -> GraphModule:
+def reduce_package_graph_module(
+    importer: Any, body: dict[str, Any], generated_module_name: str
+) -> GraphModule:
     """A GraphModule that a package holds: its text, a module of the package, is traced again."""
     held = {k: v for k, v in body.items() if k not in ("_code", "code", "_graphmodule_cls_name")}
     forward = importer.import_module(generated_module_name).forward

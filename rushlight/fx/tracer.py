@@ -251,7 +251,7 @@ class Tracer(TracerBase):
                 setattr(owner, name, method)
             for own, name, known in reversed(held):
                 if known is None:
-                    del own[name]
+                    own.pop(name, None)  # it may have been wrapped twice
                 else:
                     own[name] = known
 

@@ -254,7 +254,7 @@ class Archive:
         return self.module("", constants, data)
 
     def module(self, folder: str, constants: Any, data: Any) -> Any:
-        """The module whose pickles lie in a folder of the file. constants, data: storages of persistent ids."""
+        """The module whose pickles lie in a folder. constants, data: the storages of persistent ids."""
         for name in (".data/version", "version"):
             if self._reader.has(name):
                 self.version = int(self._reader.read(name).strip() or 0)

@@ -47,7 +47,7 @@ def _calc___package__(names: dict[str, Any]) -> str:
 
 def _normalize_path(path: Any) -> str:
     """A file's name; ValueError where it has a folder before it."""
-    parent, name = os.path.split(path)
+    parent, name = os.path.split(os.fspath(path))
     if parent:
         raise ValueError(f"{path!r} must be only a file name")
-    return name
+    return str(name)

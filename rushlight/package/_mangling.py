@@ -17,7 +17,8 @@ class PackageMangler:
 
     def mangle(self, name: str) -> str:
         """A name with the mark."""
-        assert name
+        if not name:
+            raise AssertionError("a name is needed")
         return f"{self._mangle_parent}.{name}"
 
     def demangle(self, mangled: str) -> str:
@@ -46,7 +47,8 @@ def get_mangle_prefix(name: str) -> str:
 
 def check_not_mangled(name: str) -> None:
     """AssertionError for a name that has a mark."""
-    assert not is_mangled(name), f"{name} is the name of what a package holds"
+    if is_mangled(name):
+        raise AssertionError(f"{name} is the name of what a package holds")
 
 
 __all__ = ["PackageMangler", "check_not_mangled", "demangle", "get_mangle_prefix", "is_mangled"]

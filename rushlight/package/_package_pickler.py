@@ -9,7 +9,7 @@ from typing import Any
 from rushlight._engine.serialization.rebuild import torch_form
 from rushlight.package.importer import Importer, ObjMismatchError, ObjNotFoundError
 
-_PythonPickler: Any = pickle._Pickler  # type: ignore[attr-defined]
+_PythonPickler: Any = pickle._Pickler
 _SINGLETONS = (type(None), type(NotImplemented), type(...))
 
 

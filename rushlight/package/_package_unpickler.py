@@ -8,7 +8,7 @@ from typing import Any
 
 from rushlight.package.importer import Importer
 
-_PythonUnpickler: Any = pickle._Unpickler  # type: ignore[attr-defined]
+_PythonUnpickler: Any = pickle._Unpickler
 
 
 class PackageUnpickler(_PythonUnpickler):  # type: ignore[misc]

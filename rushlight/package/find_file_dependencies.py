@@ -44,7 +44,9 @@ class _Imports(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _called(self, node: ast.Call) -> None:
-        given: dict[str, Any] = dict(zip(("name", "globals", "locals", "fromlist", "level"), node.args, strict=False))
+        given: dict[str, Any] = dict(
+            zip(("name", "globals", "locals", "fromlist", "level"), node.args, strict=False)
+        )
         given.update({k.arg: k.value for k in node.keywords if k.arg})
         name = ast.literal_eval(given["name"]) if "name" in given else None
         level = ast.literal_eval(given["level"]) if "level" in given else 0

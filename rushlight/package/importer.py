@@ -73,7 +73,8 @@ class Importer(ABC):
         return (
             f"\n\nThe object provided is from '{what}', which is coming from {where}."
             f"\nHowever, when we import '{what_found}', it's coming from {where_found}."
-            f"\nTo fix this, make sure this 'PackageExporter's importer lists {importer} before {importer_found}."
+            "\nTo fix this, make sure this 'PackageExporter's importer lists "
+            f"{importer} before {importer_found}."
         )
 
     def whichmodule(self, obj: Any, name: str) -> str:
@@ -142,7 +143,11 @@ class OrderedImporter(Importer):
                 return importer.get_name(obj, name)
             except (ObjNotFoundError, ObjMismatchError) as error:
                 log.warning(
-                    "Tried to call get_name with obj %s, and name %s on %s and got %s", obj, name, importer, error
+                    "Tried to call get_name with obj %s, and name %s on %s and got %s",
+                    obj,
+                    name,
+                    importer,
+                    error,
                 )
         raise ObjNotFoundError(
             f"Could not find obj {obj} and name {name} in any of the importers {self._importers}"
@@ -154,7 +159,8 @@ class OrderedImporter(Importer):
         for importer in self._importers:
             if not isinstance(importer, Importer):
                 raise TypeError(
-                    f"{importer} is not a Importer. All importers in OrderedImporter must inherit from Importer."
+                    f"{importer} is not a Importer. All importers in OrderedImporter must inherit from "
+                    "Importer."
                 )
             try:
                 module = importer.import_module(module_name)

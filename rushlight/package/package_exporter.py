@@ -67,8 +67,8 @@ class PackagingErrorReason(Enum):
     NO_ACTION = "Module did not match against any action pattern. Extern, mock, or intern it."
     DENIED = "Module was denied by a pattern."
     MOCKED_BUT_STILL_USED = (
-        "Module was mocked out, but is still being used in the package. Please intern or extern the mocked modules "
-        "if objects are supposed to be in the package."
+        "Module was mocked out, but is still being used in the package. Please intern or extern the mocked "
+        "modules if objects are supposed to be in the package."
     )
 
     def __repr__(self) -> str:
@@ -105,8 +105,8 @@ class PackagingError(Exception):
         text = "\n".join(lines) + "\n"
         if not debug:
             text += (
-                "\nSet debug=True when invoking PackageExporter for a visualization of where broken modules are "
-                "coming from!\n"
+                "\nSet debug=True when invoking PackageExporter for a visualization of where broken modules "
+                "are coming from!\n"
             )
         super().__init__(text)
 
@@ -117,10 +117,10 @@ class PackagingError(Exception):
             lines.append(f"      Context: {context}")
         if name in _DISALLOWED_MODULES:
             lines.append(
-                f"      Note: While we usually use modules in the python standard library from the local environment, "
-                f"`{name}` has a lot of system level access and therefore can pose a security risk. We heavily "
-                f"recommend removing `{name}` from your packaged code. However, if that is not possible, add it to "
-                f'the extern list by calling PackageExporter.extern("`{name}`")'
+                "      Note: While we usually use modules in the python standard library from the local "
+                f"environment, `{name}` has a lot of system level access and therefore can pose a security "
+                f"risk. We heavily recommend removing `{name}` from your packaged code. However, if that is "
+                f'not possible, add it to the extern list by calling PackageExporter.extern("`{name}`")'
             )
         if debug:
             path = " -> ".join(self.dependency_graph.first_path(name))
@@ -131,8 +131,8 @@ class PackagingError(Exception):
 class PackageExporter:
     """Writes a package: objects as pickles, texts and bytes, and the source of the modules that these need.
 
-    f: a path, or a file open for writing. importer: where modules and names are looked up, `sys_importer` or a
-    sequence of importers. debug: errors show how broken modules came in.
+    f: a path, or a file open for writing. importer: where modules and names are looked up, `sys_importer` or
+    a sequence of importers. debug: errors show how broken modules came in.
 
     Each module that is needed has to be declared, by patterns of names: `intern` (its source goes into the
     package), `extern` (the environment that loads the package must have it), `mock` (it is replaced by what
@@ -175,7 +175,11 @@ class PackageExporter:
         self.patterns: dict[GlobGroup, _PatternInfo] = {}
         self._hooks: dict[_ModuleProviderAction, OrderedDict[int, ActionHook]] = {
             action: OrderedDict()
-            for action in (_ModuleProviderAction.EXTERN, _ModuleProviderAction.MOCK, _ModuleProviderAction.INTERN)
+            for action in (
+                _ModuleProviderAction.EXTERN,
+                _ModuleProviderAction.MOCK,
+                _ModuleProviderAction.INTERN,
+            )
         }
         if isinstance(importer, Importer):
             self.importer = importer
@@ -221,9 +225,7 @@ class PackageExporter:
     def save_module(self, module_name: str, dependencies: bool = True) -> None:
         """Save the source of a module that the importer finds by this name."""
         if not isinstance(module_name, str):
-            raise TypeError(
-                "save_module() expects a string input, did you perhaps mean to pass `__name__`?"
-            )
+            raise TypeError("save_module() expects a string input, did you perhaps mean to pass `__name__`?")
         self._intern_module(module_name, dependencies)
 
     def save_text(self, package: str, resource: str, text: str) -> None:
@@ -251,7 +253,9 @@ class PackageExporter:
             self.zip_file.write_record(f".data/{key}", flat, flat.nbytes)
         if dependencies:
             name = f"<{package}.{resource}>"
-            self.dependency_graph.add_node(name, action=_ModuleProviderAction.INTERN, provided=True, is_pickle=True)
+            self.dependency_graph.add_node(
+                name, action=_ModuleProviderAction.INTERN, provided=True, is_pickle=True
+            )
             for module, used in pickler.written.items():
                 self.dependency_graph.add_edge(name, module)
                 self.add_dependency(module)
@@ -264,8 +268,8 @@ class PackageExporter:
             self.dependency_graph.add_node(
                 module,
                 error=PackagingErrorReason.MOCKED_BUT_STILL_USED,
-                error_context=f"Object(s) '{used}' from module `{module}` was mocked out during packaging but is "
-                f"being used in resource - `{resource}` in package `{package}`. ",
+                error_context=f"Object(s) '{used}' from module `{module}` was mocked out during packaging "
+                f"but is being used in resource - `{resource}` in package `{package}`. ",
             )
 
     def _persistent_id(self, obj: Any) -> Any:
@@ -358,9 +362,7 @@ class PackageExporter:
         if action is _ModuleProviderAction.INTERN:
             self._intern_module(module_name, dependencies)
         elif action is _ModuleProviderAction.DENY:
-            self.dependency_graph.add_node(
-                module_name, action=action, error=PackagingErrorReason.DENIED
-            )
+            self.dependency_graph.add_node(module_name, action=action, error=PackagingErrorReason.DENIED)
         else:
             self.dependency_graph.add_node(module_name, action=action, provided=True)
 

@@ -60,6 +60,7 @@ class PackageImporter(Importer):
         file_or_buffer: str | os.PathLike[str] | PyTorchFileReader | BinaryIO,
         module_allowed: Callable[[str], bool] = lambda module_name: True,
     ) -> None:
+        self.zip_reader: PyTorchFileReader | DirectoryReader
         self.zip_reader, self.filename = _opened(file_or_buffer)
         self.storages: Any = None  # of the pickle that is being loaded
         self.script_archive: Any = None
@@ -67,7 +68,8 @@ class PackageImporter(Importer):
         for name in self.extern_modules:
             if not module_allowed(name):
                 raise ImportError(
-                    f"package '{file_or_buffer}' needs the external module '{name}' but that module has been disallowed"
+                    f"package '{file_or_buffer}' needs the external module '{name}' but that module has been "
+                    "disallowed"
                 )
         self._mangler = PackageMangler()
         self._sources: dict[str, tuple[str, bool]] = {}  # module -> (file, whether a package)
@@ -81,7 +83,11 @@ class PackageImporter(Importer):
 
     def _read_extern(self) -> list[str]:
         record = ".data/extern_modules"
-        return self.zip_reader.get_record(record).decode().splitlines(keepends=False) if self.zip_reader.has_record(record) else []
+        return (
+            self.zip_reader.get_record(record).decode().splitlines(keepends=False)
+            if self.zip_reader.has_record(record)
+            else []
+        )
 
     def _add_folders(self, module: str) -> None:
         parts = module.split(".")[:-1]
@@ -138,8 +144,8 @@ class PackageImporter(Importer):
                 raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
         if not ours:
             raise ModuleNotFoundError(
-                f'No module named "{name}" in self-contained archive "{self.filename}" and the module is also not '
-                f"in the list of allowed external modules: {self.extern_modules}",
+                f'No module named "{name}" in self-contained archive "{self.filename}" and the module is '
+                f"also not in the list of allowed external modules: {self.extern_modules}",
                 name=name,
             )
         return self._make(name)
@@ -157,7 +163,9 @@ class PackageImporter(Importer):
         names = module.__dict__
         # The module's own name has the package's mark: classes of it are told apart from those outside.
         own = names["__name__"] = self._mangler.mangle(name)
-        names["__package__"] = own if is_package else self._mangler.mangle(name.rpartition(".")[0]) if "." in name else ""
+        names["__package__"] = (
+            own if is_package else self._mangler.mangle(name.rpartition(".")[0]) if "." in name else ""
+        )
         names.update(__file__=shown, __cached__=None, __builtins__=self._builtins, __torch_package__=True)
         self.modules[name] = module
         _loaded[own] = module
@@ -258,7 +266,8 @@ class PackageImporter(Importer):
                 return self.storages.load((kind, cls, f"{key}.storage", location, count))
             if kind != "reduce_package":
                 raise AssertionError(
-                    f"Unknown typename for persistent_load, expected 'storage' or 'reduce_package' but got '{kind}'"
+                    "Unknown typename for persistent_load, expected 'storage' or 'reduce_package' but got "
+                    f"'{kind}'"
                 )
             _, number, function, args = pid
             if number not in reduced:
@@ -283,7 +292,11 @@ class PackageImporter(Importer):
     def python_version(self) -> str | None:
         """The version of Python that wrote the package; None where it does not say."""
         record = ".data/python_version"
-        return self.zip_reader.get_record(record).decode().strip() if self.zip_reader.has_record(record) else None
+        return (
+            self.zip_reader.get_record(record).decode().strip()
+            if self.zip_reader.has_record(record)
+            else None
+        )
 
     def get_resource_reader(self, fullname: str) -> _PackageResourceReader | None:
         """The files of a package, for importlib.resources; None where there is no such package."""
@@ -327,7 +340,7 @@ class _PackageResourceReader:
         return [*dict.fromkeys(r[len(top) :].split("/")[0] for r in records if r.startswith(top))]
 
 
-def _opened(f: Any) -> tuple[Any, str]:
+def _opened(f: Any) -> tuple[PyTorchFileReader | DirectoryReader, str]:
     """A reader of records, and what messages call the file."""
     if isinstance(f, PyTorchFileReader):
         return f, "<pytorch_file_reader>"
@@ -348,6 +361,6 @@ def _getfile_of_packages(found: Any) -> str:
     return _getfile(found) if module is None else str(module.__file__)
 
 
-inspect.getfile = _getfile_of_packages
+setattr(inspect, "getfile", _getfile_of_packages)
 
 __all__ = ["PackageImporter"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.core.dtype import dtype
@@ -26,7 +27,9 @@ class PyTorchFileReader:
         path = isinstance(name_or_buffer, (str, os.PathLike))
         file = open(name_or_buffer, "rb") if path else name_or_buffer  # noqa: SIM115
         self._reader = reader = Reader(file, str(name_or_buffer) if path else "archive")
-        self.has_record, self.get_record, self.get_record_size = reader.has, reader.read, reader.size
+        self.has_record: Callable[[str], bool] = reader.has
+        self.get_record: Callable[[str], bytes] = reader.read
+        self.get_record_size: Callable[[str], int] = reader.size
 
     def get_all_records(self) -> list[str]:
         """The records' names, in the order of the file."""

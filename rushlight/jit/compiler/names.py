@@ -64,6 +64,7 @@ from rushlight.jit.program.types import (
     of_value,
     optional,
     qualified,
+    unmarked,
 )
 from rushlight.nn.utils.rnn import PackedSequence
 
@@ -429,7 +430,7 @@ def script_function(function: Any) -> Function:
         tree, source = parsed(function)
         check_implemented(function, source, "function")
         module = function.__module__.replace("rushlight", "torch", 1)
-        path = "__torch__." + ("" if module == "__main__" else f"{module}.") + function.__name__
+        path = "__torch__." + ("" if module == "__main__" else f"{unmarked(module)}.") + function.__name__
         found = _compiled[function] = build(
             tree,
             source,

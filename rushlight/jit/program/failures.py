@@ -31,7 +31,7 @@ def failed(error: Exception) -> Exception:
 
 
 def _traceback(places: list[tuple[str, str]]) -> str:
-    """The places, first called first; of what was read from an archive, also where that stands in its code."""
+    """The places, first called first; of what an archive held, also where that stands in its code."""
     shown = "".join(_shown(place, function) for place, function in places)
     if not any(getattr(place, "written", "") for place, _ in places):
         return f"Traceback of TorchScript (most recent call last):\n{shown}"

@@ -1,6 +1,6 @@
 """Where a file's code comes from: the records that archives hold beside it (`x.py.debug_pkl`).
 
-A record says: from this byte of the code on, what stands there was compiled from these characters of that text.
+A record says: what stands in the code from this byte on was compiled from these characters of that text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SavedSource(Source):
 
 
 def _read(data: bytes) -> list[tuple[int, str, str, int, int, int]]:
-    """(offset in the code, text, file, number of its first line, begin and end in the text) of each record."""
+    """(offset in the code, text, file, its first line's number, begin, end in the text) of each record."""
     try:
         found = _Plain(data).load()
         if found[0] != _FORMAT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -120,7 +121,12 @@ def qualified(cls: Any) -> str:
     """The name of a Python class in code."""
     module = cls.__module__.replace("rushlight", "torch", 1)
     name: str = cls.__qualname__.split(".")[-1]
-    return "__torch__." + ("" if module == "__main__" else f"{module}.") + name
+    return "__torch__." + ("" if module == "__main__" else f"{unmarked(module)}.") + name
+
+
+def unmarked(module: str) -> str:
+    """A module's name as code can have it: that of a package's module begins with a mark in brackets."""
+    return re.sub(r"^<(torch_package_\d+)>", r"_\1_", module)
 
 
 # What says why objects of a type do not have an interface: compiler/interfaces.py.

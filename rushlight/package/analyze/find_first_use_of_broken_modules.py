@@ -7,7 +7,8 @@ from rushlight.package.package_exporter import PackagingError
 
 def find_first_use_of_broken_modules(exc: PackagingError) -> dict[str, list[str]]:
     """For each module that broke a package, a path of what needs what that leads to it."""
-    assert isinstance(exc, PackagingError), "exception must be a PackagingError"
+    if not isinstance(exc, PackagingError):
+        raise AssertionError("exception must be a PackagingError")
     graph = exc.dependency_graph
     return {
         name: graph.first_path(name) for name, held in graph.nodes.items() if held.get("error") is not None
