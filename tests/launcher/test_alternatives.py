@@ -38,10 +38,10 @@ def test_what_is_said_to_be_missing_is_missing(name):
 def test_words():
     with pytest.raises(
         NotImplementedError,
-        match=r"torch.package.PackageExporter can be imported but is not there in "
-        r"Rushlight\. Instead: torch.save",
+        match=r"torch.utils.mkldnn.to_mkldnn can be imported but is not there in "
+        r"Rushlight\. Instead: torch.nn's modules",
     ):
-        torch.package.PackageExporter([])
+        torch.utils.mkldnn.to_mkldnn(None)
     with pytest.raises(
         AttributeError, match=r"'torch.cuda.comm' has no attribute 'nope' in Rushlight\. Instead"
     ):
@@ -60,8 +60,8 @@ def test_words():
     [
         ("import torch.utils.cpp_extensions", "has no module torch.utils.cpp_extensions (yet)."),
         (
-            "from torch.package import sharp",
-            "has no torch.package.sharp (yet). Instead: torch.save",
+            "from torch.utils.mkldnn import sharp",
+            "has no torch.utils.mkldnn.sharp (yet). Instead: torch.nn",
         ),
         ("from torch.nn import Linaer", "has no torch.nn.Linaer (yet)."),
     ],

@@ -26,7 +26,7 @@ def test_imports_by_any_way():
     from torch.nn.quantized.modules.conv import Conv2d
     from torch.distributed._tensor.placement_types import Shard
     from torch.distributed._tensor.device_mesh import init_device_mesh
-    import torch._inductor.lowering, torch.ops, torch.package
+    import torch._inductor.lowering, torch.ops, torch._library.fake_profile
     print(torch.ao.quantization is quantization, quantization.QConfig is QConfig, PipelineStage.__name__)
     print(torch.nn.modules.conv.Module is torch.nn.Module, torch.distributed._tensor is torch.distributed.tensor)
     """
@@ -37,7 +37,7 @@ def test_what_it_can_be_used_for():
     absent = torch.ao.quantization.backend_config.BackendConfig
     assert (
         placeholders.is_absent(absent)
-        and placeholders.is_absent(torch.package)
+        and placeholders.is_absent(torch._library.fake_profile)
         and not placeholders.is_absent(torch.nn.Linear)
     )
     assert typing.get_args(typing.Optional[absent]) == (absent, type(None))
@@ -57,9 +57,9 @@ def test_what_it_can_be_used_for():
 
 
 def test_kinds():
-    assert issubclass(torch.package.PackagingError, Exception)
+    assert issubclass(torch._library.fake_profile.MissingOpProfile, Exception)
     assert torch.ao.quantization.QuantType.STATIC is not torch.ao.quantization.QuantType.DYNAMIC
-    assert torch.package.package_exporter.PackageExporter.__module__ == "torch.package.package_exporter"
+    assert torch._library.fake_profile.OpProfile.__module__ == "torch._library.fake_profile"
 
 
 def test_decorators_leave_the_refusal_to_the_call():
@@ -100,24 +100,25 @@ def test_the_table_is_in_order():
 
 
 def test_who_asks_by_hasattr_is_told_no():
-    from rushlight.package import PackageExporter
+    from rushlight._library.fake_profile import OpProfile
 
-    assert not hasattr(torch.package, "PackageExporter")
-    assert torch.package.PackageExporter is PackageExporter is getattr(torch.package, "PackageExporter", None)
+    profile = torch._library.fake_profile
+    assert not hasattr(profile, "OpProfile")
+    assert profile.OpProfile is OpProfile is getattr(profile, "OpProfile", None)
     assert hasattr(torch, "compile")
 
 
 def test_objects_at_the_top_of_a_module(tmp_path):
     (tmp_path / "mentions.py").write_text(
-        "from torch.package import Importer, PackageExporter\n"
-        "made = PackageExporter(importer=Importer.get_name(None), f=None)\n"
+        "from torch._library.fake_profile import OpProfile, TensorMetadata\n"
+        "made = OpProfile(metadata=TensorMetadata.of(None), f=None)\n"
     )
     told = run(
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import mentions\n"
         "try: mentions.made()\n"
-        "except NotImplementedError as error: print(str(error)[:29])"
+        "except NotImplementedError as error: print(str(error)[:37])"
     )
-    assert told == "torch.package.PackageExporter\n"
+    assert told == "torch._library.fake_profile.OpProfile\n"
 
 
 def test_modules_of_backends_settings_and_older_spellings():
