@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rushlight._engine.dispatch.arguments import is_number, plain_number
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -57,7 +58,6 @@ _OPTIONS = {
 }
 # What a number as second operand makes of an op of two tensors.
 _BY_NUMBER = {"maximum": "clamp_min", "minimum": "clamp_max"}
-_Number = (bool, int, float, complex)
 
 
 def build(name: str) -> Callable[..., Any] | None:
@@ -81,11 +81,11 @@ def _run(name: str, base: str, *args: Any, **kwargs: Any) -> Any:
         given.append(2 if places == "S" else 1)
     if len(given) != len(places) + 1 or set(kwargs) - {_OPTIONS.get(base)}:
         raise _combination(name, [*given, *kwargs])
-    if name == "_foreach_pow" and isinstance(given[0], _Number):
-        return tuple(ROWS["pow"](given[0], t) for t in _tensors(name, given[1]))
+    if name == "_foreach_pow" and is_number(given[0]):
+        return tuple(ROWS["pow"](plain_number(given[0]), t) for t in _tensors(name, given[1]))
     tensors = _tensors(name, given[0])
     rest = [_spread(name, place, value, len(tensors)) for place, value in zip(places, given[1:], strict=True)]
-    if "alpha" in kwargs and isinstance(rest[0][0], _Number):
+    if "alpha" in kwargs and is_number(rest[0][0]):
         raise _combination(name, [*given, *kwargs])
     f = _each(name, base, rest)
     found = [f(t, *others, **kwargs) for t, *others in zip(tensors, *rest, strict=True)]
@@ -117,7 +117,7 @@ def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
     """What stands at a place, for each tensor."""
     if isinstance(value, (list, tuple)) and place != "S":
         kind = "tensors" if value and isinstance(value[0], Tensor) and place != "P" else "scalars"
-        if kind == "scalars" and (place == "T" or not all(isinstance(v, _Number) for v in value)):
+        if kind == "scalars" and (place == "T" or not all(map(is_number, value))):
             raise _combination(name, [value])
         if len(value) != count:
             raise RuntimeError(
@@ -125,7 +125,9 @@ def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
                 if kind == "tensors"
                 else "Tensor list must have same number of elements as scalar list."
             )
-        return value
+        return value if kind == "tensors" else [plain_number(v) for v in value]
+    if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad and place in "NPS":
+        return [value.item()] * count
     if isinstance(value, Tensor) and place in "DP":
         if value.ndim != (place == "P"):
             raise RuntimeError(_WRONG_DIMS[place].format(value.ndim, value.numel()))
@@ -134,8 +136,8 @@ def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
                 f"Expected length of scalars to match input of length {count} but got {len(value)} instead."
             )
         return value.tolist() if place == "P" else [value] * count
-    if isinstance(value, _Number) and place != "T":
-        return [value] * count
+    if is_number(value) and place != "T":
+        return [plain_number(value)] * count
     raise _combination(name, [value])
 
 

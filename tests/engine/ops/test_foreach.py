@@ -1,5 +1,6 @@
 """torch._foreach_*: what each does is what the op does to each tensor."""
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -119,3 +120,24 @@ def test_gradients_flow():
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call(lambda name: getattr(torch, f"_foreach_{name}"), [torch.ones(2), torch.ones(3)])
+
+
+@pytest.mark.parametrize("number", [np.float32(0.5), np.float64(0.5), np.int64(2), np.bool_(True)])
+def test_numbers_of_numpy_are_numbers(number):
+    xs, _ = lists()
+    for name in ("add", "mul", "div", "pow", "maximum", "clamp_max"):
+        agree(both(name, xs, number), both(name, xs, number.item()))
+    agree(both("addcmul", xs, xs, xs, value=number), both("addcmul", xs, xs, xs, value=number.item()))
+    agree(both("add", xs, [number] * 4), both("add", xs, [number.item()] * 4))
+    agree(torch._foreach_pow(number, xs), torch._foreach_pow(number.item(), xs))
+
+
+def test_tensors_without_dims_are_numbers():
+    xs, ys = lists()
+    for name in ("pow", "minimum", "clamp_min"):
+        agree(both(name, xs, torch.tensor(0.5)), both(name, xs, 0.5))
+    agree(both("lerp", xs, ys, torch.tensor(0.5)), both("lerp", xs, ys, 0.5))
+    agree(both("addcdiv", xs, ys, ys, torch.tensor(2.0)), both("addcdiv", xs, ys, ys, 2.0))
+    agree(torch._foreach_norm(xs[:2], torch.tensor(1)), torch._foreach_norm(xs[:2], 1))
+    with pytest.raises(TypeError):
+        torch._foreach_pow(xs, torch.tensor(0.5, requires_grad=True))
