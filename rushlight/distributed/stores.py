@@ -7,7 +7,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 from weakref import WeakValueDictionary, finalize
@@ -197,18 +198,38 @@ class _Log:
                 self._held.pop(entry[0].decode(), None)
         self._at -= len(buffer)
 
+    @contextmanager
+    def _locked(self) -> Iterator[Any]:
+        """The file, which nobody else changes, with all changes read."""
+        while True:
+            with open(self.path, "a+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if not self._is_there(file):
+                    continue  # its last store was closed between the two: there is another file, or none
+                self._read(file)
+                yield file
+                return
+
+    def _is_there(self, file: Any) -> bool:
+        """Whether the name still means this file."""
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+    def _write(self, file: Any, key: str, change: Change) -> bytes | None:
+        old = self._held.get(key)
+        value = change(old)
+        if value != old:
+            file.write(pack(key) if value is None else pack(key, value))
+            file.flush()
+            self._read(file)
+        return value
+
     def change(self, key: str, change: Change) -> bytes | None:
         """Replace the key's value, None where there is none, by what `change` makes of it; that."""
-        with open(self.path, "a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            self._read(file)
-            old = self._held.get(key)
-            value = change(old)
-            if value != old:
-                file.write(pack(key) if value is None else pack(key, value))
-                file.flush()
-                self._read(file)
-            return value
+        with self._locked() as file:
+            return self._write(file, key, change)
 
     def all(self) -> dict[str, bytes]:
         """What all keys have."""
@@ -217,17 +238,22 @@ class _Log:
             self._read(file)
         return self._held
 
-    def count(self, key: str, amount: int) -> int:
-        """Add to a number; the sum."""
-        return int(self.change(key, lambda old: b"%d" % (int(old or b"0") + amount)) or 0)
+    def _count(self, file: Any, key: str, amount: int) -> int:
+        return int(self._write(file, key, lambda old: b"%d" % (int(old or b"0") + amount)) or 0)
+
+    def open(self) -> None:
+        """There is one store more."""
+        with self._locked() as file:
+            self._count(file, _OPEN, 1)
 
     def close(self, world_size: int, pid: int) -> None:
         """A store of it is no more: remove the file if it was the last of as many as there were to be."""
         if pid != os.getpid() or not os.path.exists(self.path):
             return  # a fork's copy; a file that somebody removed
-        closed = self.count(_CLOSED, 1)
-        if self.count(_OPEN, -1) == 0 and 0 <= world_size <= closed:
-            os.unlink(self.path)
+        with self._locked() as file:
+            closed, left = self._count(file, _CLOSED, 1), self._count(file, _OPEN, -1)
+            if left == 0 and 0 <= world_size <= closed:
+                os.unlink(self.path)
 
 
 class FileStore(Store):
@@ -240,7 +266,7 @@ class FileStore(Store):
     def __init__(self, file_name: str, world_size: int = -1) -> None:
         super().__init__()
         self._log = _Log(str(file_name))
-        self._log.count(_OPEN, 1)
+        self._log.open()
         finalize(self, self._log.close, world_size, os.getpid())
 
     @property
