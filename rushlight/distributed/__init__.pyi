@@ -54,6 +54,7 @@ from rushlight.distributed.reducer import _compute_bucket_assignment_by_size as 
 from rushlight.distributed.communication.work import _create_work_from_future as _create_work_from_future
 from rushlight.distributed.communication.reductions import _make_nccl_premul_sum as _make_nccl_premul_sum
 from rushlight.distributed.communication.collectives import _reduce_scatter_base as _reduce_scatter_base
+from rushlight.distributed.remote_device import _remote_device as _remote_device
 from rushlight.distributed import algorithms as algorithms
 from rushlight.distributed.communication.collectives import all_gather as all_gather
 from rushlight.distributed.communication.collectives import all_gather_coalesced as all_gather_coalesced
@@ -143,7 +144,7 @@ __all__ = ['AllToAllOptions', 'AllgatherOptions', 'AllreduceCoalescedOptions', '
     '_ControlCollectives', '_DEFAULT_FIRST_BUCKET_BYTES', '_DistributedBackendOptions', '_StoreCollectives',
     '_Work', '_all_gather_base', '_broadcast_coalesced', '_coalescing_manager',
     '_compute_bucket_assignment_by_size', '_create_work_from_future', '_make_nccl_premul_sum',
-    '_reduce_scatter_base', 'all_gather', 'all_gather_coalesced', 'all_gather_into_tensor',
+    '_reduce_scatter_base', '_remote_device', 'all_gather', 'all_gather_coalesced', 'all_gather_into_tensor',
     'all_gather_object', 'all_gather_single', 'all_reduce', 'all_reduce_coalesced', 'all_to_all',
     'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast', 'broadcast_object_list',
     'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_into_tensor', 'gather_object',

@@ -20,7 +20,7 @@ def is_available() -> bool:
 
 
 class context:
-    """What is called in it can be differentiated: `with context() as number`, then backward(number, [loss])."""
+    """What is called in it can be differentiated: `with context() as n`, then backward(n, [loss])."""
 
     def __enter__(self) -> int:
         self.autograd_context = contexts.new()

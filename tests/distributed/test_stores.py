@@ -1,8 +1,11 @@
 """Stores: what each kind answers, alone and between threads and processes."""
 
+import fcntl
+import os
 import socket
 import sys
 import threading
+import time
 from datetime import timedelta
 
 import pytest
@@ -89,16 +92,48 @@ def test_large_values(size):
 
 def test_a_file_between_processes(tmp_path):
     code = (
-        "import os, sys, rushlight.distributed as dist\n"
+        "import os, sys, time, rushlight.distributed as dist\n"
         "store = dist.FileStore(sys.argv[1], 3)\n"
         "[store.add('n', 1) for _ in range(100)]\n"
         "store.set(os.environ['RANK'], 'here'); store.wait(['0', '1', '2']); print(store.get('n').decode())\n"
         "store.add('end', 1)\n"
-        "while store.add('end', 0) < 3: pass\n"
+        "while store.add('end', 0) < 3: time.sleep(0.01)\n"
     )
-    ended = jobs.ranks([sys.executable, "-c", code, str(tmp_path / "file")], 3)
+    ended = jobs.ranks([sys.executable, "-c", code, str(tmp_path / "file")], 3, timeout=60)
     assert [rank.out for rank in ended] == ["300\n"] * 3, ended[0].err
     assert not (tmp_path / "file").exists()
+
+
+def test_a_file_whose_stores_close_at_once(tmp_path):
+    """Each closing is one step: the last of them removes the file, whoever comes first to what."""
+    for _ in range(20):
+        path = str(tmp_path / "file")
+        stores = [dist.FileStore(path, 4) for _ in range(4)]
+        ready = threading.Barrier(4)
+
+        def close(log, ready=ready):
+            ready.wait()
+            log.close(4, os.getpid())
+
+        threads = [threading.Thread(target=close, args=(store._log,)) for store in stores]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert not (tmp_path / "file").exists()
+
+
+def test_a_file_that_is_removed_is_made_anew(tmp_path):
+    old = dist.FileStore(str(tmp_path / "file"), 1)
+    old.set("a", "x")
+    with open(tmp_path / "file", "a+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        made = []
+        thread = threading.Thread(target=lambda: made.append(dist.FileStore(str(tmp_path / "file"), 1)))
+        thread.start()
+        time.sleep(0.1)  # it has opened the file and waits for the lock
+        (tmp_path / "file").unlink()
+    thread.join()
+    made[0].set("b", "y")
+    assert dist.FileStore(str(tmp_path / "file"), 3).get("b") == b"y"
 
 
 class Own(dist.Store):

@@ -213,3 +213,11 @@ def all_to_all_single(
     """Parts of `input` to all ranks, theirs back, like `output`."""
     found: Tensor = _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
     return found
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RemoteModule":
+        from rushlight.distributed.nn.api.remote_module import RemoteModule  # programs without rpc need none
+
+        return RemoteModule
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

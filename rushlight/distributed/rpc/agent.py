@@ -17,7 +17,9 @@ from rushlight.distributed.communication.work import Future
 from rushlight.distributed.rpc.constants import UNSET_RPC_TIMEOUT
 from rushlight.distributed.rpc.line import Line
 
-SERVICES: dict[str, Callable[[Any, int], Any]] = {}  # name -> f(question, who asks): the answer, or its future
+SERVICES: dict[
+    str, Callable[[Any, int], Any]
+] = {}  # name -> f(question, who asks): the answer, or its future
 
 
 def service(function: Callable[[Any, int], Any]) -> Callable[[Any, int], Any]:
@@ -144,7 +146,9 @@ class TensorPipeAgent:
         me, port = self._me, self._listener.getsockname()[1]
         if self.store.add(f"name/{me.name}", 1) > 1:
             self.shutdown()
-            raise RuntimeError(f"RPC worker name {me.name} is not unique. Workers {me.id} and others have it.")
+            raise RuntimeError(
+                f"RPC worker name {me.name} is not unique. Workers {me.id} and others have it."
+            )
         self.store.set(f"worker/{me.id}", f"{me.name} {_host(self.store)} {port}")
         self.store.set(f"number/{me.name}", str(me.id))
         if self.is_static_group:
@@ -192,9 +196,7 @@ class TensorPipeAgent:
         """Set it."""
         self._timeout = float(seconds)
 
-    def ask(
-        self, to: int, name: str, question: Any = None, timeout: float = UNSET_RPC_TIMEOUT
-    ) -> Future:
+    def ask(self, to: int, name: str, question: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> Future:
         """The future of what a worker's service answers; timeout: seconds, 0 for no end."""
         seconds = self._timeout if timeout == UNSET_RPC_TIMEOUT else float(timeout)
         try:

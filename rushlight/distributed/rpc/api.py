@@ -59,9 +59,7 @@ def _require_initialized(func: F) -> F:
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not state.is_set():
-            raise RuntimeError(
-                "RPC has not been initialized. Call torch.distributed.rpc.init_rpc first."
-            )
+            raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
         return func(*args, **kwargs)
 
     return wrapper  # type: ignore[return-value]
@@ -117,8 +115,8 @@ def rpc_sync(
 ) -> Any:
     """Call a function on a worker and wait for its result.
 
-    to: its name, number or WorkerInfo; timeout: seconds, 0 for no end, else what init_rpc() was told. What the
-    function raises is raised here.
+    to: its name, number or WorkerInfo; timeout: seconds, 0 for no end, else what init_rpc() was told. What
+    the function raises is raised here.
     """
     return _called(to, func, args, kwargs, timeout).wait()
 
@@ -280,8 +278,8 @@ def _all_gather(
         found: dict[str, Any] = agent.ask(leader.id, "gather", question, seconds).wait()
     except RuntimeError as error:
         raise RuntimeError(
-            f"Followers {names[1:]} timed out in _all_gather after {seconds:.2f} seconds. The first exception "
-            f"is {error}"
+            f"Followers {names[1:]} timed out in _all_gather after {seconds:.2f} seconds. The first "
+            f"exception is {error}"
         ) from error
     return found
 
@@ -307,7 +305,7 @@ def _wait_all_workers(timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
 
 @_require_initialized
 def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
-    """End remote calls in this process. graceful: when all workers have called it and nothing is under way."""
+    """End remote calls in this process. graceful: when all workers have come here and are idle."""
     agent = state.agent()
     try:
         if graceful and agent.is_static_group:

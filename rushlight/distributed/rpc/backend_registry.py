@@ -32,7 +32,7 @@ def _shown(self: Any) -> str:
 
 def _made(values: dict[str, BackendValue]) -> Any:
     found: Any = enum.Enum("BackendType", values)  # type: ignore[misc]
-    found.__repr__ = _shown
+    setattr(found, "__repr__", _shown)
     found.__doc__ = "The backends that there are; register_backend() adds others."
     return found
 
@@ -78,8 +78,7 @@ def _options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
 def _agent(store: Any, name: str, rank: int, world_size: int | None, rpc_backend_options: Any) -> Any:
     if not isinstance(rpc_backend_options, TensorPipeRpcBackendOptions):
         raise TypeError(
-            "`rpc_backend_options` must be a `TensorPipeRpcBackendOptions`, "
-            f"got {type(rpc_backend_options)}"
+            f"`rpc_backend_options` must be a `TensorPipeRpcBackendOptions`, got {type(rpc_backend_options)}"
         )
     return TensorPipeAgent(store, name, rank, world_size, rpc_backend_options)
 

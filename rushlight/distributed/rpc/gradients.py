@@ -1,7 +1,7 @@
 """Gradients through calls: what was sent and received in a context, and the pass back over all workers.
 
-Each worker runs the part of a pass that lies on it: from the tensors that it has sent, whose gradients come by
-a request, to leaves and to tensors that it has received, whose gradients it sends on. Sums are made in the
+Each worker runs the part of a pass that lies on it: from the tensors that it has sent, whose gradients come
+by a request, to leaves and to tensors that it has received, whose gradients it sends on. Sums are made in the
 context, where all passes of one backward() add theirs.
 """
 
@@ -21,7 +21,9 @@ class DistAutogradContext:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self._sent: dict[int, tuple[Any, list[Any]]] = {}  # message -> its node, the tensors that need gradients
+        self._sent: dict[
+            int, tuple[Any, list[Any]]
+        ] = {}  # message -> its node, the tensors that need gradients
         # message -> the node of what came by it, and the leaf by which the engine reaches that
         self._received: dict[int, tuple[Any, Any]] = {}
         self._workers: set[int] = set()

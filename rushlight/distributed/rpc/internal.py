@@ -82,8 +82,8 @@ class _InternalRPCPickler:
             return pickle.loads(binary_data)
         except AttributeError as error:
             told = AttributeError(
-                f"{error} Default RPC pickler does not serialize\n            function code. Ensure that UDFs "
-                "are defined on both caller and\n            callee modules."
+                f"{error} Default RPC pickler does not serialize\n            function code. Ensure that "
+                "UDFs are defined on both caller and\n            callee modules."
             )
             told.__cause__ = error
             return told

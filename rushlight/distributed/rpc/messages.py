@@ -22,7 +22,8 @@ class Message:
 
 def packed(obj: Any, to: int, pickler: Any = None) -> Message:
     """The message of an object."""
-    return packed_parts(*(pickler or internal._internal_rpc_pickler).serialize(obj), to)
+    data, tensors = (pickler or internal._internal_rpc_pickler).serialize(obj)
+    return packed_parts(data, tensors, to)
 
 
 def packed_parts(data: bytes, tensors: list[Any], to: int) -> Message:
@@ -54,10 +55,10 @@ def _devices(tensors: list[Any], to: int) -> list[Any]:
         there = t.device if t.device.type == "cpu" or pairs is None else pairs.get(t.device)
         if there is None:
             raise RuntimeError(
-                "TensorPipe RPC backend only supports CPU tensors by default, please move your tensors to CPU "
-                "before sending them over RPC, or call `set_device_map` on `TensorPipeRpcBackendOptions` to "
-                f"explicitly configure device mapping. Request device mapping is not available for {t.device} "
-                f"to {name}."
+                "TensorPipe RPC backend only supports CPU tensors by default, please move your tensors to "
+                "CPU before sending them over RPC, or call `set_device_map` on `TensorPipeRpcBackendOptions` "
+                "to explicitly configure device mapping. Request device mapping is not available for "
+                f"{t.device} to {name}."
             )
         found.append(None if there.type == "cpu" else str(there))
     return found

@@ -68,9 +68,7 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
 def _to_device(device: Any) -> Any:
     found = torch.device(device)
     if found.type != "cuda":
-        raise ValueError(
-            f"`set_devices` expect a list of CUDA devices, but got device type {found.type}."
-        )
+        raise ValueError(f"`set_devices` expect a list of CUDA devices, but got device type {found.type}.")
     return found
 
 

@@ -190,13 +190,11 @@ class RRef(Generic[T]):
             return self.local_value()
         one: Used = self._of
         if one.deleted:
-            raise RuntimeError(
-                f"{self} has been deleted. Cannot call to_here() on it after deletion."
-            )
+            raise RuntimeError(f"{self} has been deleted. Cannot call to_here() on it after deletion.")
         if _missing(one):
             raise RuntimeError(
-                "RRef creation via rpc.remote() timed out, and it is possible that the RRef on the owner node "
-                f"does not exist. ({one.created.exception()})"
+                "RRef creation via rpc.remote() timed out, and it is possible that the RRef on the owner "
+                f"node does not exist. ({one.created.exception()})"
             )
         context = gradients.contexts.current()
         question = (one.number, None if context is None else context._context_id())
@@ -209,8 +207,8 @@ class RRef(Generic[T]):
         """The value, on its owner. RuntimeError elsewhere."""
         if not self.is_owner():
             raise RuntimeError(
-                f"For UserRRef(rref_id={self._of.number}, fork_id={self._of.fork}), can't call localValue() on "
-                f"user {state.agent().get_worker_info()}. Call it on owner {self.owner()}"
+                f"For UserRRef(rref_id={self._of.number}, fork_id={self._of.fork}), can't call localValue() "
+                f"on user {state.agent().get_worker_info()}. Call it on owner {self.owner()}"
             )
         return self._of.value.wait()
 
@@ -239,7 +237,8 @@ class RRef(Generic[T]):
             _backward_of(self, dist_autograd_ctx_id, retain_graph)
         elif dist_autograd_ctx_id == -1:
             raise RuntimeError(
-                "User RRefs require 'dist_autograd_ctx_id' to be specified. For owner RRefs it may be left out."
+                "User RRefs require 'dist_autograd_ctx_id' to be specified. For owner RRefs it may be "
+                "left out."
             )
         else:
             api.rpc_sync(self.owner(), _backward_of, args=(self, dist_autograd_ctx_id, retain_graph))
@@ -268,9 +267,7 @@ class RRef(Generic[T]):
         return received_rref(*data)
 
     def __reduce__(self) -> Any:
-        raise RuntimeError(
-            "Can not pickle rref in python pickler, rref can only be pickled when using RPC"
-        )
+        raise RuntimeError("Can not pickle rref in python pickler, rref can only be pickled when using RPC")
 
     def __repr__(self) -> str:
         if self.is_owner():

@@ -28,8 +28,8 @@ def init_rpc(
 ) -> None:
     """Make this process a worker that calls others and is called.
 
-    name: its own among all; rank, world_size: as init_process_group's, or no world_size where workers come and
-    go. backend: BackendType.TENSORPIPE, or a program's own. Waits until all workers are there.
+    name: its own among all; rank, world_size: as init_process_group's, or no world_size where workers come
+    and go. backend: BackendType.TENSORPIPE, or a program's own. Waits until all workers are there.
     """
     if backend is not None and not isinstance(backend, backend_registry.BackendType):
         raise TypeError("Argument backend must be a member of BackendType")

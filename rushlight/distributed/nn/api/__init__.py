@@ -1,0 +1,1 @@
+"""Modules that lie on other workers."""
