@@ -226,3 +226,14 @@ def test_the_node_that_runs_is_told():
     y.register_hook(lambda grad: seen.append(torch._C._current_autograd_node()))
     y.exp().sum().backward()
     assert [node.name() for node in seen] == ["MulBackward0"] and torch._C._current_autograd_node() is None
+
+
+def test_a_decorated_class_is_a_function_that_makes_its_objects():
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+
+        @torch.no_grad()
+        class Here:
+            def __init__(self):
+                self.enabled = torch.is_grad_enabled()
+
+    assert Here().enabled is False

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self, TypeVar, overload
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.tensors.storages.storage import FRESH, INFERENCE, INFERRING
 
 
@@ -72,7 +73,20 @@ class _Mode:
         return type(self)()
 
     def __call__(self, function: F) -> F:
-        return decorate(function, self._again)  # type: ignore[return-value]
+        return decorate(_of_class(function), self._again)  # type: ignore[return-value]
+
+
+def _of_class(function: Any) -> Any:
+    """`function`; of a class, with a warning, a function that makes its objects."""
+    if not isinstance(function, type):
+        return function
+    warn(
+        "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+        "functions or methods. To preserve the current behavior of class decoration, you can directly "
+        "decorate the `__init__` method and nothing else.",
+        FutureWarning,
+    )
+    return lambda *args, **kwargs: function(*args, **kwargs)
 
 
 def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callable[..., Any]:
@@ -172,7 +186,7 @@ class set_grad_enabled(_Mode):
 
     def __call__(self, function: F) -> F:
         set_enabled(self._before)
-        return decorate(function, lambda: set_grad_enabled(self.mode))  # type: ignore[return-value]
+        return decorate(_of_class(function), lambda: set_grad_enabled(self.mode))  # type: ignore[return-value]
 
 
 class OutsideInference:

@@ -81,17 +81,26 @@ def refuse_inference(target: Tensor) -> None:
 def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
     """Refuse to write to expanded memory, or to some of which an operand reads a part, in another way."""
     check_apart_from_itself(target._memory)
+    refuse_shared(target, values)
+
+
+def refuse_shared(target: Tensor, values: Sequence[Any], wholly: bool = False) -> None:
+    """Refuse to write to memory of which an operand reads a part in another way; wholly: or in the same."""
     for v in values:
-        if (
-            v is not target
-            and isinstance(v, Tensor)
-            and v._storage is not None
-            and v._storage is target._storage
-        ):
+        if v.__class__ in (list, tuple):
+            refuse_shared(target, v, wholly)
+        elif v is target:
+            if wholly and v._geometry.size:
+                raise _shared_with_input()
+        elif isinstance(v, Tensor) and v._storage is not None and v._storage is target._storage:
             a, b = (_reach(t._memory) for t in (target, v))
-            same = a == b and target._geometry.strides == v._geometry.strides
+            same = not wholly and a == b and target._geometry.strides == v._geometry.strides
             if a and b and not same and a[0] < b[1] and b[0] < a[1]:
-                raise shared("some elements of the input tensor and the written-to tensor refer")
+                raise _shared_with_input()
+
+
+def _shared_with_input() -> RuntimeError:
+    return shared("some elements of the input tensor and the written-to tensor refer")
 
 
 def _reach(a: Any) -> tuple[int, int] | None:

@@ -167,7 +167,8 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
                 "fill_ only supports 0-dimension value tensor but got tensor with "
                 f"{value._geometry.ndim} dimensions."
             )
-        found = copy_(self, value)
+        within = value._storage is not None and value._storage is self._storage
+        found = copy_(self, ROWS["clone"](value) if within else value)
         return found if found.is_leaf else node_names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._grad_node is not None
     check_writable(self, tracked)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import refuse_inference
+from rushlight._engine.autograd.in_place import refuse_inference, refuse_shared
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.errors import wrong_type
@@ -48,6 +48,8 @@ def compute_into(
         )
     for o in outs:
         refuse_inference(o)
+        if ROWS[op].kind == "pointwise":
+            refuse_shared(o, values)
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         if directly is not None and out.__class__ is Tensor and directly(out):
@@ -110,8 +112,9 @@ def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
 
 def write(op: str, out: Tensor, result: Tensor) -> None:
     """Copy `result` into `out`, resized where the shape differs, as PyTorch does with a warning."""
-    if not can_cast(result._kind.dtype, out._kind.dtype):
-        raise (TypeError if "joined" in REFUSALS.get(f"{op}/out", ()) else RuntimeError)(
+    facts = REFUSALS.get(f"{op}/out", ())
+    if not can_cast(result._kind.dtype, out._kind.dtype) and "any" not in facts:
+        raise (TypeError if "joined" in facts else RuntimeError)(
             f"result type {result._kind.dtype.legacy} can't be cast to the desired output type "
             f"{out._kind.dtype.legacy}; pass an out= of dtype {result._kind.dtype}"
         )

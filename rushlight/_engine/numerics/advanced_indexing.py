@@ -245,17 +245,22 @@ def fitting(shape: tuple[int, ...], indices: Any, values: tuple[int, ...]) -> An
     return plan
 
 
+def warn_of_expanded(op: str, a: Array, example: str) -> None:
+    """A warning where several elements of what is written to are one."""
+    if 0 in a.strides and a.size and overlaps_itself(a.shape, a.strides):
+        warn(
+            f"Use of {op} on expanded tensors is deprecated. Please clone() the tensor before "
+            f"performing this operation. This also applies to advanced indexing e.g. {example}",
+            UserWarning,
+        )
+
+
 def write(a: Array, indices: Indices, values: Array, accumulate: bool = False) -> None:
     """a[indices] = values, or += with every repeated position counted.
 
     `values` broadcasts to what the index reads and has a's dtype; RuntimeError otherwise.
     """
-    if a.size and 0 in a.strides and overlaps_itself(a.shape, a.strides):
-        warn(
-            "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before "
-            "performing this operation. This also applies to advanced indexing e.g. tensor[indices] = tensor",
-            UserWarning,
-        )
+    warn_of_expanded("index_put_", a, "tensor[indices] = tensor")
     if not accumulate and len(indices) == 1 and _write_plain(a, indices[0], values):
         return
     plan = fitting(a.shape, indices, values.shape)

@@ -63,7 +63,7 @@ class _SpectralNorm(Module):
         with torch.no_grad():
             for _ in range(steps):
                 self._u.copy_(F.normalize(torch.mv(matrix, self._v), dim=0, eps=self.eps))
-                self._v.copy_(F.normalize(torch.mv(matrix.t(), self._u), dim=0, eps=self.eps))
+                self._v.copy_(F.normalize(torch.mv(matrix.H, self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Any) -> Any:
         if weight.ndim == 1:

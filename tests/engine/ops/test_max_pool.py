@@ -59,3 +59,23 @@ def test_layouts_and_narrow_floats_agree(dtype, kernel, stride, padding):
         assert torch.equal(again.float().nan_to_num(7), found.nan_to_num(7)) and torch.equal(where, places)
         again.nansum().backward()
         assert torch.equal(given.grad.float(), wide.grad) and given.grad.is_contiguous(memory_format=order)
+
+
+def test_images_of_three_dims_without_a_batch_keep_channels_last():
+    x = torch.randn(1, 6, 8, 9, 7).contiguous(memory_format=torch.channels_last_3d)[0]
+    for found in (*F.max_pool3d(x, 2, return_indices=True), F.max_pool3d(x, 2)):
+        assert found.unsqueeze(0).is_contiguous(memory_format=torch.channels_last_3d)
+    assert torch.equal(F.max_pool3d(x, 2), F.max_pool3d(x.contiguous(), 2))
+
+
+@pytest.mark.parametrize("name", ["adaptive_avg_pool2d", "adaptive_max_pool2d", "adaptive_avg_pool1d"])
+def test_results_without_elements_have_no_gradient(name):
+    x = (
+        torch.randn(1, 2, 3, 4, requires_grad=True)
+        if "2d" in name
+        else torch.randn(1, 2, 3, requires_grad=True)
+    )
+    found = getattr(F, name)(x, 0)
+    assert found.numel() == 0
+    with pytest.raises(RuntimeError, match="2d_backward.*non-zero size for non-batch dimensions"):
+        found.sum().backward()

@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import check_writable, rebase, refuse_inference, refuse_overlap
+from rushlight._engine.autograd.in_place import (
+    check_writable,
+    rebase,
+    refuse_inference,
+    refuse_overlap,
+    refuse_shared,
+)
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.errors import wrong_type
-from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.layout import broadcast_shapes, check_apart_from_itself
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.promotion import can_cast
 from rushlight._engine.core.recording import TAPE
@@ -362,14 +368,15 @@ def _generic(row: Row) -> Callable[..., Any]:
         if mixed:
             refuse_devices(operands, row=row)
         if not tracked and into is not None and not target._kind.off_cpu:
-            refuse_overlap(target, operands)
+            bound = arguments.bind(row, (target, *rest), kwargs)
+            _refuse_sharing(row, target, bound)
             check_dtype(row.refuse, target._kind.dtype, target._array)
-            return _written(into, target, arguments.bind(row, (target, *rest), kwargs))
+            return _written(into, target, bound)
         source = _copied(target) if tracked else target
         result = function(row)(source, *rest, **kwargs)
         if result is target:
             return target
-        refuse_overlap(target, () if row.options.get("apart") else operands)
+        _refuse_sharing(row, target, arguments.bind(row, (target, *rest), kwargs))
         if result._geometry.shape != target._geometry.shape:
             raise RuntimeError(
                 f"output with shape {list(target.shape)} doesn't match the broadcast "
@@ -384,6 +391,20 @@ def _generic(row: Row) -> Callable[..., Any]:
         return target
 
     return run
+
+
+def _refuse_sharing(row: Row, target: Tensor, bound: dict[str, Any]) -> None:
+    """Refuse what PyTorch does of memory that elements or operands share; what fills is a number.
+
+    The row's option `shares` says what it allows or refuses beside the usual: "expanded" memory may be written
+    to, "nothing" may lie even in the same place, and "all" asks about no operand.
+    """
+    shares = row.options.get("shares", ())
+    if "expanded" not in shares:
+        check_apart_from_itself(target._memory)
+    if "all" not in shares:
+        operands = [v for name, v in bound.items() if name not in (row.params[0].name, "value")]
+        refuse_shared(target, operands, "nothing" in shares)
 
 
 def free(t: Any) -> bool:

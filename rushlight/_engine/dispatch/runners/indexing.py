@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import check_writable, remember, track_view
+from rushlight._engine.autograd.in_place import check_writable, refuse_shared, remember, track_view
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, constant, off_host, settle
@@ -349,7 +349,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
             return False
         if key is not None:
             a[key] = source
-        elif index.__class__ is Tensor and index._geometry.ndim:
+        elif index.__class__ is Tensor and index._geometry.ndim and index is not self:
             advanced_indexing.write(a, (index._array,), np.asarray(source, a.dtype))
         else:
             return False
@@ -407,6 +407,8 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
     if target._kind.lazy:
         through(lambda own: _put(own, indices, value), target, value)
         return
+    if not (_only_mask(indices) and (not isinstance(value, Tensor) or value._geometry.size == 1)):
+        refuse_shared(target, (value, indices), wholly=True)
     if not isinstance(value, Tensor):
         value = wrap(
             constant(number(value, target._kind.dtype)),

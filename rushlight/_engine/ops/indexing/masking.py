@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.indexing.along_dim import legacy, one_value
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
@@ -44,10 +45,11 @@ def _fill_into(out: Array, mask: Array, value: Any) -> None:
             raise RuntimeError(
                 f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(full)}"
             )
+    advanced_indexing.warn_of_expanded("masked_fill_", out, "tensor[mask] = scalar")
     np.copyto(out, value, where=mask, casting="unsafe")
 
 
-@opaque(inplace=True, into=_fill_into, quiet=True)
+@opaque(inplace=True, into=_fill_into, quiet=True, shares=("expanded",))
 def masked_fill(input, mask, value: Tensor | Number) -> Array:
     """A copy of input (broadcast with mask, bool) with one number (or 0-d tensor) where mask is true."""
     shape = input.shape if input.shape == mask.shape else broadcast_shapes(mask.shape, input.shape)

@@ -31,7 +31,7 @@ from rushlight._engine.ops.table import ROWS, Array, opaque
 def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:
     """An opaque row whose body writes into its first operand; as a function, into a copy of it.
 
-    order: of the copy's memory, NumPy's "C" or "K" (as the operand's).
+    order: of the copy's memory, NumPy's "C" or "K" (as the operand's). No operand may share its memory.
     """
     if into is None:
         return lambda body: writes(body, order=order, **facts)
@@ -42,13 +42,14 @@ def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:
         into(out, *rest, **named)
         return out
 
-    return opaque(functional, inplace=True, into=into, **facts)
+    shares = ("nothing", *facts.pop("shares", ()))
+    return opaque(functional, inplace=True, into=into, shares=shares, **facts)
 
 
 # --- index_put ------------------------------------------------------------------------------------
 
 
-@writes(order="K", quiet=True)
+@writes(order="K", quiet=True, shares=("expanded",))
 def index_put(input, indices: list[Tensor | None], values, accumulate: bool = False) -> None:
     """input with input[indices] = values; accumulate adds, repeated positions too."""
     if not indices:
@@ -248,18 +249,24 @@ def _divide(total: Array, count: Array) -> None:
     (np.floor_divide if total.dtype.kind in "iu" else np.divide)(total, count, out=total)
 
 
-def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_self: bool) -> None:
-    """Combine values into rows of `flat` at `where`; mean divides by the number of values."""
+def reduce_into(
+    reduce: str, flat: Array, where: Array, values: Array, include_self: bool, stepwise: bool = False
+) -> None:
+    """Combine values into rows of `flat` at `where`; mean divides by the number of values.
+
+    Two-byte floats are combined in single precision and then rounded, or stepwise: after each.
+    """
     how = "sum" if reduce == "mean" else reduce
-    work = flat.astype(np.float32) if flat.dtype.itemsize <= 2 and flat.dtype.kind in "fV" else flat
+    wide = flat.dtype.itemsize <= 2 and flat.dtype.kind in "fV" and not (stepwise and how in ("sum", "prod"))
+    work = flat.astype(np.float32) if wide else flat
     if not include_self:
         work[where] = identity(how, work.dtype)
     reduce_at(how, work, where, values.astype(work.dtype, copy=False))
-    if reduce == "mean":
-        count = np.bincount(where, minlength=len(flat)) + (1 if include_self else 0)
-        _divide(work, np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1)).astype(work.dtype))
     if work is not flat:
         flat[...] = work
+    if reduce == "mean":
+        count = np.bincount(where, minlength=len(flat)) + (1 if include_self else 0)
+        _divide(flat, np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1)).astype(flat.dtype))
 
 
 @scatter_reduce.gradient

@@ -10,6 +10,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.errors import warn_once, wrap_dim
 from rushlight._engine.core.services import service
+from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.numerics.accumulate import MANY, add_at
 from rushlight._engine.ops.indexing.along_dim import (
     at_least_1d,
@@ -189,7 +190,7 @@ def _check_fill(a: Array, index: Array, value: Any) -> None:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
 
 
-@writes(order="K")
+@writes(order="K", shares=("expanded",))
 def index_fill(input, dim: int, index, value: Tensor | Number) -> None:
     """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
     d = wrap_dim(dim, input.ndim)
@@ -197,6 +198,7 @@ def index_fill(input, dim: int, index, value: Tensor | Number) -> None:
     value = one_value("index_fill", value, input.dtype)
     rows = _rows(input, d)
     size = rows.shape[0]
+    advanced_indexing.warn_of_expanded("index_fill_", input, "tensor[mask] = scalar")
     try:
         rows[at_least_1d(index)] = value
     except IndexError:
@@ -229,7 +231,7 @@ def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: b
         raise IndexError(f"index out of range in self: expected 0 <= index < {size}")
     where, values = at_least_1d(index), _rows(source, d)
     if index.size:
-        on_dense(_rows(input, d), lambda rows: reduce_into(reduce, rows, where, values, include_self))
+        on_dense(_rows(input, d), lambda rows: reduce_into(reduce, rows, where, values, include_self, True))
 
 
 @index_reduce.gradient

@@ -11,6 +11,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import has_channels_last
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import formatted, in_format
 from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
@@ -56,6 +57,22 @@ def _check_dims(op: str, n: int, x: Any, filled: bool, kind: type[Exception] = R
         )
 
 
+def _without_empty_gradients(op: str, n: int, found: Any) -> Any:
+    """`found`, whose gradient is refused where a dim behind the batch is empty."""
+    if found._geometry.size or found._grad_node is None:
+        return found
+    # That of a line is that of an image of it.
+    sizes = list(found.shape) if n > 1 else [*found.shape[:-1], 1, found.shape[-1]]
+    empty = next((i for i, size in enumerate(sizes) if i and not size), None)
+    if empty is None:
+        return found
+    return service("a tensor without gradients")(
+        found,
+        f"{op.replace('1d', '2d')}_backward(): Expected grad_output to have non-zero size for non-batch "
+        f"dimensions, but grad_output has sizes {sizes} with dimension {empty} being empty",
+    )
+
+
 def _even(space: Ints, out: Ints) -> Ints:
     """The sizes of windows that divide a space into equal parts; () where there are none."""
     even = all(o and size % o == 0 for o, size in zip(out, space, strict=True))
@@ -80,7 +97,7 @@ def _adaptive_mean(n: int) -> None:
             if n == 1 or not has_channels_last(input.shape, input.stride(), (n + 2,)):
                 return input.mean(tuple(range(-n, 0)), True)
             return input.movedim(1, -1).mean(tuple(range(1, n + 1)), True).movedim(-1, 1)
-        return ROWS[f"_{name}"](input, out)
+        return _without_empty_gradients(name, n, ROWS[f"_{name}"](input, out))
 
     def parts(input, out: Ints):
         kernel = _even(input.shape[input.ndim - n :], out)
@@ -134,6 +151,7 @@ def _adaptive_max_row(n: int, ending: str) -> None:
             how = kernel, kernel, (0,) * n, (1,) * n, out
             return _max_pool(input, *how) if return_indices or ending else _greatest(input, *how)
         found = _adaptive_max(input, out)
+        found = (_without_empty_gradients(name, n, found[0]), found[1])
         return found if return_indices or ending else found[0]
 
     composite(

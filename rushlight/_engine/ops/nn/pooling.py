@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.determinism import alert
-from rushlight._engine.core.layout import has_channels_last
+from rushlight._engine.core.layout import channels_last_strides, has_channels_last, laid_out
 from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
-from rushlight._engine.ops.creation.copying import converted, duplicate, formatted, in_format
+from rushlight._engine.ops.creation.copying import assign, converted, duplicate, formatted, in_format
 from rushlight._engine.ops.indexing.along_dim import FEW, take_along
 from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.nn.sliding_windows import (
@@ -171,7 +171,23 @@ def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
             number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
         return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
 
-    return formatted(input, run)
+    return _laid_out_as(input, len(kernel), run)
+
+
+def _laid_out_as(x: Array, n: int, run: ArrayFunction) -> ArrayFunction:
+    """`run`, whose results are in channels last where x is; three dims are images without a batch, too."""
+    batch = (1, *x.shape), (x.size * x.itemsize, *x.strides)
+    if n != 3 or x.ndim != 4 or not has_channels_last(*batch):
+        return formatted(x, run)
+
+    def turned(a: Array) -> Array:
+        return assign(laid_out(a.shape, (channels_last_strides((1, *a.shape))[1:],), a.dtype), a)
+
+    def run_turned(a: Array) -> Any:
+        found = run(a)
+        return turned(found) if isinstance(found, np.ndarray) else tuple(map(turned, found))
+
+    return run_turned
 
 
 def _densely(a: Array, low: bool) -> Array:
@@ -213,7 +229,7 @@ def _greatest_kernel(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: 
             np.maximum(found, a[cut], out=found)
         return found
 
-    return formatted(x, run)
+    return _laid_out_as(x, len(out), run)
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:

@@ -99,8 +99,8 @@ FILTERS: dict[str, tuple[int, Callable[[Array], Array]]] = {
 def _means(size: int, out: int) -> Taps:
     """Of windows that divide a line, the mean."""
     windows = parts(size, out)
-    longest = max(high - low for low, high in windows)
-    starts, lengths = np.array([(low, high - low) for low, high in windows]).T[:, :, None]
+    longest = max((high - low for low, high in windows), default=0)
+    starts, lengths = np.array([(low, high - low) for low, high in windows], int).reshape(-1, 2).T[:, :, None]
     steps = np.arange(longest)
     return np.minimum(starts + steps, size - 1), np.where(steps < lengths, 1 / lengths, 0)
 

@@ -371,7 +371,7 @@ def heaviside(input: Expr, values: Expr) -> Expr:
     return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
 
 
-@composite(inplace=True, out=True, apart=True)
+@composite(inplace=True, out=True, shares=("all",))
 def ldexp(input, other):
     """input * 2 ** other; in three steps where other is whole, so that only the result may overflow."""
     if not input.is_floating_point() or other.dtype.category >= 2:
