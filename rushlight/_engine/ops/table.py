@@ -99,8 +99,8 @@ CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 #              NAME/cuda   on CUDA devices, where `taken` for a text says: not refused there
 #              NAME/out    no dtypes, but what its out= may be, where that differs from the row's kind:
 #                          "exact" (of the result's dtype; the text is the error's, texts for several results
-#                          have | between), "cast" (converted to; with "any" to whatever), "asked" (of the dtype
-#                          asked for)
+#                          have | between), "cast" (converted to; with "any" to whatever), "asked" (of the
+#                          dtype asked for)
 REFUSALS: dict[str, dict[str, str]] = {}
 TAKEN = "taken"
 WIDE = "uint16 uint32 uint64"

@@ -396,8 +396,8 @@ def _generic(row: Row) -> Callable[..., Any]:
 def _refuse_sharing(row: Row, target: Tensor, bound: dict[str, Any]) -> None:
     """Refuse what PyTorch does of memory that elements or operands share; what fills is a number.
 
-    The row's option `shares` says what it allows or refuses beside the usual: "expanded" memory may be written
-    to, "nothing" may lie even in the same place, and "all" asks about no operand.
+    The row's option `shares` says what it allows or refuses beside the usual: "expanded" memory may be
+    written to, "nothing" may lie even in the same place, and "all" asks about no operand.
     """
     shares = row.options.get("shares", ())
     if "expanded" not in shares:
