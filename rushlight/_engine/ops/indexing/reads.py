@@ -92,7 +92,8 @@ def _gather_gradient(s: Any, grad: Any) -> Any:
     if not s.sparse_grad:
         return grad.new_zeros(shape).scatter_add(s.dim, s.index, grad), None
     # The places of what was read, (dims, elements): the index's own, but for its dim, where it says them.
-    where = tensor_of(np.indices(s.index.shape).reshape(len(shape), s.index.numel()))
+    sizes = s.index.shape or (1,)
+    where = tensor_of(np.indices(sizes).reshape(len(sizes), s.index.numel())[: len(shape)])
     if shape:
         where[wrap_dim(s.dim, len(shape))] = s.index.reshape(-1)
     return service("sparse tensor")((where, grad.reshape(-1)), shape), None
