@@ -5,7 +5,7 @@ import pytest
 import rushlight as torch
 
 
-@pytest.mark.parametrize("size, index", [((), [0, 0]), ((), 0), ((3,), 1), ((3,), [1, 1])])
+@pytest.mark.parametrize(("size", "index"), [((), [0, 0]), ((), 0), ((3,), 1), ((3,), [1, 1])])
 def test_sparse_gradients_are_the_dense_ones(size, index):
     found = []
     for sparse in (False, True):
