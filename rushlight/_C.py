@@ -35,6 +35,8 @@ def __getattr__(name: str) -> Any:
     found = _of_tables(name)
     if found is not None:
         return found
+    if name in _HOMES:
+        return getattr(import_module(f"rushlight.{_HOMES[name][0]}"), _HOMES[name][1])
     if name in ("_Await", "_awaitable", "_awaitable_wait", "_awaitable_nowait"):
         return getattr(import_module("rushlight.jit.awaiting"), name)
     if name in _GRAPHS or name.endswith("Type"):
@@ -47,6 +49,14 @@ def __getattr__(name: str) -> Any:
 
     return attribute("rushlight._C", name)
 
+
+# Single names of torch._C: where they are kept, and as what.
+_HOMES = {
+    "PyTorchFileReader": ("serialization", "PyTorchFileReader"),
+    "PyTorchFileWriter": ("serialization", "PyTorchFileWriter"),
+    "_MobileOptimizerType": ("utils.mobile_optimizer", "MobileOptimizerType"),
+    "_hack_do_not_use_clone_module_with_class": ("jit.clones", "clone_module_with_class"),
+}
 
 # Where names of torch._C that begin so are kept.
 _TABLES = (

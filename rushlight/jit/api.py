@@ -18,7 +18,7 @@ from rushlight.jit.handles import run_graph
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.program.containers import ScriptDict, ScriptList
 from rushlight.jit.program.graphs import Graph
-from rushlight.jit.program.ir import walk
+from rushlight.jit.program.ir import inlined, walk
 from rushlight.jit.program.runtime import LAST
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
@@ -188,23 +188,27 @@ def set_fusion_strategy(strategy: Any) -> Any:
 
 
 def export_opnames(m: Any) -> list[str]:
-    """The names of all ops that a compiled module calls, such as "aten::add.Tensor", in order."""
+    """The names of all ops that a compiled module's methods call, such as "aten::add.Tensor", in order.
+
+    What is known before they run is computed; what PyTorch's interpreter does without an op is not listed.
+    """
+    from rushlight.jit.freezing.module import simplify  # what it needs, jit, imports this file
+
     found: set[str] = set()
-    seen: set[int] = set()
-
-    def note(function: Any) -> None:
-        if function is None or id(function) in seen:
-            return
-        seen.add(id(function))
-        for node in walk(function.block):
-            note(node.attrs.get("function"))
-            if node.kind.startswith("aten::") and node.schema is not None:
-                found.add(node.kind + (f".{node.schema.overload}" if node.schema.overload else ""))
-
-    for module in m.modules():
-        for function in module._type.methods.values():
-            note(function)
+    for function in m._type.methods.values():
+        if function is None:
+            continue
+        block = inlined(function).block
+        simplify(block)
+        for node in walk(block):
+            if node.kind in _OPS or (node.kind.startswith("aten::") and node.kind not in _INSTRUCTIONS):
+                overload = getattr(node.schema, "overload", "")
+                found.add(node.kind + (f".{overload}" if overload else ""))
     return sorted(found)
+
+
+_OPS = ("prim::TupleUnpack", "prim::unchecked_cast")
+_INSTRUCTIONS = ("aten::__is__", "aten::__isnot__", "aten::__not__", "aten::dim", "aten::format")
 
 
 def _unique_state_dict(module: Module, keep_vars: bool = False) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
             writer.write(f"data/{key}", flat)
         writer.write("data.pkl", pickled)
         for path, content in code.records().items():
-            writer.write(f"code/{path}", content)
+            writer.write_text(f"code/{path}", content)
         for key, flat in constants.new():
             writer.write(f"constants/{key}", flat)
         writer.write("constants.pkl", pickled_constants)

@@ -29,7 +29,7 @@ class PackagedModules:
     def write_files(self) -> None:
         """Write the code of all modules."""
         for path, content in self._code.records().items():
-            self._writer.write_record(f"{_FOLDER}/code/{path}", content, len(content))
+            self._writer.write_text(f"{_FOLDER}/code/{path}", content)
         self._writer.set_min_version(self._code.version)
 
 

@@ -6,12 +6,14 @@ from rushlight.utils import _python_dispatch as _python_dispatch
 from rushlight.utils import _pytree as _pytree
 from rushlight.utils import ambient as ambient
 from rushlight.utils import benchmark as benchmark
+from rushlight.utils import bundled_inputs as bundled_inputs
 from rushlight.utils import checkpoint as checkpoint
 from rushlight.utils import collect_env as collect_env
 from rushlight.utils import data as data
 from rushlight.utils import deterministic as deterministic
 from rushlight.utils import flop_counter as flop_counter
 from rushlight.utils import hooks as hooks
+from rushlight.utils import mobile_optimizer as mobile_optimizer
 from rushlight.utils import oplog as oplog
 from rushlight.utils import recomputing as recomputing
 from rushlight.utils import reentrant as reentrant

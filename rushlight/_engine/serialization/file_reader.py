@@ -75,6 +75,11 @@ class PyTorchFileWriter:
         self._writer.write(name, held.cast("B")[:size] if size else b"")
         self._written.append(name)
 
+    def write_text(self, name: str, data: bytes) -> None:
+        """Add a record of code, which is compressed where that is worth it."""
+        self._writer.write_text(name, data)
+        self._written.append(name)
+
     def get_all_written_records(self) -> set[str]:
         """The names of the records so far."""
         return set(self._written)

@@ -27,6 +27,7 @@ _LIMIT = 0xFFFFFFFF
 _LOCAL = struct.Struct("<IHHHHHIIIHH")
 _CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 _UTF8, _DESCRIPTOR = 0x0800, 0x0008
+_PLAIN_UP_TO = 200  # bytes: shorter records are not compressed
 
 
 class Writer:
@@ -38,6 +39,22 @@ class Writer:
         self._directory: list[bytes] = []
         self._names: list[str] = []
         self._checksums = 0
+
+    def write_text(self, name: str, data: bytes) -> None:
+        """Add a record of code or the like, which is compressed where that is worth it."""
+        if len(data) <= _PLAIN_UP_TO:
+            self.write(name, data)
+            return
+        packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+        packed = packer.compress(data) + packer.flush()
+        path, start, checksum = f"{self._archive}/{name}".encode(), self._offset, zlib.crc32(data)
+        extra = _padding(start + _LOCAL.size + len(path))
+        sizes = (checksum, len(packed), len(data), len(path), len(extra))
+        self._put(_LOCAL.pack(0x04034B50, 0, _UTF8, zipfile.ZIP_DEFLATED, 0, 0, *sizes))
+        self._put(path + extra + packed)
+        self._directory.append(_entry(path, _UTF8, checksum, len(data), start, len(packed)))
+        self._names.append(name)
+        self._checksums = _mix(self._checksums, checksum)
 
     def write(self, name: str, data: Any) -> None:
         """Add a record: `name` inside the archive, `data` any bytes-like object."""
@@ -106,7 +123,8 @@ def _zip64(size: int, start: int, local: bool) -> bytes:
     return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""
 
 
-def _entry(path: bytes, flags: int, checksum: int, size: int, start: int) -> bytes:
+def _entry(path: bytes, flags: int, checksum: int, size: int, start: int, packed: int = -1) -> bytes:
+    """A record's line in the directory. packed: the bytes of one that is compressed."""
     extra, short = _zip64(size, start, local=False), min(size, _LIMIT)
     return (
         _CENTRAL.pack(
@@ -114,11 +132,11 @@ def _entry(path: bytes, flags: int, checksum: int, size: int, start: int) -> byt
             0,
             0,
             flags,
-            0,
+            zipfile.ZIP_STORED if packed < 0 else zipfile.ZIP_DEFLATED,
             0,
             0,
             checksum,
-            short,
+            short if packed < 0 else packed,
             short,
             len(path),
             len(extra),

@@ -203,6 +203,8 @@ def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
     fit.
     """
     if formal.kind == "var":
+        if formal.cls.__qualname__ == "AnyEnumType" and actual.kind != "Enum":
+            return None
         known = bound.get(formal.cls)
         found = actual if known is None else unify(known, actual)
         if found is not None:
