@@ -66,6 +66,10 @@ def _retype(block: Block, made: ClassType, old: ClassType, copies: dict[Function
             node.attrs = {**node.attrs, "function": copies[called]}
         elif called is not None and called.owner is old:
             raise RuntimeError(f"Method '{called.name}' is not cloned, but a method that is calls it")
+        if node.kind in ("prim::GetAttr", "prim::SetAttr") and node.inputs[0].type.cls is made:
+            name = node.attrs["name"]
+            if name in old.fields and name not in made.fields:
+                raise RuntimeError(f"Attribute '{name}' is not cloned, but a method that is reads it")
 
 
 def clone_module_with_class(

@@ -132,3 +132,5 @@ def test_a_copy_of_another_class_lacks_methods():
     assert not hasattr(made, "other")
     assert hasattr(made, "forward")
     assert made.qualified_name != model._c.qualified_name
+    with pytest.raises(RuntimeError, match="Attribute 'conv' is not cloned"):
+        torch._C._hack_do_not_use_clone_module_with_class(torch.jit.script(Sums())._c, [], ["conv"])
