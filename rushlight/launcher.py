@@ -53,14 +53,16 @@ def install_as_torch() -> None:
             "install_as_torch: expected to run before the first `import torch`, but torch is already "
             f"imported from {getattr(present, '__file__', '?')}; call it at the start of the program"
         )
-    _find_torch(distributions=True)
+    find_torch(distributions=True)
     _reach_children()
 
 
-def _find_torch(distributions: bool) -> None:
+def find_torch(distributions: bool) -> _TorchFinder:
+    """Have every later `import torch.x` find rushlight.x; the finder, first of its kind from now on."""
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     _FINDER.tells_distributions |= distributions
+    return _FINDER
 
 
 def stand_in(name: str, stamp: str, file: str) -> None:
@@ -75,7 +77,7 @@ def stand_in(name: str, stamp: str, file: str) -> None:
             name=name,
         )
     del sys.modules[name]
-    _find_torch(distributions=False)
+    find_torch(distributions=False)
     sys.modules[name] = import_module(_ROOTS[name])
     # for a stand-in alone
     from rushlight.version import __version__, release

@@ -218,6 +218,17 @@ def _asking(module: str) -> Callable[[str], Any]:
     return __getattr__
 
 
+def _alias(name: str, path: Any, target: Any) -> Any:
+    """The spec of torch.x where a program put us into sys.modules as torch; None where it did not.
+
+    Without it Python would look into our folder, and load the module once more under the other name.
+    """
+    ours = sys.modules.get("rushlight")
+    if ours is None or sys.modules.get("torch") is not ours:
+        return None
+    return import_module("rushlight.launcher").find_torch(distributions=False).find_spec(name, path, target)
+
+
 class _PublicFinder:
     """Gives modules of the public storey that loader."""
 
@@ -226,7 +237,7 @@ class _PublicFinder:
         """What Python's own finder says."""
         root, _, rest = name.partition(".")
         if root != "rushlight" and root != "rushlight_vision":
-            return None
+            return _alias(name, path, target) if root == "torch" and rest else None
         if rest.partition(".")[0] in _CLOSED and not rest.startswith(_OPEN):
             return None
         spec = PathFinder.find_spec(name, path, target)

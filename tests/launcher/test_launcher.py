@@ -274,6 +274,24 @@ def test_install_as_torch_refuses_to_come_late(tmp_path: Path) -> None:
     assert found.stdout == "True\n", found.stderr
 
 
+def test_put_into_the_table_of_modules_as_torch(tmp_path: Path) -> None:
+    """Submodules of a torch that a program put there by hand are ours, not second copies."""
+    code = """
+        import sys, rushlight
+        sys.modules["torch"] = rushlight
+        import torch.nn.functional as F
+        import torch.optim.lr_scheduler
+        from torch.utils.data import DataLoader
+        print(F is rushlight.nn.functional, DataLoader is rushlight.utils.data.DataLoader)
+        try:
+            import torch.nothing
+        except ModuleNotFoundError as error:
+            print(error)
+    """
+    done = run(write(tmp_path / "p.py", code), cwd=tmp_path, launched=False)
+    assert done.stdout.splitlines() == ["True True", "No module named 'torch.nothing'"], done.stderr
+
+
 def test_types_print_as_torchs(tmp_path: Path) -> None:
     code = "t = torch.ones(2); print(type(t), type(t.shape), type(t.dtype), type(t.device))"
     found = run("-c", f"import torch; {code}", cwd=tmp_path)

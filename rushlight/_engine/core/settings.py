@@ -69,7 +69,7 @@ def page() -> str:
 Variables of the environment, read when Rushlight first computes. `python -m rushlight --info` prints those
 that are not at their defaults; one that does not exist, and a value that it cannot have, is warned of (of
 `RUSHLIGHT_CPU`, it is an error of the first op with a kernel). A bool is 1 or 0, true or false, yes or no, on
-or off.
+or off. An empty variable is as one that is not set.
 
 | variable | values | default | what it says |
 |---|---|---|---|"""
@@ -101,6 +101,8 @@ class Settings:
                 name = variable[len(PREFIX) :].lower()
                 if name not in _BY_NAME:
                     _warn_unknown(variable)
+                    continue
+                if not text:  # as shells and CI files unset a variable
                     continue
                 try:
                     self.__dict__[name] = parse(_BY_NAME[name], text)

@@ -18,6 +18,11 @@ def test_an_unknown_variable_is_warned_of_with_a_suggestion():
     assert (settings.num_threads, settings.hot_calls, len(told), told[0].filename) == (0, 5, 1, __file__)
 
 
+def test_an_empty_variable_is_not_set():
+    settings = Settings({"RUSHLIGHT_CPU": "", "RUSHLIGHT_NUM_THREADS": "", "RUSHLIGHT_CACHE": ""})
+    assert vars(settings) == vars(Settings({}))
+
+
 def test_unknown_names_are_refused_with_a_suggestion():
     with pytest.raises(AttributeError, match="did you mean kernels"):
         Settings({}).kernel
