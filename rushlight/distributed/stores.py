@@ -106,6 +106,14 @@ class Store:
                 raise DistStoreError(self._late(keys, seconds))
             time.sleep(0.005)
 
+    def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
+        """Wait until world_size callers have come here with this key; DistStoreError where they do not."""
+        come = self.add(f"{key}/come", 1)
+        done = f"{key}/done/{(come - 1) // world_size}"
+        if come % world_size == 0:
+            self.set(done, "1")
+        self.wait([done], timeout)
+
     def _late(self, keys: Sequence[str], seconds: float) -> str:
         return _late(keys, seconds)
 

@@ -464,11 +464,23 @@ class Library:
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
+    def _without_namespace(self, schema: str) -> str:
+        """A signature whose name may be said with this library's namespace, without it."""
+        name, opened, rest = schema.partition("(")
+        space, said, bare = name.rpartition("::")
+        if said and space != self.ns:
+            raise RuntimeError(
+                f"Explicitly provided namespace ({space}) in schema string does not match namespace of "
+                f"enclosing TORCH_LIBRARY block ({self.ns}): leave it out, or open a library of {space!r}"
+            )
+        return bare + opened + rest
+
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """The op of a signature, "name(Tensor x, float a=2.) -> Tensor"; its name.
 
         alias_analysis, tags: accepted. Errors: RuntimeError for what is no signature, or where there is one.
         """
+        schema = self._without_namespace(schema)
         try:
             known: Schema = parsed(schema)
         except ValueError:

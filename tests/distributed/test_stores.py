@@ -56,6 +56,16 @@ def test_waiting(store):
     assert store.get("later") == b"x"
 
 
+def test_barrier(store):
+    """All callers with one key wait for each other, as often as they come."""
+    for _ in range(2):
+        store.barrier("alone", 1)
+    with pytest.raises(RuntimeError):
+        store.barrier("pair", 2, timedelta(seconds=0.05))
+    store.barrier("pair", 2)
+
+
+
 def test_mistakes(store):
     with pytest.raises(TypeError):
         store.set("a", 1)

@@ -292,6 +292,22 @@ def test_put_into_the_table_of_modules_as_torch(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["True True", "No module named 'torch.nothing'"], done.stderr
 
 
+def test_modules_that_need_no_import(tmp_path: Path) -> None:
+    """What `import torch` binds in PyTorch is reached by attributes alone; what it does not, is not."""
+    code = """
+        import torch
+        names = "_logging.set_logs _decomp.get_decompositions torch_version.TorchVersion optim._stateless "
+        names += "fx.experimental.proxy_tensor.make_fx testing._internal.common_dtype ao.nn.qat.dynamic"
+        for name in names.split():
+            found = torch
+            for part in name.split("."):
+                found = getattr(found, part)
+        print(hasattr(torch.distributed, "checkpoint"))
+    """
+    done = run(write(tmp_path / "p.py", code), cwd=tmp_path)
+    assert done.stdout == "False\n", done.stderr
+
+
 def test_types_print_as_torchs(tmp_path: Path) -> None:
     code = "t = torch.ones(2); print(type(t), type(t.shape), type(t.dtype), type(t.device))"
     found = run("-c", f"import torch; {code}", cwd=tmp_path)

@@ -239,3 +239,12 @@ def test_a_scoped_library_takes_its_ops_back():
             assert torch.ops.scoped_here.times(torch.ones(2)).tolist() == [factor] * 2
         with pytest.raises(AttributeError, match="times"):
             torch.ops.scoped_here.times(torch.ones(2))
+
+
+def test_a_signature_may_name_its_library() -> None:
+    lib = torch.library.Library("spaces", "DEF")
+    lib.define("spaces::twice(Tensor x) -> Tensor")
+    lib.impl("twice", lambda x: x * 2, "CPU")
+    assert torch.ops.spaces.twice(torch.ones(2)).tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="does not match namespace"):
+        lib.define("others::twice(Tensor x) -> Tensor")

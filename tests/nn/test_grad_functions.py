@@ -1,0 +1,28 @@
+"""torch.nn.grad: the gradients of convolutions as functions, differentiable themselves."""
+
+from __future__ import annotations
+
+import pytest
+import rushlight as torch
+from rushlight.nn import grad
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_differentiable(ndim: int) -> None:
+    """In what they are functions of, where gradients are asked for."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 4, *(5,) * ndim, dtype=torch.float64, requires_grad=True)
+    w = torch.randn(4, 2, *(3,) * ndim, dtype=torch.float64, requires_grad=True)
+    options = 2, 1, 1, 2
+    y = getattr(torch, f"conv{ndim}d")(x, w, None, *options)
+    g = torch.randn_like(y).requires_grad_()
+    of_input, of_weight = getattr(grad, f"conv{ndim}d_input"), getattr(grad, f"conv{ndim}d_weight")
+    wanted = torch.autograd.grad(y, (x, w), g, create_graph=True)
+    found = of_input(x.shape, w, g, *options), of_weight(x, w.shape, g, *options)
+    for a, b in zip(wanted, found):
+        assert torch.equal(a, b) and b.requires_grad
+    again = torch.autograd.grad(found[0].sum(), w)[0]
+    assert torch.equal(again, torch.autograd.grad(wanted[0].sum(), w)[0])
+    assert not of_input(x.shape, w.detach(), g.detach(), *options).requires_grad
+    with torch.no_grad():
+        assert not of_weight(x, w.shape, g, *options).requires_grad
