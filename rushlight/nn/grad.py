@@ -22,7 +22,8 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Tensor, *
     with torch.enable_grad():
         pair[of].requires_grad_()
         found = getattr(F, name)(*pair, None, *options)
-        return torch.autograd.grad(found, pair[of], grad_output, create_graph=asked)[0]
+        gradient: Tensor = torch.autograd.grad(found, pair[of], grad_output, create_graph=asked)[0]
+    return gradient
 
 
 def conv1d_input(

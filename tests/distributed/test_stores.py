@@ -65,7 +65,6 @@ def test_barrier(store):
     store.barrier("pair", 2)
 
 
-
 def test_mistakes(store):
     with pytest.raises(TypeError):
         store.set("a", 1)

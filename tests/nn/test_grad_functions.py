@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 import rushlight as torch
 from rushlight.nn import grad
 

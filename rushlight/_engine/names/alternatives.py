@@ -106,7 +106,7 @@ def present(space: Any, name: str) -> Any:
     return None if nowhere is not None and nowhere.is_absent(found) else found
 
 
-# Modules that `import torch` has loaded in PyTorch, so that programs name them without an import of their own;
+# Modules that `import torch` has loaded in PyTorch, so that programs name them without importing them;
 # homes.tsv has the others.
 _BOUND = {
     "torch": "_decomp _logging torch_version",
