@@ -16,6 +16,8 @@ from rushlight._engine.ops.expressions import Expr
 
 Array = np.ndarray[Any, Any]
 BIG = 65536
+# Elements from which on sums are machine code's, whose order kernels of several sums keep.
+SUMMED = 1 << 14
 
 
 class RowKernel:

@@ -26,6 +26,7 @@ from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.linalg.matmul import conjugate
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.row_expressions import reduce_
+from rushlight._engine.ops.row_kernels import SUMMED
 from rushlight._engine.ops.table import REFUSALS, ROWS, Row
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
@@ -41,7 +42,7 @@ UFUNCS = {
     "all": np.logical_and,
 }
 # Large arrays of these dtypes are reduced by generated kernels.
-MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
+MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), SUMMED
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
 _SUM = Reduction("add", X)
 # Integers whose sums are of machine code, and elements of a line of those that are all added up.

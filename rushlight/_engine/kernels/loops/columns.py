@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.numpy_warnings import hush, restore
+from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.reference import program
 from rushlight._engine.derive.types import infer
 from rushlight._engine.kernels.emit import machine_code
@@ -24,6 +26,8 @@ from rushlight._engine.ops.expressions import Expr
 ColumnInputs = tuple[tuple[str, str, str], ...]
 _CORE = {"matrix": "(m,n)", "perrow": "(m)", "percol": "(n)"}
 _COLUMNS_PER_THREAD = 512
+# Layouts of operands of which a kernel remembers how it runs.
+_MOST_WAYS = 256
 
 
 class Columns(Tiered):
@@ -50,6 +54,7 @@ class Columns(Tiered):
         self.sums = tuple(types[o] if types[o] != "bool" else "int64" for o in outputs)
         self._program = program(outputs, self.inputs, self.work)
         self._out = tuple(dt.BY_NAME[d].np for d in out_dtypes)
+        self._ways: dict[Any, Any] = {}  # by how the operands lie
         cores = ",".join(_CORE[r] for r in self.roles)
         self.signature = f"{cores}->{','.join(['(n)'] * len(outputs))}"
 
@@ -84,6 +89,35 @@ class Columns(Tiered):
         return machine_code.ufunc(
             self.source, "columns", self._meaning(), self.roles, self.sums, signature=self.signature
         )
+
+    def large(self, *arrays: Any, out: Any = None) -> Any:
+        """In registers where the operands lie so that it can be, or as every kernel's."""
+        if out is not None or settings.kernels == "numpy" or arrays[self.roles.index("matrix")].ndim != 2:
+            return super().large(*arrays, out=out)
+        key = tuple([(a.dtype, a.shape, a.strides) for a in arrays])
+        if key not in self._ways:
+            if len(self._ways) >= _MOST_WAYS:
+                self._ways.clear()
+            self._ways[key] = self._in_registers(arrays)
+        found = self._ways[key]
+        if found is None:
+            return super().large(*arrays, out=out)
+        token = hush()
+        try:
+            results = found(*arrays)
+        finally:
+            restore(token)
+        return results[0] if len(results) == 1 else results
+
+    def _in_registers(self, arrays: tuple[Any, ...]) -> Any:
+        # the writers of code load when there is something to compile
+        from rushlight._engine.kernels.emit.target import Unsupported
+        from rushlight._engine.kernels.loops import column_expressions
+
+        try:
+            return column_expressions.sums_of(self._meaning(), self.roles, arrays)
+        except Unsupported:
+            return None
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Columns shared out over threads; or, where there are few, chunks of rows, on one thread too: the

@@ -26,7 +26,7 @@ from rushlight._engine.kernels.runtime.shared_loops import close
 
 # Vectors side by side, and of sums; sums that are on their way at once; elements from which on threads are
 # worth waking, and columns of a job.
-_TOGETHER, _SUMS, _AT_ONCE, _PARALLEL, _STRIP = 8, 4, 8, 1 << 15, 512
+_TOGETHER, _SUMS, _AT_ONCE, _PARALLEL, STRIP = 8, 4, 8, 1 << 15, 512
 
 
 def columns_of(how: str, of: Any, sizes: tuple[int, int, int]) -> Callable[[Array], Array] | None:
@@ -68,14 +68,14 @@ def _run(
 def _call(how: str, of: Any, columns: int, parts: tuple[tuple[int, int], ...]) -> team.Call:
     """Of the rows and the results: a job for a strip of columns of a part."""
     # The last strip takes what is no strip of its own.
-    last = max(columns // _STRIP, 1) - 1
+    last = max(columns // STRIP, 1) - 1
     part, strip = (np.ravel(t) for t in np.mgrid[0 : len(parts), 0 : last + 1])
     first, rows = np.array(parts, np.int64).T
-    low = strip * _STRIP
+    low = strip * STRIP
     jobs = np.zeros((len(low), 5), np.int64)
     jobs[:, 0] = (first[part] * columns + low) * of.itemsize
     jobs[:, 1] = (part * columns + low) * of.itemsize
-    jobs[:, 2:4] = np.stack([np.where(strip < last, _STRIP, columns - low), rows[part]], 1)
+    jobs[:, 2:4] = np.stack([np.where(strip < last, STRIP, columns - low), rows[part]], 1)
     jobs[:, 4] = columns * of.itemsize
     loop = native.loop(_down, of.name, how)
     return team.Call(team.CallStage(loop, jobs, range(2), 2, np.zeros(1, np.int64)))
@@ -90,12 +90,16 @@ def _down(module: Module, name: str, kind: str, lanes: int, how: str) -> None:
     _Columns(module, name, kind, lanes, how).write_all()
 
 
-class _Columns(Writer):
-    def __init__(self, module: Module, name: str, kind: str, lanes: int, how: str) -> None:
+class Down(Writer):
+    """Sums of the columns of what a `reader` gives; and extremes, below."""
+
+    # Vectors of columns side by side, of how many results each.
+    together, results = _SUMS, 1
+
+    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
-        f, self.how = self.function, how
-        self.a, self.out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
-        self.columns, self.rows, self.step = (f.load("i64", "%dims", SLOT * k) for k in range(3))
+        f = self.function
+        self.columns, self.rows = (f.load("i64", "%dims", SLOT * k) for k in range(2))
         # Which lanes there are, where columns fill no vector.
         self.some: Lane | None = None
 
@@ -104,12 +108,11 @@ class _Columns(Writer):
         done; where there is no vector of them, as many lanes as there are.
         """
         f, one = self.function, self.lanes * self.size
-        together = _SUMS if self.how in _ADDED else _TOGETHER
-        many = f.i64("udiv", self.columns, together * self.lanes)
+        many = f.i64("udiv", self.columns, self.together * self.lanes)
         with f.counted(many) as block:
-            self.walk(f.i64("mul", block, together * one), together)
-        begin = f.i64("mul", many, together * one)
-        left = f.i64("sub", self.columns, f.i64("mul", many, together * self.lanes))
+            self.walk(f.i64("mul", block, self.together * one), self.together)
+        begin = f.i64("mul", many, self.together * one)
+        left = f.i64("sub", self.columns, f.i64("mul", many, self.together * self.lanes))
         few = f.i64("icmp slt", self.columns, self.lanes)
         singles = f.op(f"select i1 {few}, i64 0, i64 {self.over(left, self.lanes)}")
         furthest = f.i64("mul", f.i64("sub", self.columns, self.lanes), self.size)
@@ -123,50 +126,48 @@ class _Columns(Writer):
 
     def walk(self, at: str, together: int) -> None:
         """Down vectors that are side by side, of which the first begins at a byte of the rows."""
-        f, one, begin = self.function, self.lanes * self.size, self.function.at(self.a, at)
+        self.give(self.added(self.reader(at, together), together * self.results), at)
 
-        def row(i: str) -> list[Lane]:
-            line = f.at(begin, f.i64("mul", i, self.step))
-            if self.some is not None:
-                return [load_some(f, line, self.some, f.const(self.kind, 0.0))]
-            return [self.read(line, v * one) for v in range(together)]
+    def reader(self, at: str, together: int) -> Row:
+        """What gives the vectors of a row: the first result's, and so on."""
+        raise NotImplementedError
 
-        if self.how == "add":
-            found = self._added(row, together)
-        elif self.how == "line":
-            found = self._sums(row, "0", self.rows, together)
-        else:
-            extreme = f"llvm.{self.how}imum" if is_float(self.kind) else f"llvm.s{self.how}"
-            with f.vectors(self.rows, row("0")) as (i, found, updated):
-                updated += [
-                    f.intrinsic(extreme, best, value) for best, value in zip(found, row(i), strict=True)
-                ]
+    def give(self, found: Sequence[Lane], at: str) -> None:
+        """Write the results."""
+        raise NotImplementedError
+
+    def taken(self, line: str, together: int) -> list[Lane]:
+        """Vectors in memory."""
         if self.some is not None:
-            store_some(f, found[0], f.at(self.out, at), self.some)
+            return [load_some(self.function, line, self.some, self.function.const(self.kind, 0.0))]
+        return [self.read(line, v * self.lanes * self.size) for v in range(together)]
+
+    def put(self, found: Sequence[Lane], line: str) -> None:
+        """Vectors to memory."""
+        if self.some is not None:
+            store_some(self.function, found[0], line, self.some)
             return
         for v, value in enumerate(found):
-            self.write(value, f.at(self.out, at), v * one)
+            self.write(value, line, v * self.lanes * self.size)
 
-    def _added(self, row: Row, together: int) -> list[Lane]:
+    def added(self, row: Row, count: int) -> list[Lane]:
         """The sums of blocks of rows, added up: several blocks side by side, then one after the other."""
-        f, abreast = self.function, max(1, _AT_ONCE // together)
-        totals, first = [f.const("double", 0.0)] * together, "0"
-        for blocks in (abreast, 1):
+        f, abreast = self.function, max(1, _AT_ONCE // count)
+        totals, first = [f.const("double", 0.0)] * count, "0"
+        for blocks in sorted({abreast, 1}, reverse=True):
             height = blocks * ROWS_AT_ONCE
-            count = f.i64("udiv", f.i64("sub", self.rows, first), height)
-            with f.vectors(count, totals) as (i, running, updated):
-                sums = self._sums(
-                    row, f.i64("add", first, f.i64("mul", i, height)), str(ROWS_AT_ONCE), together, blocks
-                )
-                updated += self._more(running, sums)
-            first, totals = f.i64("add", first, f.i64("mul", count, height)), running
-        totals = self._more(totals, self._sums(row, first, f.i64("sub", self.rows, first), together))
+            times = f.i64("udiv", f.i64("sub", self.rows, first), height)
+            with f.vectors(times, totals) as (i, running, updated):
+                start = f.i64("add", first, f.i64("mul", i, height))
+                updated += self._more(running, self.sums(row, start, str(ROWS_AT_ONCE), count, blocks))
+            first, totals = f.i64("add", first, f.i64("mul", times, height)), running
+        totals = self._more(totals, self.sums(row, first, f.i64("sub", self.rows, first), count))
         return [self._cast(total, self.kind) for total in totals]
 
-    def _sums(self, row: Row, first: str, rows: str, together: int, blocks: int = 1) -> list[Lane]:
+    def sums(self, row: Row, first: str, rows: str, count: int, blocks: int = 1) -> list[Lane]:
         """The sums of so many rows from the first one on, and of the blocks after them."""
         f = self.function
-        with f.vectors(rows, [f.const(self.kind, 0.0)] * (together * blocks)) as (k, sums, updated):
+        with f.vectors(rows, [f.const(self.kind, 0.0)] * (count * blocks)) as (k, sums, updated):
             i = f.i64("add", first, k)
             values = [v for b in range(blocks) for v in row(f.i64("add", i, b * ROWS_AT_ONCE))]
             updated += [total + value for total, value in zip(sums, values, strict=True)]
@@ -181,3 +182,36 @@ class _Columns(Writer):
 
     def _cast(self, x: Lane, kind: str) -> Lane:
         return x if x.kind == kind else x.cast("fpext" if kind == "double" else "fptrunc", kind)
+
+
+class _Columns(Down):
+    def __init__(self, module: Module, name: str, kind: str, lanes: int, how: str) -> None:
+        super().__init__(module, name, kind, lanes)
+        f, self.how = self.function, how
+        self.together = _SUMS if how in _ADDED else _TOGETHER
+        self.a, self.out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
+        self.step = f.load("i64", "%dims", SLOT * 2)
+
+    def reader(self, at: str, together: int) -> Row:
+        """Of the matrix."""
+        f, begin = self.function, self.function.at(self.a, at)
+        return lambda i: self.taken(f.at(begin, f.i64("mul", i, self.step)), together)
+
+    def give(self, found: Sequence[Lane], at: str) -> None:
+        """To the result."""
+        self.put(found, self.function.at(self.out, at))
+
+    def walk(self, at: str, together: int) -> None:
+        """As `how` says."""
+        f, row = self.function, self.reader(at, together)
+        if self.how == "add":
+            found = self.added(row, together)
+        elif self.how == "line":
+            found = self.sums(row, "0", self.rows, together)
+        else:
+            extreme = f"llvm.{self.how}imum" if is_float(self.kind) else f"llvm.s{self.how}"
+            with f.vectors(self.rows, row("0")) as (i, found, updated):
+                updated += [
+                    f.intrinsic(extreme, best, value) for best, value in zip(found, row(i), strict=True)
+                ]
+        self.give(found, at)

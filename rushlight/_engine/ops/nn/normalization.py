@@ -21,7 +21,7 @@ from rushlight._engine.ops.nn.norm_parameters import (
 from rushlight._engine.ops.reductions.statistics import column_squares, distances
 from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import extent, reduce_
-from rushlight._engine.ops.row_kernels import BIG, RowKernel, launch
+from rushlight._engine.ops.row_kernels import BIG, SUMMED, RowKernel, launch
 from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
@@ -53,7 +53,7 @@ def torch_layer_norm(
 
 
 # Elements up to which short rows are put together.
-_LONG = 1 << 11
+_LONG = 1 << 8
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
 
@@ -162,7 +162,7 @@ def _affine_gradients(grad, input, center, rstd, shape: Ints):
 def _affine_gradients_kernel(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
     d = x.dtype.name
     # A program that is being recorded fuses the rows instead.
-    if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+    if fusing() or len(shape) > 1 or x.size < SUMMED or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
     return _affine_sums(d).large(
         *[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1)
@@ -423,7 +423,7 @@ def _by_channel(x: Any, samples: int = 0) -> tuple[Any, int]:
     """
     channels = x.shape[1]
     places = x.numel() // (channels * max(samples, 1))
-    long = _LONG >> 2 if samples else _LONG
+    long = _LONG * 2 if samples else _LONG
     times = math.gcd(places, 1 << max(0, (long // channels).bit_length() - 1))
     shape = [samples] * (samples > 0) + [places // times, times * channels]
     return x.permute(0, *range(2, x.ndim), 1).reshape(shape), times
@@ -453,7 +453,8 @@ def _column_sums(grad, input, center):
 @_column_sums.kernel
 def _column_sums_kernel(g: Array, x: Array, center: Array) -> Any:
     # A program that is being recorded fuses the rows instead.
-    if fusing() or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+    least = SUMMED if x.ndim == 2 else BIG
+    if fusing() or x.size < least or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
     return _column_summing(x.dtype).large(g, x, center)
 
@@ -467,7 +468,7 @@ def _squares_around(input, center):
 
 @_squares_around.kernel
 def _squares_around_kernel(x: Array, center: Array) -> Any:
-    if fusing() or x.size < BIG or x.dtype.char not in "fd":
+    if fusing() or x.size < (SUMMED if x.ndim == 2 else BIG) or x.dtype.char not in "fd":
         return NotImplemented
     return column_squares(x.dtype).large(x, center)
 

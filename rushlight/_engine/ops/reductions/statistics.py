@@ -23,7 +23,7 @@ from rushlight._engine.ops.ordering.sorting import pick
 from rushlight._engine.ops.reductions.reductions import amax, amin, mean, sum, with_dims
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.row_expressions import extent, reduce_
-from rushlight._engine.ops.row_kernels import BIG, RowKernel
+from rushlight._engine.ops.row_kernels import SUMMED, RowKernel
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, reduce
 
 
@@ -128,7 +128,7 @@ def _squares_apart_kernel(a: Array, center: Array, dim: tuple[int, ...], keepdim
     # A program that is being recorded fuses the parts.
     if (
         fusing()
-        or a.size < BIG
+        or a.size < SUMMED
         or a.dtype.char not in "fd"
         or not a.flags.c_contiguous
         or not (rest and sorted(dim) == [*range(len(dim))])

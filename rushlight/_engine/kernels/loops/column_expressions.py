@@ -1,0 +1,144 @@
+"""Sums of the columns of expressions over matrices, rows and columns, in registers on their way down: what a
+column kernel means (columns.py), for operands of one floating dtype whose rows are dense, with its bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.emit.atom_code import LLVM
+from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.kernels.emit.llvm_ir import Module
+from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.kernels.emit.scalar_code import Body, convert
+from rushlight._engine.kernels.loops.column_loops import CHUNK, in_chunks
+from rushlight._engine.kernels.loops.columns_in_registers import STRIP, Down, Row
+from rushlight._engine.kernels.products.tiles import Array, suits
+from rushlight._engine.kernels.runtime import native, parallel, team
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.ops.expressions import symbol
+
+# Vectors of results on their way at once; elements from which on threads are worth waking.
+_VECTORS, _PARALLEL = 4, 1 << 15
+
+
+def sums_of(
+    meaning: Meaning, roles: Sequence[str], arrays: Sequence[Array]
+) -> Callable[..., tuple[Array, ...]] | None:
+    """What gives the sums for arrays that lie as these do. None where the column kernel computes them."""
+    of = arrays[roles.index("matrix")].dtype
+    if {*meaning.out_dtypes, *dict(meaning.inputs).values()} != {of.name} or not suits(*arrays):
+        return None
+    rows, columns = arrays[roles.index("matrix")].shape
+    shapes = {"matrix": (rows, columns), "perrow": (rows,), "percol": (columns,)}
+    steps = [0 if role == "percol" else a.strides[0] for role, a in zip(roles, arrays, strict=True)]
+    if not (rows and columns and team.possible()) or not all(
+        a.shape == shapes[role] and (role == "perrow" or columns == 1 or a.strides[-1] == of.itemsize)
+        for role, a in zip(roles, arrays, strict=True)
+    ):
+        return None
+    call, parts = _call(meaning, tuple(roles), of, (rows, columns), steps)
+    apart, many, count = len(parts) > 1, rows * columns >= _PARALLEL, len(meaning.outputs)
+
+    def run(*arrays: Array) -> tuple[Array, ...]:
+        found = [np.empty((len(parts), columns), of) for _ in range(count)]
+        call(parallel.get_num_threads() if many else 1, *arrays, *found)
+        return tuple([np.add.reduce(f, 0) if apart else f[0] for f in found])
+
+    return run
+
+
+def _call(
+    meaning: Meaning, roles: tuple[str, ...], of: Any, shape: tuple[int, int], steps: Sequence[int]
+) -> tuple[team.Call, Sequence[int]]:
+    """The jobs, each a strip of columns of some rows; and the first row of each part of them."""
+    (rows, columns), size = shape, of.itemsize
+    firsts = range(0, rows, CHUNK) if in_chunks(rows, columns) else range(1)
+    last, jobs = max(columns // STRIP, 1) - 1, []
+    for number, first in enumerate(firsts):
+        count = min(CHUNK, rows - first) if len(firsts) > 1 else rows
+        for strip in range(last + 1):
+            low = strip * STRIP
+            given = [
+                first * step + (role != "perrow") * low * size for role, step in zip(roles, steps, strict=True)
+            ]
+            to = [(number * columns + low) * size] * len(meaning.outputs)
+            jobs.append((*given, *to, STRIP if strip < last else columns - low, count))
+    pointers = len(roles) + len(meaning.outputs)
+    lanes = target.lanes(of.name)
+    loop = native.address(
+        "column expressions",
+        f"{meaning.text()} {roles} {lanes}",
+        lambda module, name: _Expressions(module, name, LLVM[of.name], lanes, meaning, roles).write_all(),
+    )
+    return (
+        team.Call(
+            team.CallStage(
+                loop, np.array(jobs, np.int64), range(pointers), pointers, np.array(steps, np.int64)
+            )
+        ),
+        firsts,
+    )
+
+
+class _Expressions(Down):
+    """args: inputs, results. dims: how many columns, rows. steps: bytes of each input from row to row."""
+
+    def __init__(
+        self, module: Module, name: str, kind: str, lanes: int, meaning: Meaning, roles: tuple[str, ...]
+    ) -> None:
+        super().__init__(module, name, kind, lanes)
+        f, self.meaning, self.roles, self.types = self.function, meaning, roles, meaning.types()
+        self.results = len(meaning.outputs)
+        self.together = max(1, _VECTORS // self.results)
+        count = len(roles)
+        self.given, self.out = (
+            [f.load("ptr", "%args", SLOT * k) for k in span]
+            for span in (range(count), range(count, count + self.results))
+        )
+        self.steps = [f.load("i64", "%steps", SLOT * k) for k in range(count)]
+        f.mark_early()
+
+    def reader(self, at: str, together: int) -> Row:
+        """The expressions of a row; what is one number a column is read once."""
+        f, sums = self.function, self.meaning.out_dtypes[0]
+        lines = [
+            p if role == "perrow" else f.at(p, at) for p, role in zip(self.given, self.roles, strict=True)
+        ]
+        still = {
+            k: self.taken(lines[k], together) for k, role in enumerate(self.roles) if role == "percol"
+        }
+
+        def row(i: str) -> list[Lane]:
+            read: list[Sequence[Lane]] = []
+            for k, (line, role) in enumerate(zip(lines, self.roles, strict=True)):
+                there = line if role == "percol" else f.at(line, f.i64("mul", i, self.steps[k]))
+                if role == "perrow":
+                    read.append([f.splat(self.kind, f.load(self.kind, there))] * together)
+                else:
+                    read.append(still[k] if role == "percol" else self.taken(there, together))
+            found = []
+            for v in range(together):
+                body = Body(f, self.meaning, self.types)
+                for (name, _), values in zip(self.meaning.inputs, read, strict=True):
+                    body.give(symbol(name), values[v])
+                values = body.compute(self.meaning.outputs)
+                found.append(
+                    [
+                        convert(x, self.types[o], sums)
+                        for x, o in zip(values, self.meaning.outputs, strict=True)
+                    ]
+                )
+            return [one for each in zip(*found, strict=True) for one in each]
+
+        return row
+
+    def give(self, found: Sequence[Lane], at: str) -> None:
+        """To the results, each its vectors."""
+        together = len(found) // self.results
+        for o, pointer in enumerate(self.out):
+            self.put(found[o * together : (o + 1) * together], self.function.at(pointer, at))
