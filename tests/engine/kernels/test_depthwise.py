@@ -32,7 +32,8 @@ def _operands(space, kernel, dtype, last):
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_three_products(case, dtype, last):
+def test_the_three_products(case, dtype, last, monkeypatch):
+    monkeypatch.setattr(depthwise, "_FEWEST", {True: 0, False: 0})
     space, kernel, *how = case
     if last and len(space) == 1:
         pytest.skip("lines have no channels last")

@@ -64,7 +64,8 @@ def _call(
         for strip in range(last + 1):
             low = strip * STRIP
             given = [
-                first * step + (role != "perrow") * low * size for role, step in zip(roles, steps, strict=True)
+                first * step + (role != "perrow") * low * size
+                for role, step in zip(roles, steps, strict=True)
             ]
             to = [(number * columns + low) * size] * len(meaning.outputs)
             jobs.append((*given, *to, STRIP if strip < last else columns - low, count))
@@ -109,9 +110,7 @@ class _Expressions(Down):
         lines = [
             p if role == "perrow" else f.at(p, at) for p, role in zip(self.given, self.roles, strict=True)
         ]
-        still = {
-            k: self.taken(lines[k], together) for k, role in enumerate(self.roles) if role == "percol"
-        }
+        still = {k: self.taken(lines[k], together) for k, role in enumerate(self.roles) if role == "percol"}
 
         def row(i: str) -> list[Lane]:
             read: list[Sequence[Lane]] = []

@@ -32,9 +32,10 @@ from rushlight._engine.ops.row_expressions import reduce_
 
 # Taps of one pass, and sums of one.
 _MOST, _MOST_SUMS = 64, 16
-# Places of a channel's results in all samples, from which on this is worth its calls: of fewer, tiles take no
-# longer, and a program has them in one native call with what is around them.
-_FEWEST = 1 << 10
+# Results (of the weight's gradient: those whose gradients are read) from which on this is worth its calls,
+# where channels lie last and elsewhere: of fewer, tiles take no longer, and a program has them in one native
+# call with what is around them.
+_FEWEST = {True: 1 << 13, False: 1 << 14}
 # Places of a job.
 _PLACES = 1 << 12
 # The place in the filter, the phase, and the shift in it, by dims.
@@ -127,10 +128,11 @@ def fits(which: str, a: Array, b: Array, *how: Any) -> bool:
     operands.
     """
     groups = how[3] if which == "forward" else how[-1]
-    if a.shape[0] * prod(a.shape[2:]) < _FEWEST:
+    space = how[4] if which == "forward" else how[0] if which == "to_input" else b.shape[2:]
+    if groups < 2 or a.shape[0] * groups * prod(space) < _FEWEST[convolves_last(a, b)]:
         return False
     one = a.shape[1] == b.shape[1] if which == "to_weight" else b.shape[:2] == (groups, 1)
-    return bool(groups > 1 and a.shape[1] == groups and one and a.size and b.size and suits(a, b))
+    return bool(a.shape[1] == groups and one and a.size and b.size and suits(a, b))
 
 
 def _forward(
