@@ -15,6 +15,7 @@ from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.moves.scatter import add_rows
 from rushlight._engine.kernels.runtime import parallel
+from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.row_expressions import at, extent, iota, reduce_
 
@@ -423,3 +424,27 @@ def test_rows_that_are_no_whole_vectors(d, n, apart):
             np.testing.assert_allclose(
                 found.astype("f8"), wanted.astype("f8"), rtol=4 * TOLERANCE[d], atol=8 * TOLERANCE[d]
             )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5, 3), (65, 10), (513, 33), (2048, 3), (4099, 20), (300, 1030), (1, 7)])
+def test_columns_in_registers_keep_the_bits(dtype, shape):
+    """Sums of expressions over columns, as by the loop that goes row by row."""
+    scale = symbol("scale")
+    kernels = (
+        columns((G, G * X), (("g", dtype, "matrix"), ("x", dtype, "percol")), (dtype,) * 2),
+        columns(
+            (G * ((X - 1) * scale), G),
+            (("g", dtype, "matrix"), ("x", dtype, "matrix"), ("scale", dtype, "perrow")),
+            (dtype,) * 2,
+        ),
+        columns((G * X, X), (("g", dtype, "perrow"), ("x", dtype, "matrix")), (dtype,) * 2),
+    )
+    rng = np.random.default_rng(0)
+    for kernel in kernels:
+        sizes = {"matrix": shape, "perrow": shape[:1], "percol": shape[1:]}
+        arrays = [rng.standard_normal(sizes[role]).astype(dtype) for role in kernel.roles]
+        found = kernel._in_registers(tuple(arrays))
+        assert found is not None
+        for a, b in zip(found(*arrays), Tiered.large(kernel, *arrays), strict=True):
+            assert a.tobytes() == b.tobytes()
