@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.kernels.emit import target
-from rushlight._engine.kernels.emit.atom_code import LLVM
+from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.emit.scalar_code import Body, convert
+from rushlight._engine.kernels.emit.scalar_code import Body
 from rushlight._engine.kernels.loops.column_loops import CHUNK, in_chunks
 from rushlight._engine.kernels.loops.columns_in_registers import STRIP, Down, Row
 from rushlight._engine.kernels.products.tiles import Array, suits
