@@ -25,6 +25,8 @@ from rushlight._engine.tensors.tensor import BELOW, wrap
 Guard = Callable[[Node, Any], Sequence[Any]]
 # What runs a node in place of Node.apply, or None.
 GUARD: Guard | None = None
+# Where the hook stands that is no program's.
+_OVERHEARD = -1
 # One item for each mode, of all threads, that hears ops below autograd.
 LISTENING: list[None] = []
 
@@ -46,6 +48,13 @@ def _added(table: OrderedDict[int, Any], entry: Any) -> Any:
     handle = service("handle of a hook")(table)
     table[handle.id] = entry
     return handle
+
+
+def overhear(node: Node, hook: Callable[[Any], None]) -> None:
+    """Let `hook` know the gradients of a node's results, where it runs in the general way."""
+    if node.hooks is None:
+        node.hooks = Hooks()
+    node.hooks.pre[_OVERHEARD] = hook
 
 
 def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Any:

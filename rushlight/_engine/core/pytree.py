@@ -189,9 +189,17 @@ def tree_map(
 
 def broadcast(prefix: Any, tree: Tree) -> list[Any] | None:
     """One item for each leaf of `tree`, of a value that may stop higher up; None where it does not fit."""
-    leaves, spec = flatten(prefix)
-    try:
-        below = spec.flatten_up_to(tree.unflatten([None] * tree.num_leaves))
-    except ValueError:
+    kind = kind_of(prefix)
+    if kind is None:
+        return [prefix] * tree.num_leaves
+    items, context = NODES[kind].flatten_fn(prefix)
+    if kind in _DICTS and tree.type in _DICTS:
+        if set(prefix) != set(tree.keys):
+            return None
+        items = [prefix[key] for key in tree.keys]
+    elif (kind, len(items)) != (tree.type, tree.num_children) or not (
+        context == tree.context or kind is deque
+    ):
         return None
-    return [leaf for leaf, part in zip(leaves, below, strict=True) for _ in flatten(part)[0]]
+    found = [broadcast(item, child) for item, child in zip(items, tree.children_specs, strict=True)]
+    return None if None in found else [leaf for part in found if part is not None for leaf in part]

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ from rushlight._engine.trace.program import (
     tracked_of,
 )
 from rushlight._engine.trace.recorder import Entry, Recorder, recording, root, roots
-from rushlight._engine.trace.regions import BoundaryNode, Traced
+from rushlight._engine.trace.regions import BATCHES, MOVED, BoundaryNode, Traced, overheard
 from rushlight._engine.trace.trace import Trace
 
 # How many kinds of arguments get a program of their own; how often guards may fail before a call stays eager.
@@ -59,9 +60,6 @@ MOST_PROGRAMS = 8
 # How many bytes of results a record may keep, unless replay was asked for: between kernels that make so much,
 # matching costs little, and it keeps no results.
 ROOM = 80 << 20
-_BATCHES = (
-    "gradients of its results are asked for in batches, by vmap: a replay's are those of single examples"
-)
 # What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
 _breaks = logging.getLogger("rushlight.trace.graph_breaks")
 _recompiles = logging.getLogger("rushlight.trace.recompiles")
@@ -79,6 +77,8 @@ class Specialization:
         self.seconds = 0.0
         # How many batches of gradients this thread had sent through graphs when the last call ended.
         self.batches = LOCAL.batches
+        # In which order the dims of results' gradients lay, by the number of the result.
+        self.orders: dict[int, tuple[int, ...]] = {}
         # The key without sizes; how long calls took that waited for a program, as others with this outline
         # had one, and how long it takes to make one, of their thread's time; the latest that waited.
         self.outline: Any = None
@@ -88,6 +88,11 @@ class Specialization:
         self.choice = choice.Choice()
         # What compiles while calls run eagerly.
         self.task: threading.Thread | None = None
+
+    def moved(self) -> bool:
+        """Whether gradients lie otherwise than when the program was recorded."""
+        recorded = [] if self.program is None else self.program.orders
+        return any(self.orders.get(n, order) != order for n, order in enumerate(recorded))
 
     def refuse(self, why: str) -> None:
         """Stay eager from now on; `why` is for the report."""
@@ -149,9 +154,12 @@ class Compiled:
     def _replayed(self, plan: Specialization, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
         """The program's results; eager ones while its memory is in use, by a graph or another thread."""
         program: Any = plan.program
-        if program.by_example:
-            plan.refuse(_BATCHES)
+        if program.refusal:
+            plan.refuse(program.refusal)
             return self._matched(plan, args, kwargs)
+        if not plan.replays and plan.moved():
+            plan.ready = False
+            return self._slowly(plan, None, tensors, args, kwargs)
         # What it writes to is read by other names, too, where an argument is the same memory.
         met = program.writes and not program.writes.isdisjoint([id(root(t._memory)) for t in tensors])
         if met or program.pending or not program.busy.acquire(blocking=False):
@@ -251,6 +259,7 @@ class Compiled:
                 memory_pages.give_back()
             else:
                 found = self.function(*args, **kwargs)
+                overheard(tracked_of(found), plan.orders)
                 self._do(plan, tiers.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
         plan.batches = LOCAL.batches
@@ -294,6 +303,8 @@ class Compiled:
         guards, batches = Guards(self.function), plan.batches != LOCAL.batches
         if not roots(tensors).isdisjoint(roots(guards.known())):
             return self.function(*args, **kwargs)  # copies of the arguments would be other memory
+        if plan.moved():  # its first record is worth nothing
+            plan.program, plan.failed = None, plan.failed + 1
         room = ROOM if self.careful and not self.fullgraph else math.inf
         recorder = Recorder(list(inputs.values()), guards.known(), room)
         before = _State(guards, plan.program)
@@ -314,12 +325,13 @@ class Compiled:
             or _opaque(output)
             or _seen_twice(output, given, tracked)
             or (tracked and recorder.once)
-            or (tracked and batches and _BATCHES)
+            or (tracked and batches and BATCHES)
+            or (plan.failed > MOST_PROGRAMS and MOVED)
             or (not first and guards.failure())
         )
         if tracked and not why:
             try:
-                traced = Traced(recorder, tracked, [*given, *guards.known()])
+                traced = Traced(recorder, tracked, [*given, *guards.known()], plan.orders)
                 why = traced.recorder.refusal
             except Exception as error:  # which is raised if the caller's backward() comes, not here
                 why = f"its backward pass fails: {type(error).__name__}: {error}"
@@ -327,24 +339,40 @@ class Compiled:
             plan.refuse(why)
             if why == unseen:
                 self.effects.append(why)
-        elif not first and plan.program is None:
+        elif not first:
+            make = partial(Program, recorder, given, output, traced)
+            why = self._take(plan, make, guards, until, partial(before.difference, tensors=tensors))
+        if not why:
+            overheard(tracked, plan.orders)
+        copies = [(inputs[id(t)], t) for t in tensors]
+        return _kept(output, copies) if why or first else _handed_on(output, copies, guards.known())
+
+    def _take(
+        self,
+        plan: Specialization,
+        make: Callable[..., Program],
+        guards: Guards,
+        until: float | None,
+        difference: Callable[..., str],
+    ) -> str:
+        """Of a record the program is made, or the one that is there must equal it; why not, else empty."""
+        program = plan.program
+        if program is None:
 
             def build(share: float = self.share()) -> None:
-                made = Program(recorder, given, output, traced, until, share)
+                made = make(until, share)
                 made.settle(guards.known())
                 plan.program, plan.guards = made, guards
 
             self._do(plan, build)
-        elif not first and plan.program is not None:
-            program = plan.program
-            second = Program(recorder, given, output, traced, None if program.fused else 0.0, program.share)
-            why = before.difference(program, second, tensors, self.verify)
-            if why:
-                plan.refuse(why)
-            plan.ready = not why
-            self.trace.faster += plan.ready
-        copies = [(inputs[id(t)], t) for t in tensors]
-        return _kept(output, copies) if why or first else _handed_on(output, copies, guards.known())
+            return ""
+        second = make(None if program.fused else 0.0, program.share)
+        why = difference(program, second, write=self.verify)
+        if why:
+            plan.refuse(why)
+        plan.ready = not why
+        self.trace.faster += plan.ready
+        return why
 
 
 def _handed_on(output: Any, copies: list[tuple[Tensor, Tensor]], known: Sequence[Tensor]) -> Any:

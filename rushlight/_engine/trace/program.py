@@ -32,7 +32,7 @@ from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, root, roots
-from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes
+from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes, order_of
 from rushlight._engine.trace.trace import Spec
 
 _LINE = 64
@@ -211,6 +211,8 @@ class Program:
         # What the recorded call handed out; passes make memory of their own.
         self.known = (recorder if traced is None else traced.recorder).owned
         self.backward: Part | None = None
+        # In which order the dims of what a backward pass is given lay when it was recorded.
+        self.orders = [] if traced is None else [order_of(g) for g in traced.given]
         later: list[Entry] = []
         if traced is not None:
             found = list(traced.found)
@@ -235,8 +237,8 @@ class Program:
         # Tensors that are the function's, not its arguments: results that are among them are handed out.
         self.outside: frozenset[int] = frozenset()
         self._latest: Any = None
-        # Whether a backward pass was of a batch of gradients.
-        self.by_example = False
+        # Why it is not to run again, as a backward pass has shown.
+        self.refusal = ""
         # Held by the thread that replays.
         self.busy = threading.Lock()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -15,12 +16,17 @@ import numpy as np
 
 from rushlight._engine.autograd.engine import grad
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.hooks import overhear
 from rushlight._engine.autograd.node import AccumulateGrad, Node
 from rushlight._engine.dispatch.interpreters import wrapped
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.recorder import Recorder, recording
 
+BATCHES = (
+    "gradients of its results are asked for in batches, by vmap: a replay's are those of single examples"
+)
+MOVED = "gradients of its results lie in memory in another order than those that were recorded"
 _TWICE = (
     "torch.compile with aot_autograd does not currently support double backward: "
     "call the function without compile for create_graph=True"
@@ -28,10 +34,19 @@ _TWICE = (
 
 
 class Traced:
-    """The record of a graph's gradients: of `leaves`, from those of the tracked results."""
+    """The record of a graph's gradients: of `leaves`, from those of the tracked results.
 
-    def __init__(self, forward: Recorder, tracked: Sequence[Tensor], known: Sequence[Tensor]) -> None:
-        self.given = [wrap(_values(t), t._kind) for t in tracked]
+    orders: that of the dims of a gradient in memory, by the number of the result, where it is known.
+    """
+
+    def __init__(
+        self,
+        forward: Recorder,
+        tracked: Sequence[Tensor],
+        known: Sequence[Tensor],
+        orders: dict[int, tuple[int, ...]],
+    ) -> None:
+        self.given = [wrap(_values(t, orders.get(n)), t._kind) for n, t in enumerate(tracked)]
         self.leaves = leaves_of(tracked)
         self.recorder = Recorder(self.given, known, forward.room)
         self.recorder.owned.update(forward.owned)
@@ -47,11 +62,44 @@ class Traced:
             self.found = [g.clone() if g is not None and g._kind.lazy else g for g in found]
 
 
-def _values(t: Tensor) -> Any:
-    """Numbers unlike each other, as a gradient program is compared on them, in the result's order."""
+def _values(t: Tensor, order: tuple[int, ...] | None) -> Any:
+    """Numbers unlike each other, as a gradient program is compared on them, in this order or the result's."""
     found = np.empty_like(t._array)
+    if order is not None and len(order) == found.ndim:
+        found = np.empty([found.shape[d] for d in order], found.dtype).transpose(np.argsort(order))
     found[...] = np.cos(np.arange(t._array.size, dtype=np.float64)).reshape(t._array.shape)
     return found
+
+
+def overheard(tracked: Sequence[Tensor], orders: dict[int, tuple[int, ...]]) -> None:
+    """Note how the gradients of results lie in memory, as backward() comes."""
+
+    def heard(numbers: list[tuple[int, int]], grads: Sequence[Any]) -> None:
+        for n, output in numbers:
+            order = order_of(grads[output])
+            if order is not None:
+                orders[n] = order
+
+    of: dict[Node, list[tuple[int, int]]] = {}
+    for n, t in enumerate(tracked):
+        of.setdefault(getattr(t, "_grad_node"), []).append((n, t._output_nr))
+    for node, numbers in of.items():
+        overhear(node, partial(heard, numbers))
+
+
+def order_of(grad: Any) -> tuple[int, ...] | None:
+    """In which order the dims of a gradient lie in memory; None where that says nothing."""
+    if grad.__class__ is not Tensor or grad._kind.lazy:
+        return None
+    a = grad._array
+    dims = sorted(range(a.ndim), key=lambda d: (a.shape[d] > 1, -abs(a.strides[d]) if a.shape[d] > 1 else 0))
+    dense = all([a.shape[d] < 2 or a.strides[d] for d in dims]) and _extent(a) == a.nbytes
+    return tuple(dims) if dense else None
+
+
+def _extent(a: Any) -> int:
+    low, high = np.lib.array_utils.byte_bounds(a)
+    return int(high - low)
 
 
 def nodes(roots: Sequence[Any]) -> Iterator[Node]:
@@ -127,6 +175,8 @@ class CompiledBackward(Node):
                 )
         if wrapped(grads):
             return self._by_example(program, grads)
+        if any(order_of(g) not in (None, own) for g, own in zip(grads, program.orders)):
+            program.refusal = MOVED
         found: list[Tensor | None] = program.run_backward(grads)
         return found
 
@@ -134,10 +184,11 @@ class CompiledBackward(Node):
         """Run it on each example of a batch of gradients (vmap), of which the program knows nothing: the
         function stays eager from now on.
         """
-        level = max([g.level for g in grads if hasattr(g, "level")], key=attrgetter("number"))
+        held: list[Any] = [g for g in grads if hasattr(g, "level")]
+        level = max([g.level for g in held], key=attrgetter("number"))
         if level.what != "vmap":
             raise RuntimeError(_TWICE)
-        program.by_example = True
+        program.refusal = BATCHES
         before, LOCAL.retains = LOCAL.retains, True
         try:
             found = [

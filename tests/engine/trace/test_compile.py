@@ -599,3 +599,26 @@ def test_gradients_that_come_in_batches(late):
 
     for mine, own in zip(run(torch.compile), run(lambda model: model), strict=True):
         torch.testing.assert_close(mine, own, rtol=late * 1e-5, atol=late * 1e-6)
+
+
+def test_gradients_that_lie_otherwise_than_results():
+    class Features(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm = nn.Linear(24, 33), nn.LayerNorm(33)
+
+        def forward(self, x):
+            return F.normalize(self.norm(self.first(x)), dim=-1)
+
+    def run(change, turned):
+        torch.manual_seed(0)
+        model = Features()
+        called = change(model)
+        for i in range(8):
+            wanted = torch.randn(33, 7).t() if i in turned else torch.randn(7, 33)
+            called(torch.randn(7, 24)).backward(wanted)
+        return [p.grad for p in model.parameters()]
+
+    for turned in (range(8), range(2, 8), range(2), ()):
+        for mine, own in zip(run(torch.compile, turned), run(lambda model: model, turned), strict=True):
+            assert torch.equal(mine, own), turned

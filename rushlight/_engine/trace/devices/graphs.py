@@ -127,6 +127,8 @@ class DeviceProgram:
         self.busy = threading.Lock()
         self.captures = 0
         self.refusal = ""
+        # Of a graph's gradients nobody looks how they lie.
+        self.orders: list[tuple[int, ...] | None] = []
         self.backward: CUDAGraph | None = None
         self._latest: weakref.ref[CompiledBackward] | None = None
 
