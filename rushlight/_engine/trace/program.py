@@ -32,7 +32,7 @@ from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
 from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, root, roots
-from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes, order_of
+from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes, order_of, saved
 from rushlight._engine.trace.trace import Spec
 
 _LINE = 64
@@ -221,6 +221,12 @@ class Program:
             self.leaves = [(leaf, places.get(id(leaf))) for leaf in traced.leaves]
             later = needed(traced.recorder.entries, found)
             self.backward = Part(traced.given, later, found)
+        read = roots([e.given for e in later])
+        # Arguments and results that the backward pass reads.
+        self.read_of_inputs, self.read_of_results = (
+            [n for n, t in enumerate(given) if id(root(t._memory)) in read]
+            for given in (inputs, results_of(output))
+        )
         live = output, [e.given for e in later]
         self.forward = Part(inputs, gradients.straight(needed(recorder.entries, live), live), output)
         # What is the same at every replay.
@@ -356,10 +362,14 @@ class Program:
             ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
             node = CompiledBackward(
                 tuple([None if t._grad_node is None else (t._grad_node, t._output_nr) for t in ends]),
-                (self, self.guarded, [storage(t).version for t in self.guarded]),
+                (self, saved([*self.guarded, *[tensors[n] for n in self.read_of_inputs]])),
             )
             self._latest = weakref.ref(node)
-        return self.results(tensors, node)
+        output = self.results(tensors, node)
+        if self.read_of_results and node is not None:
+            found = results_of(output)
+            node.saved[1].extend(saved([found[n] for n in self.read_of_results]))
+        return output
 
     def run_backward(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The leaves' gradients, for those of the tracked results."""

@@ -20,6 +20,7 @@ from rushlight._engine.autograd.hooks import overhear
 from rushlight._engine.autograd.node import AccumulateGrad, Node
 from rushlight._engine.dispatch.interpreters import wrapped
 from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.storages.storage import Storage
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace.recorder import Recorder, recording
 
@@ -150,8 +151,13 @@ class BoundaryNode(Node):
         return (grad,)
 
 
+def saved(tensors: Sequence[Tensor]) -> list[tuple[Storage, int, list[int]]]:
+    """What tells whether tensors have been written to since: the memory, its version; and what they are."""
+    return [(storage(t), storage(t).version, list(t._memory.shape)) for t in tensors]
+
+
 class CompiledBackward(Node):
-    """The node of a replay's results; `saved`: the program, the tensors that it reads, their versions."""
+    """The node of a replay's results; `saved`: the program, and of what it reads what saved() says."""
 
     __slots__ = ()
     multi = True
@@ -162,14 +168,14 @@ class CompiledBackward(Node):
 
     def apply(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
         """Run the backward program."""
-        program, tensors, versions = self.saved
+        program, read = self.saved
         if LOCAL.enabled:
             raise RuntimeError(_TWICE)
-        for t, version in zip(tensors, versions, strict=True):
-            if storage(t).version != version:
+        for own, version, shape in read:
+            if own.version != version:
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an inplace "
-                    f"operation: a tensor of shape {list(t.shape)} is at version {storage(t).version}; "
+                    f"operation: a tensor of shape {shape} is at version {own.version}; "
                     f"expected version {version} instead. A compiled function uses it: change it after "
                     "backward()"
                 )

@@ -622,3 +622,19 @@ def test_gradients_that_lie_otherwise_than_results():
     for turned in (range(8), range(2, 8), range(2), ()):
         for mine, own in zip(run(torch.compile, turned), run(lambda model: model, turned), strict=True):
             assert torch.equal(mine, own), turned
+
+
+@pytest.mark.parametrize("what", ["result", "view", "argument"])
+def test_what_a_backward_pass_reads_is_not_written_to_before(what):
+    for change in (lambda f: f, torch.compile):
+        f = change(lambda x, y: (x * y).exp())
+        for i in range(6):
+            x, y = torch.ones(3, requires_grad=True), torch.ones(3)
+            out = f(x, y)
+            if what == "argument" and i in (1, 2, 3):  # which are recorded, on copies
+                out.sum().backward()
+                continue
+            {"result": out.detach(), "view": out.detach()[:1], "argument": y}[what].mul_(2)
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                out.sum().backward()
+            f(x, y.detach().clone()).sum().backward()

@@ -26,7 +26,7 @@ from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards
 from rushlight._engine.trace.program import is_tracked, mapped
 from rushlight._engine.trace.recorder import place_of, recording, roots
-from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of
+from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of, saved
 
 # What ops on a device tell of themselves, which is no escape here.
 _OURS = "on a CUDA device"
@@ -243,7 +243,7 @@ class DeviceProgram:
         guarded = self.guards.known()
         node = CompiledBackward(
             tuple([None if t._grad_node is None else (t._grad_node, t._output_nr) for t in ends]),
-            (self, guarded, [storage(t).version for t in guarded]),
+            (self, saved(guarded)),
         )
         self._latest = weakref.ref(node)
         return node
