@@ -13,6 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._torch_dispatch.backward_ops import INSIDE
+from rushlight.export import spellings
 
 F = torch.nn.functional
 
@@ -224,23 +225,40 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """upsample_nearest2d or upsample_bilinear2d; NotImplemented for the others, which go as they are."""
-    if input.dim() != 4 or mode not in ("nearest", "bilinear") or antialias or recompute_scale_factor:
+    """The upsample op of the mode; NotImplemented where it is no upsample op, or the arguments are wrong."""
+    dims = input.dim() - 2
+    if recompute_scale_factor or (size is None) == (scale_factor is None) or dims not in (1, 2, 3):
+        return NotImplemented
+    spelled = spellings.resample_op(mode, dims, antialias)
+    if spelled is None:
         return NotImplemented
     scales: list[Any] = []
-    if (size is None) == (scale_factor is None):
-        return NotImplemented
     if scale_factor is not None:
-        scales = [
-            float(n)
-            for n in (scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * 2)
-        ]
+        several = scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * dims
+        scales = [float(n) for n in several]
         size = [math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True)]
-    whole = [size] * 2 if isinstance(size, int) else list(size)
+    whole = [size] * dims if isinstance(size, int) else list(size)
+    op = getattr(torch.ops.aten, spelled).default
+    if mode.startswith("nearest"):
+        return op(input, whole, *scales)
+    return op(input, whole, bool(align_corners), *scales)
+
+
+def grid_sample(
+    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
+) -> Any:
+    """grid_sampler_2d or grid_sampler_3d."""
     aten: Any = torch.ops.aten
-    if mode == "nearest":
-        return aten.upsample_nearest2d.default(input, whole, *scales)
-    return aten.upsample_bilinear2d.default(input, whole, bool(align_corners), *scales)
+    given = spellings.grid_sampler(mode, padding_mode)
+    if given is None or input.dim() not in (4, 5):
+        return NotImplemented
+    op = aten.grid_sampler_2d.default if input.dim() == 4 else aten.grid_sampler_3d.default
+    return op(input, grid, *given, bool(align_corners))
+
+
+def tanhshrink(input: Any) -> Any:
+    """What is left of the input."""
+    return input - torch.tanh(input)
 
 
 def instead(name: str) -> Callable[..., Any] | None:
@@ -249,7 +267,7 @@ def instead(name: str) -> Callable[..., Any] | None:
 
 
 # What is computed by the row of the same name: inside of a gradient, by its rows.
-_BY_THEMSELVES = frozenset(("interpolate", "adaptive_avg_pool2d"))
+_BY_THEMSELVES = frozenset(("interpolate", "adaptive_avg_pool2d", "grid_sample"))
 
 
 _TABLE: dict[str, Callable[..., Any]] = {
@@ -274,6 +292,8 @@ _TABLE: dict[str, Callable[..., Any]] = {
         _where,
         adaptive_avg_pool2d,
         interpolate,
+        grid_sample,
+        tanhshrink,
         _sum_of_outers,
     )
 }

@@ -48,6 +48,10 @@ def lifted(t: Any) -> Any:
 def called(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op that is called by its name, by whoever listens."""
     modes, bound = interpreters.STACK.modes, op.bound(args, kwargs)
+    if modes and hasattr(modes[-1], "op_called"):
+        found = modes[-1].op_called(op, args, kwargs)
+        if found is not NotImplemented:
+            return found
     if not (modes or (interpreters.BELOW and interpreters.CLASSES.below)) or not _told_whole(op):
         return op.function(**bound)
     opens = bool(modes) and getattr(modes[-1], "_opens", False) and not gradients.has_rule(op)

@@ -16,8 +16,12 @@ from rushlight._engine.dispatch import interpreters
 from rushlight._higher_order_ops.operators import recorder
 from rushlight._torch_dispatch.decompositions import instead
 from rushlight._torch_dispatch.translation import aten_call, is_op
-from rushlight.export import overloads
+from rushlight.export import overloads, spellings
 from rushlight.export.numbers.symbolic import plain
+
+
+# Ops of their own that are computed by a row of another name.
+_TOLD_WHOLE = frozenset(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"))
 
 
 class Lowering:
@@ -46,8 +50,25 @@ class Lowering:
 
     def opens(self: Any, row: Any, found: Any) -> bool:
         """Whether an op is told in others."""
-        composite = row.kind == "composite" or (self.core and instead(row.name) is not None)
+        other = self.core or found is None
+        composite = row.kind == "composite" or (other and instead(row.name) is not None)
         return composite and bool(self.opened(row, found))
+
+    def op_called(self: Any, op: Any, args: Any, kwargs: Any) -> Any:
+        """An op that is called by its name and that no row has for itself; NotImplemented for other ops."""
+        own = op._schema
+        if self.depth or op.is_composite or own.writes or op in self.instead:
+            return NotImplemented
+        if spellings.meaning(own.name) is None and own.name not in _TOLD_WHOLE:
+            return NotImplemented
+        return self.told(op, args, kwargs)
+
+    def unknown(self: Any, since: int) -> bool:
+        """Whether what has been recorded since is, in part, in ops that only we know."""
+        return self.core and any(
+            isinstance(n.target, overloads.Overload) and n.target.namespace == "rushlight"
+            for n in self.order[since:]
+        )
 
     def lowered(self: Any, row: Any, bound: dict[str, Any]) -> Any:
         """A composite op's result, told in smaller ones; NotImplemented where PyTorch has no other form."""
@@ -59,6 +80,8 @@ class Lowering:
         if not is_op(row):
             return NotImplemented
         op, args, kwargs, take = aten_call(row, bound, False)
+        if op.namespace == "rushlight":
+            return NotImplemented
         found = NotImplemented
         if op in self.instead:
             found = interpreters.within(self, self.instead[op], args, kwargs)

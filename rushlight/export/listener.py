@@ -178,13 +178,15 @@ class Listener(Subgraphs, Lowering, Places):
         result: Any = NotImplemented
         if out is None and self.opens(row, found):
             self.within.append(overloads.aten_name(row))
+            since = len(self.order)
             try:
-                result = self.lowered(row, bound) if self.core and not writes else NotImplemented
+                lowers = (self.core or found is None) and not writes
+                result = self.lowered(row, bound) if lowers else NotImplemented
                 if result is NotImplemented and row.kind == "composite":
                     result = interpreters.within(self, call, args, kwargs)
             finally:
                 self.within.pop()
-        if result is not NotImplemented:
+        if result is not NotImplemented and not (found is not None and self.unknown(since)):
             if all(id(t) in self.known for t in flatten(result)[0] if isinstance(t, torch.Tensor)):
                 return result
             # Its body works on arrays, in part: it is told as one op.

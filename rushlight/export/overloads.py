@@ -30,6 +30,9 @@ _ATEN = {
     "_to_dtype": "to",
     "_view": "view",
     "cross_entropy": "cross_entropy_loss",
+    "_logsigmoid": "log_sigmoid",
+    "logsigmoid": "log_sigmoid",
+    "_nonzero": "nonzero",
     "unfold_columns": "im2col",
 }
 _ROWS = {aten: row for row, aten in _ATEN.items()} | {"rsub": "sub", "conv2d": "conv2d"}
@@ -39,6 +42,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 # What PyTorch passes beside what its callers do.
 _GIVEN = {"cudnn_enabled": False, "cudnn_enable": False}
 _SPACES = ("aten", "torch", "Tensor", "nn.functional")
+_WRITERS = ("Tensor", "torch", "nn.functional")  # where functions that write into an argument are
 
 
 class Param(NamedTuple):
@@ -337,11 +341,10 @@ class Overload:
                 raise
             rest = [p.name for p in self._schema.arguments[1:] if p.name != "generator"]
             return lambda self, **given: method(self, *[given[n] for n in rest])
-        call: Any = (
-            (lookup("Tensor", name) or lookup("nn.functional", name) or partial(function(row), inplace=True))
-            if self._schema.writes
-            else function(row)
-        )
+        in_place = next((f for space in _WRITERS if (f := lookup(space, name))), None)
+        call: Any = function(row)
+        if self._schema.writes:
+            call = in_place or partial(call, inplace=True)
         return _translated(call, {theirs: ours for ours, theirs in matched.items()})
 
     def _otherwise(self) -> Callable[..., Any] | None:

@@ -40,6 +40,21 @@ def _each(value: Any, dims: int) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value] * dims
 
 
+def resample_op(mode: str, dims: int, antialias: bool) -> str | None:
+    """The op that interpolates images of so many dims by a mode; None where there is none."""
+    name = _RESAMPLED.get(mode, "").format(dims)
+    if not name.endswith(f"{dims}d"):
+        return None
+    return f"_{name}_aa" if antialias else name
+
+
+def grid_sampler(mode: str, padding_mode: str) -> tuple[int, int] | None:
+    """The numbers that grid_sampler's ops have for two modes; None where there is no such mode."""
+    if mode not in _GRID_MODES or padding_mode not in _GRID_PADDINGS:
+        return None
+    return _GRID_MODES.index(mode), _GRID_PADDINGS.index(padding_mode)
+
+
 def _interpolate(given: Bound) -> Spelling:
     x, mode = given["input"], given["mode"]
     dims = x.dim() - 2
@@ -62,14 +77,14 @@ def _interpolate(given: Bound) -> Spelling:
 
 
 def _grid_sample(given: Bound) -> Spelling:
-    mode, padding = given["mode"], given["padding_mode"]
-    if mode not in _GRID_MODES or padding not in _GRID_PADDINGS:
+    modes = grid_sampler(given["mode"], given["padding_mode"])
+    if modes is None:
         return None
     return "grid_sampler.default", {
         "input": given["input"],
         "grid": given["grid"],
-        "interpolation_mode": _GRID_MODES.index(mode),
-        "padding_mode": _GRID_PADDINGS.index(padding),
+        "interpolation_mode": modes[0],
+        "padding_mode": modes[1],
         "align_corners": bool(given["align_corners"]),
     }
 
@@ -163,10 +178,19 @@ def _stft(given: Bound) -> Spelling:
     return "stft.center", {"self" if name == "input" else name: value for name, value in given.items()}
 
 
+def _extreme(name: str, given: Bound) -> Spelling:
+    """max and min of two tensors; None of one."""
+    if not isinstance(given["dim"], torch.Tensor):
+        return None
+    return f"{name}.other", {"self": given["input"], "other": given["dim"]}
+
+
 SPELLED: dict[str, Callable[[Bound], Spelling]] = {
     "interpolate": _interpolate,
     "grid_sample": _grid_sample,
     "cdist": _cdist,
+    "max": partial(_extreme, "max"),
+    "min": partial(_extreme, "min"),
     "scatter": _scatter,
     "split": _split,
     "tensordot": _tensordot,
@@ -224,4 +248,13 @@ def meaning(name: str) -> Callable[..., Any] | None:
             None,
         )
         return None if mode is None else partial(_resample, mode, name.endswith("_aa"))
-    return {"grid_sampler": _grid_sampler, "cdist": _distances, "tensordot": _contracted}.get(name)
+    return _MEANINGS.get(name)
+
+
+_MEANINGS: dict[str, Callable[..., Any]] = {
+    "grid_sampler": _grid_sampler,
+    "grid_sampler_2d": _grid_sampler,
+    "grid_sampler_3d": _grid_sampler,
+    "cdist": _distances,
+    "tensordot": _contracted,
+}
