@@ -19,7 +19,6 @@ from rushlight._torch_dispatch.translation import aten_call, is_op
 from rushlight.export import overloads, spellings
 from rushlight.export.numbers.symbolic import plain
 
-
 # Ops of their own that are computed by a row of another name.
 _TOLD_WHOLE = frozenset(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"))
 
@@ -77,7 +76,7 @@ class Lowering:
             found = interpreters.within(self, function, (), bound)
             if found is not NotImplemented:
                 return found
-        if not is_op(row):
+        if not self.core or not is_op(row):
             return NotImplemented
         op, args, kwargs, take = aten_call(row, bound, False)
         if op.namespace == "rushlight":
@@ -198,4 +197,6 @@ def core() -> dict[Any, Callable[..., Any]]:
         aten.zeros.default: _filled(0),
         aten.dropout.default: _dropout,
         aten.native_batch_norm.default: _batch_norm,
+        aten.max.other: torch.maximum,
+        aten.min.other: torch.minimum,
     }

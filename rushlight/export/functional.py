@@ -242,6 +242,24 @@ def without_writes(program: Any) -> Any:
     return program._update(made, ExportGraphSignature(list(signature.input_specs), [*specs, *users]))
 
 
+def functional_views(program: Any) -> Any:
+    """The program with what it writes through views as new tensors; what it writes into its own inputs and
+    state is no result. The program itself where it writes through no view, or in a way without another form.
+    """
+    views = {n for n in program.graph.nodes if isinstance(n.target, Overload) and n.target.is_view}
+    targets = [
+        n.args[0] for n in program.graph.nodes if isinstance(n.target, Overload) and n.target._schema.writes
+    ]
+    if views.isdisjoint(targets):
+        return program
+    try:
+        Functional(program.graph)
+    except Unsupported:
+        return program
+    program.graph.eliminate_dead_code()
+    return program
+
+
 def copied_back(program: Any, made: Graph, results: Any, values: Any) -> tuple[Any, ...]:
     """Write the first results of a program into the inputs whose new values they are, in a graph in which
     values(name) is an input; the results for the caller.

@@ -30,8 +30,8 @@ _ATEN = {
     "_to_dtype": "to",
     "_view": "view",
     "cross_entropy": "cross_entropy_loss",
-    "_logsigmoid": "log_sigmoid",
     "logsigmoid": "log_sigmoid",
+    "_logsigmoid": "log_sigmoid",
     "_nonzero": "nonzero",
     "unfold_columns": "im2col",
 }

@@ -11,6 +11,7 @@ import numpy as np
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.pytree import flatten
+from rushlight.export.functional import functional_views
 from rushlight.export.program import ExportedProgram
 from rushlight.export.tracing import recorded
 from rushlight.onnx.errors import OnnxExporterError
@@ -109,7 +110,7 @@ def _program(
 
     if isinstance(model, ExportedProgram):
         given, named = model.example_inputs
-        return recorded(model.module(check_guards=False), given, named, None, opened, model)
+        return functional_views(recorded(model.module(check_guards=False), given, named, None, opened, model))
     if model.training:
         warn(
             "Exporting a model while it is in training mode. Please ensure that this is intended, as it may "
@@ -120,7 +121,7 @@ def _program(
         shapes = _shapes(model, args, kwargs or {}, axes, names or ())
     before, _exporting[0] = _exporting[0], True
     try:
-        return recorded(model, args, kwargs or {}, shapes, opened)
+        return functional_views(recorded(model, args, kwargs or {}, shapes, opened))
     finally:
         _exporting[0] = before
 

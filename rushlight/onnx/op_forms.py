@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.onnx import moment_forms as moment_forms  # its forms
+from rushlight.onnx import (
+    moment_forms as moment_forms,  # its forms
+    window_forms as window_forms,  # its forms
+)
 from rushlight.onnx.builder import Ref
 from rushlight.onnx.forms import FORMS, Forms, form_of, written
 

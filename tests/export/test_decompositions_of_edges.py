@@ -48,3 +48,45 @@ def test_losses_of_aten_take_reductions_as_numbers():
         each, mean, total = (getattr(torch.ops.aten, name)(x, y, number) for number in range(3))
         assert each.equal(term) and mean.item() == term.mean().item() and total.item() == term.sum().item()
     assert torch.ops.aten.huber_loss(x, y, 0).shape == (3,)
+
+
+def targets(function, *args):
+    """What a decomposed program of the function calls."""
+    model = type("Calls", (nn.Module,), {"forward": lambda self, *given: function(*given)})()
+    program = torch.export.export(model, args).run_decompositions()
+    torch.testing.assert_close(program.module()(*args), function(*args))
+    return [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
+
+
+def test_images_are_resized_and_sampled_by_the_ops_of_their_modes():
+    image = torch.randn(1, 2, 3, 3)
+    of = nn.functional.interpolate
+    assert targets(lambda x: of(x, (8, 8), mode="bilinear"), image) == ["aten.upsample_bilinear2d.vec"]
+    assert targets(lambda x: of(x, scale_factor=2.0), image) == ["aten.upsample_nearest2d.vec"]
+    bicubic = targets(lambda x: of(x, scale_factor=2.0, mode="bicubic"), image)
+    assert bicubic == ["aten.upsample_bicubic2d.default"]
+    assert targets(lambda x: of(x, 6, mode="area"), image) == ["aten._adaptive_avg_pool2d.default"]
+    grid = torch.zeros(1, 2, 2, 2)
+    sampled = targets(lambda x, g: nn.functional.grid_sample(x, g, align_corners=False), image, grid)
+    assert sampled == ["aten.grid_sampler_2d.default"]
+
+
+def test_what_has_no_parts_of_pytorchs_stays_whole():
+    square = torch.eye(3) * 2 + 1
+    assert targets(torch.linalg.inv, square) == ["aten.linalg_inv.default"]
+    assert targets(torch.fft.rfft, torch.randn(4)) == ["aten.fft_rfft.default"]
+    assert targets(nn.functional.softsign, square) == [
+        "aten.abs.default",
+        "aten.add.Tensor",
+        "aten.div.Tensor",
+    ]
+    assert targets(torch.max, square, square.T) == ["aten.maximum.default"]
+
+
+def test_dropout_in_place_is_run_and_taken_apart():
+    model = nn.Sequential(nn.Hardswish(inplace=True), nn.Dropout(0.2, inplace=True)).eval()
+    x = torch.randn(2, 3)
+    program = torch.export.export(model, (x.clone(),))
+    wanted = nn.functional.hardswish(x)
+    torch.testing.assert_close(program.module()(x.clone()), wanted)
+    torch.testing.assert_close(program.run_decompositions().module()(x.clone()), wanted)
