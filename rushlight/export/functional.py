@@ -6,6 +6,7 @@ and its state becomes results.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -121,11 +122,15 @@ class Functional:
             self._view(node, first)
         elif known and target._schema.writes and target._schema.name.endswith("_"):
             self._write(node, first)
-        elif known and target.is_view and target._schema.name in _BACK:
+        elif (known and target.is_view) or (target is operator.getitem and self._of_view(first)):
             self._view(node, first)
         else:
             self.aliases[node], self.current[node] = _Alias(node, ()), node
             self.versions[node] = self.seen[node] = 0
+
+    def _of_view(self, node: Any) -> bool:
+        """Whether a node is a list of views."""
+        return isinstance(node, Node) and bool(self.aliases[node].views)
 
     def _now(self, node: Node) -> Node:
         """The node that has the present value of what a node was."""
@@ -167,7 +172,7 @@ class Functional:
         whole = value
         for place in range(len(alias.views) - 1, -1, -1):
             view = alias.views[place]
-            back = _BACK.get(view.target._schema.name)
+            back = _BACK.get(overloads.plain(view.target))
             if back is None:
                 raise Unsupported(f"nothing undoes {view.target}")
             whole = back(self.graph, view, self._of(alias.base, alias.views[:place]), whole)

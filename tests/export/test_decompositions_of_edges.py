@@ -90,3 +90,24 @@ def test_dropout_in_place_is_run_and_taken_apart():
     wanted = nn.functional.hardswish(x)
     torch.testing.assert_close(program.module()(x.clone()), wanted)
     torch.testing.assert_close(program.run_decompositions().module()(x.clone()), wanted)
+
+
+def test_writes_through_one_of_several_views_reach_the_tensor():
+    def parts(x):
+        y = x.clone()
+        y.split(1)[0].add_(1)
+        return y
+
+    def windows(x):
+        y = x.clone()
+        y.unfold(0, 1, 2).add_(1)
+        return y
+
+    def below(x):
+        y = x.clone()
+        first, second = y.unbind(0)[:2]
+        y.mul_(3)
+        return first + second
+
+    for function in (parts, windows, below):
+        targets(function, torch.randn(3, 3))
