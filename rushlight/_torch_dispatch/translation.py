@@ -438,6 +438,21 @@ def _run_trained_batch_norm(
     return _run_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
+def _run_functional_batch_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    statistics = running_mean.clone(), running_var.clone()
+    found = _run_batch_norm(input, weight, bias, *statistics, training, momentum, eps)
+    return (*found, *statistics)
+
+
 def _run_elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
     """elu of input_scale times the negative numbers, all of it scaled: selu and celu are such."""
     if scale == 1 and input_scale == 1:
@@ -468,6 +483,7 @@ RUN: dict[str, Callable[..., Any]] = {
     ),
     "native_dropout": _run_dropout,
     "_native_batch_norm_legit_no_training": _run_trained_batch_norm,
+    "_native_batch_norm_legit_functional": _run_functional_batch_norm,
     **{f"adaptive_max_pool{d}d": _run_adaptive_max_pool for d in (1, 2, 3)},
     "_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim),
     "_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim),

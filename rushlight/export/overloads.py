@@ -42,7 +42,6 @@ _REDUCTIONS = ("none", "mean", "sum")
 # What PyTorch passes beside what its callers do.
 _GIVEN = {"cudnn_enabled": False, "cudnn_enable": False}
 _SPACES = ("aten", "torch", "Tensor", "nn.functional")
-_WRITERS = ("Tensor", "torch", "nn.functional")  # where functions that write into an argument are
 
 
 class Param(NamedTuple):
@@ -341,9 +340,9 @@ class Overload:
                 raise
             rest = [p.name for p in self._schema.arguments[1:] if p.name != "generator"]
             return lambda self, **given: method(self, *[given[n] for n in rest])
-        in_place = next((f for space in _WRITERS if (f := lookup(space, name))), None)
         call: Any = function(row)
         if self._schema.writes:
+            in_place = next((f for space in _SPACES[1:] if (f := lookup(space, name))), None)
             call = in_place or partial(call, inplace=True)
         return _translated(call, {theirs: ours for ours, theirs in matched.items()})
 
@@ -630,7 +629,7 @@ class Packet:
         return f"<OpOverloadPacket(op='{self}')>"
 
     def overloads(self) -> list[str]:
-        """The overloads' names."""
+        """Their names."""
         return list(recorded(self._name))
 
     @property

@@ -237,7 +237,9 @@ def make_fx(
         own = []
         for name, leaf in zip(names, leaves, strict=True):
             node = tracer.graph.placeholder(name)
-            if isinstance(leaf, torch.Tensor):
+            if not isinstance(leaf, torch.Tensor):
+                node.meta["val"] = leaf
+            else:
                 leaf = (
                     leaf.detach()
                     .clone(memory_format=torch.preserve_format)

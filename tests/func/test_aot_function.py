@@ -1,0 +1,139 @@
+"""functorch.compile: forward and backward as graphs, cut in two and given to compilers."""
+
+import copy
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._functorch.cuts import Network
+from rushlight.functorch.compile import (
+    aot_function,
+    aot_module,
+    aot_module_simplified,
+    default_partition,
+    get_aot_compilation_context,
+    make_boxed_func,
+    memory_efficient_fusion,
+    min_cut_rematerialization_partition,
+    nop,
+    ts_compile,
+)
+
+
+class Keeps:
+    """A compiler that keeps the graphs it is given."""
+
+    def __init__(self):
+        self.graphs, self.inputs, self.names = [], [], []
+
+    def __call__(self, graph, inputs):
+        self.graphs.append(graph)
+        self.inputs.append([tuple(getattr(t, "shape", ())) for t in inputs])
+        self.names.append(get_aot_compilation_context()[0][0].partition("_")[2])
+        return make_boxed_func(graph.forward)
+
+
+def called(graph):
+    return [n.target._opname for n in graph.graph.nodes if hasattr(n.target, "_opname")]
+
+
+def product(x, y):
+    return (x @ y).sin().sum(), x.cos()
+
+
+@pytest.mark.parametrize("partition", [default_partition, min_cut_rematerialization_partition])
+def test_both_halves_have_the_functions_numbers(partition):
+    keeps = Keeps()
+    compiled = aot_function(product, keeps, partition_fn=partition)
+    x, y = torch.randn(3, 4, requires_grad=True), torch.randn(4, 2)
+    for function in (compiled, product):
+        total, cosines = function(x, y)
+        (total + cosines.sum()).backward()
+    assert keeps.names == ["forward", "backward"]
+    assert keeps.inputs == [[(3, 4), (4, 2)], [(3, 4), (4, 2), (3, 2), (), (3, 4)]]
+    assert called(keeps.graphs[0]) == ["mm", "sin", "sum", "cos"]
+    again = torch.randn(3, 4, requires_grad=True)
+    torch.testing.assert_close(
+        x.grad / 2, torch.autograd.grad(product(x, y)[0] + product(x, y)[1].sum(), x)[0]
+    )
+    compiled(again, y)
+    assert len(keeps.graphs) == 2
+
+
+def test_the_cheaper_cut_keeps_fewer_values():
+    def chain(x):
+        return x.cos().cos().cos()
+
+    kept = []
+    for partition in (default_partition, min_cut_rematerialization_partition):
+        keeps = Keeps()
+        x = torch.randn(5, requires_grad=True)
+        aot_function(chain, keeps, partition_fn=partition)(x).sum().backward()
+        kept.append(len(keeps.inputs[1]) - 1)
+        torch.testing.assert_close(x.grad, torch.autograd.grad(chain(x).sum(), x)[0])
+    assert kept == [3, 1]
+
+
+def test_a_modules_statistics_and_random_numbers_are_eagers():
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5))
+    other, keeps, x = copy.deepcopy(model), Keeps(), torch.randn(5, 3)
+    compiled = aot_module(model, keeps)
+    results = []
+    for module in (compiled, other):
+        torch.manual_seed(0)
+        results.append(module(x))
+        results[-1].sum().backward()
+    torch.testing.assert_close(*results)
+    for ours, theirs in zip(model.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)
+    for ours, theirs in zip(model.buffers(), other.buffers(), strict=True):
+        torch.testing.assert_close(ours, theirs)
+    assert [n for n, _ in compiled.named_parameters()][0] == "orig_module.0.weight"
+    assert "_native_batch_norm_legit_functional" in called(keeps.graphs[0])
+    torch.testing.assert_close(aot_module_simplified(model.eval(), (x,), keeps)(x), model(x))
+
+
+def test_inputs_are_written_to_and_views_of_them_are_views():
+    def writes(x):
+        x.add_(1)
+        return x.view(-1), x * 2, x
+
+    keeps, x = Keeps(), torch.zeros(2, 2)
+    flat, twice, same = aot_function(writes, keeps)(x)
+    assert same is x and flat.data_ptr() == x.data_ptr() and twice.tolist() == [[2, 2], [2, 2]]
+    assert keeps.names == ["inference"] and called(keeps.graphs[0])[0] == "add"
+
+
+def test_containers_numbers_and_what_has_no_gradient():
+    def mixed(given, n):
+        return {"sum": given["x"] * n, "count": 3, "sign": given["x"].sign().long()}
+
+    x = torch.randn(3, requires_grad=True)
+    found = aot_function(mixed, Keeps())({"x": x}, 2)
+    assert found["count"] == 3 and not found["sign"].requires_grad
+    found["sum"].sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_no_gradient_of_the_gradient():
+    x = torch.randn(3, requires_grad=True)
+    (grad,) = torch.autograd.grad(aot_function(torch.sin, Keeps())(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="does not currently support double backward"):
+        grad.sum().backward()
+
+
+def test_small_compilers():
+    x = torch.randn(4, requires_grad=True)
+    memory_efficient_fusion(lambda x: torch.tanh(x * 2).sum())(x).backward()
+    torch.testing.assert_close(x.grad, 2 - 2 * torch.tanh(x.detach() * 2) ** 2)
+    with pytest.warns(UserWarning, match="doesn't take boxed arguments"):
+        aot_function(torch.sin, nop)(torch.ones(2))
+    torch.testing.assert_close(aot_function(torch.sin, ts_compile)(torch.ones(2)), torch.ones(2).sin())
+
+
+def test_the_least_cut_of_a_network():
+    network = Network()
+    for start, end, capacity in (("s", "a", 3), ("s", "b", 2), ("a", "t", 2), ("b", "t", 4), ("a", "b", 1)):
+        network.edge(start, end, capacity)
+    assert network.cut("s", "t") == {"s"}
