@@ -39,7 +39,7 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace import choice, reproduce
 from rushlight._engine.trace.effects.contents import SIMPLE, is_module
 from rushlight._engine.trace.effects.purity import watched
-from rushlight._engine.trace.guards import Guards, difference, key_of, outline, overlapping
+from rushlight._engine.trace.guards import Guards, difference, key_of, likeness, outline, overlapping
 from rushlight._engine.trace.passes import gradients
 from rushlight._engine.trace.program import (
     Part,
@@ -82,6 +82,8 @@ class Specialization:
         # The key without sizes; how long calls took that waited for a program, as others with this outline
         # had one, and how long it takes to make one, of their thread's time; the latest that waited.
         self.outline: Any = None
+        # The key without the identities of objects.
+        self.likeness: Any = None
         self.worked = self.learnt = 0.0
         self.latest = choice.Sample(None)
         # Where it cannot be replayed: whether it is matched.
@@ -126,6 +128,8 @@ class Compiled:
         self.plans: dict[Any, Specialization] = {}
         # By what is left of keys without sizes: whose calls were recorded last.
         self.leaders: dict[Any, Specialization] = {}
+        # Why kinds were refused that other objects alone tell apart, by what they have in common.
+        self.alike: dict[Any, list[str]] = {}
         # What Python did beside, for which kinds of arguments were refused.
         self.effects: list[str] = []
         # Of calls that cannot be replayed without Python.
@@ -192,11 +196,14 @@ class Compiled:
         if latest is not None and key is not None:
             self._tell(difference(latest, key))
         plan = self.plans.setdefault(key, Specialization())
+        plan.likeness = key and likeness(key)
         why = _unfit(key, tensors)
         if why:
             plan.refuse(why)
         elif len(self.effects) > 1 and not self.fullgraph:
             plan.refuse(self.effects[0])
+        elif len(alike := self.alike.get(likeness(key), [])) > 1 and not self.fullgraph:
+            plan.refuse(alike[0])
         elif self.careful and not self.fullgraph and not self.background:
             plan.outline = outline(key)
         return plan
@@ -337,6 +344,7 @@ class Compiled:
                 why = f"its backward pass fails: {type(error).__name__}: {error}"
         if why:
             plan.refuse(why)
+            self.alike.setdefault(plan.likeness, []).append(why)
             if why == unseen:
                 self.effects.append(why)
         elif not first:

@@ -35,6 +35,9 @@ from rushlight._engine.tensors.watches import Watch
 from rushlight._engine.trace.effects.contents import SIMPLE, Contents, alike, is_module
 from rushlight._engine.trace.recorder import root
 
+# Marks the part of a key that says which object it was.
+_SAME = "is"
+
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
     """(the tensors among the arguments, a key of all else that a program depends on); None as the key
@@ -122,7 +125,7 @@ def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
     else:
         hash(value)
         # What its class takes for equal may differ in what a program reads of it.
-        parts.append((cls, id(value)))
+        parts.append((cls, id(value), _SAME))
 
 
 def _describe_own(value: Any, parts: list[Any]) -> None:
@@ -170,6 +173,11 @@ def outline(key: tuple[Any, ...]) -> tuple[Any, ...]:
             for part in key
         ]
     )
+
+
+def likeness(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What is left of a key without the identities of objects."""
+    return tuple([part[:1] if type(part) is tuple and part[-1:] == (_SAME,) else part for part in key])
 
 
 def _is_tensor(part: Any) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight._engine.trace.compiled import Compiled
 
 
 @pytest.mark.parametrize(
@@ -237,3 +238,20 @@ def test_control_flow_is_part_of_a_whole_graph():
             x = torch.ones(3) * (number + 1)
             assert torch.equal(compiled[0](p, q, x), branches(p, q, x))
             assert torch.equal(compiled[1](x), loop(x))
+
+
+def test_objects_that_are_new_at_each_turn_are_not_recorded_again_and_again(monkeypatch):
+    class Cache:
+        def __init__(self):
+            self.held = torch.zeros(3)
+
+    recorded = []
+    record = Compiled._record
+    monkeypatch.setattr(Compiled, "_record", lambda *args: recorded.append(None) or record(*args))
+    f = torch.compile(lambda x, cache: cache.held.add_(x) * 2)
+    for _ in range(5):
+        cache = Cache()
+        for _ in range(4):
+            f(torch.ones(3), cache)
+        assert cache.held.tolist() == [4, 4, 4]
+    assert len(recorded) == 2
