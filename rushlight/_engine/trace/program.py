@@ -146,15 +146,16 @@ class Results:
         memory = [storage(t).bytes(t._array) for t in tensors]
         members = Counter(id(tensors[n]._storage) for n in known.values())
         self.shared = max(members.values(), default=0) > 1
-        # Of each result, where it lies, in how much memory; None: it is all of its own.
-        self.places: list[tuple[Spec, int] | None] = []
+        # Of each result, where it lies in which memory; None: it is all of its own.
+        self.places: list[Spec | None] = []
+        self.memory: dict[int, Array] = {}
         for t, flat in zip(tensors, memory, strict=True):
             a, group = t._array, id(t._storage)
             if members[group] == 1 and a.nbytes == flat.nbytes and np.empty_like(a).strides == a.strides:
                 self.places.append(None)
             else:
-                at = Spec(group, address(a) - address(flat), a.shape, a.strides, a.dtype)
-                self.places.append((at, flat.nbytes))
+                self.places.append(Spec(group, address(a) - address(flat), a.shape, a.strides, a.dtype))
+                self.memory[group] = flat
         self.plain = not any(self.places) and len(known) == len(tensors)
 
     def copied(self, tensors: Sequence[Tensor], given: Sequence[Tensor | None]) -> list[Tensor]:
@@ -170,16 +171,12 @@ class Results:
             elif place is None:
                 made.append(wrap(t._array.copy("K"), t._kind))
             else:
-                at, size = place
-                flat, shared = memory.get(at.memory) or (np.zeros(size, np.uint8), None)
-                array = np.ndarray(at.shape, at.dtype, flat, at.offset, at.strides)
-                # What lies in one place is written once.
-                once = tuple([slice(0, 1) if step == 0 else slice(None) for step in at.strides])
-                array[once] = t._array[once]
+                flat, shared = memory.get(place.memory) or (self.memory[place.memory].copy(), None)
+                array = np.ndarray(place.shape, place.dtype, flat, place.offset, place.strides)
                 made.append(wrap(array, t._kind))
                 if shared is not None:
                     made[-1]._storage = shared
-                memory[at.memory] = flat, storage(made[-1])
+                memory[place.memory] = flat, storage(made[-1])
         return made
 
 
@@ -313,6 +310,8 @@ class Program:
                 return made
 
             part.output = mapped(part.output, moved)
+            if part is self.forward:
+                self.laid.memory = {key: arena(flat) for key, flat in self.laid.memory.items()}
             part.steps = stage_planning.steps(part.entries, scratch)
             part.replay = stage_planning.together(part.steps)
         if settings.verify:

@@ -130,3 +130,12 @@ def test_what_is_stored_is_what_is_given(fullgraph):
     for number in range(5):
         assert compiled(torch.full((3,), float(number))) is module.latest
         assert module.latest.tolist() == [number + 1.0] * 3
+
+
+def test_the_rest_of_the_memory_of_a_result_that_is_a_view() -> None:
+    def run(change: Any) -> list[torch.Tensor]:
+        f = change(lambda x: (x * 2 + 1)[1:3])
+        return [torch.as_strided(f(torch.arange(6.0) + i), (6,), (1,), 0) for i in range(6)]
+
+    for mine, own in zip(run(torch.compile), run(lambda f: f), strict=True):
+        assert torch.equal(mine, own)
