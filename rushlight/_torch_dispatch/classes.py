@@ -12,6 +12,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import interpreters
+from rushlight._engine.dispatch.overrides import place_by_class
 from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor
@@ -23,8 +24,8 @@ def concerned(values: Any) -> list[Any]:
     found: list[Any] = []
     for item in flatten(values)[0]:
         if type(item) in interpreters.BELOW and not any(type(f) is type(item) for f in found):
-            found.append(item)
-    return sorted(found, key=lambda item: -len(type(item).__mro__))
+            place_by_class(found, item)
+    return found
 
 
 def handler(found: list[Any]) -> Callable[..., Any]:

@@ -336,6 +336,17 @@ def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
     return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
+def _sampled_batch(input: SparseTensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> SparseTensor:
+    """sampled_addmm of batches, which broadcast."""
+    product = mat1 @ mat2
+    batch = torch.broadcast_shapes(input.shape[:-2], product.shape[:-2])
+    first, col, values = (part.expand(*batch, part.shape[-1]) for part in input.parts)
+    flat = product.expand(*batch, *product.shape[-2:]).flatten(-2)
+    place = layouts.lines(first, col.shape[-1]) * product.shape[-1] + col
+    found = beta * values + alpha * flat.gather(-1, place)
+    return make((first, col, found), (*batch, *product.shape[-2:]), layout=input.layout)
+
+
 @_taken_over
 def sampled_addmm(
     input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
@@ -349,8 +360,11 @@ def sampled_addmm(
             "sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
             f"but got {input.dtype.legacy}"
         )
-    row, col = layouts.to_coo(input).parts[0]
-    found = input.map(lambda v: beta * v + alpha * (mat1[row] * mat2.mT[col]).sum(-1))
+    if input.ndim == mat1.ndim == mat2.ndim == 2:
+        row, col = layouts.to_coo(input).parts[0]
+        found = input.map(lambda v: beta * v + alpha * (mat1[row] * mat2.mT[col]).sum(-1))
+    else:
+        found = _sampled_batch(input, mat1, mat2, beta, alpha)
     return found if out is None else out._become(found)
 
 

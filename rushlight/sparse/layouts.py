@@ -97,10 +97,10 @@ def compress(
         return t
     if t.is_sparse:
         if t.sparse_dim() != 2:
+            by = "sparse_coo_to_sparse" if name == "dense_to_sparse" else f"coo_to_{layout.name}"
             raise RuntimeError(
-                "Only tensors with two sparse dimensions can be converted to the Sparse"
-                f"{'Csc' if layout in COLUMNS else 'Csr'} layout, got self with {t.sparse_dim()} "
-                "sparse dimensions."
+                f"{by}: conversion from Sparse to {LEGACY[layout]} for input tensors with sparse_dim()!=2 is "
+                "not supported"
             )
         t = coalesce(t)
         rows = _counted(t.parts[0][0], t.parts[0][1], t.parts[1], t.shape, torch.sparse_csr)
@@ -328,6 +328,13 @@ def to_sparse(
             raise RuntimeError(
                 f"{name}: conversion from {name_of(t)} to Sparse with blocksize argument given is not "
                 "supported"
+            )
+        own = t.sparse_dim() if t.is_sparse else 2
+        if sparse_dim not in (None, own):
+            name = "to_sparse" if t.is_sparse else "sparse_compressed_to_sparse"
+            raise RuntimeError(
+                f"{name}: conversion from {name_of(t)} to Sparse with sparse_dim argument "
+                f"!={'self.sparse_dim()' if t.is_sparse else 2} is not supported"
             )
         return to_coo(t)
     if blocksize is not None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import block_sizes, coalesce, flat, like, name_of, places, to_coo, to_dense
-from rushlight.sparse.tensor import BLOCKS, LEGACY, OPS, SparseTensor, make
+from rushlight.sparse.tensor import BLOCKS, COLUMNS, LEGACY, OPS, SparseTensor, make
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -271,7 +271,7 @@ def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
 # --- in the same shape --------------------------------------------------------------------------------
 
 
-@op("zeros_like", "empty_like")
+@op("zeros_like")
 def zeros_like(
     t: Tensor,
     *,
@@ -281,30 +281,49 @@ def zeros_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor:
-    """A tensor of the same shape and layout without values."""
+    """A tensor of the same shape, and layout or the one asked for, without values."""
     to, of = layout or t.layout, dtype or t.dtype
     if to is torch.strided:
         return torch.zeros(t.shape, dtype=of, device=t.device, requires_grad=requires_grad)
     if memory_format is not None:
         raise RuntimeError("memory format option is only supported by strided tensors")
-    if isinstance(t, SparseTensor) and not t.is_sparse and to is not t.layout:
-        raise RuntimeError(
-            "empty_like with different sparse layout is not supported (self is "
-            f"{name_of(t)} but you requested {LEGACY[to]})"
-        )
-    if not isinstance(t, SparseTensor) or to is not t.layout:
+    if not isinstance(t, SparseTensor) or (t.is_sparse and to is not t.layout):
         return torch.zeros(t.shape, dtype=of, layout=to, device=t.device, requires_grad=requires_grad)
     held = t.parts[-1].detach()
     if t.is_sparse:
         found = make((t.parts[0][:, :0], held[:0].to(of)), t.shape, True)
     else:
-        at = t.batch_dim()
-        found = make(
-            (torch.zeros_like(t.parts[0]), t.parts[1].narrow(at, 0, 0), held.narrow(at, 0, 0).to(of)),
-            t.shape,
-            layout=to,
-        )
+        found = _without_values(t, to, held.narrow(t.batch_dim(), 0, 0).to(of))
     return found.requires_grad_() if requires_grad else found
+
+
+def _without_values(t: SparseTensor, layout: Any, held: Tensor) -> SparseTensor:
+    """A tensor in the shape of a compressed one that has only these values, which are none."""
+    at, first = t.batch_dim(), t.parts[0]
+    if layout is torch.sparse_coo:
+        nowhere = torch.zeros((at + 2, 0), dtype=torch.int64, device=t.device)
+        dims = held.shape[at + 3 if t.layout in BLOCKS else at + 1 :]
+        return make((nowhere, held.new_zeros((0, *dims))), t.shape, True)
+    if (layout in BLOCKS) != (t.layout in BLOCKS):
+        told = "blocksize needs to be a tuple of size 2, but got 0"
+        if t.layout in BLOCKS:
+            told = f"blocksize cannot be specified for non-block layout {LEGACY[layout]}"
+        raise RuntimeError(f"sparse_compressed_tensor_with_dims: {told}")
+    size = t.shape[at + (layout in COLUMNS)]
+    lines = size // held.shape[at + 1 + (layout in COLUMNS)] if layout in BLOCKS else size
+    return make(
+        (first.new_zeros((*first.shape[:-1], lines + 1)), t.parts[1].narrow(at, 0, 0), held),
+        t.shape,
+        layout=layout,
+    )
+
+
+def _refuse_layout(t: SparseTensor, layout: Any) -> None:
+    if not t.is_sparse and layout not in (None, t.layout):
+        raise RuntimeError(
+            "empty_like with different sparse layout is not supported (self is "
+            f"{name_of(t)} but you requested {LEGACY.get(layout, 'Strided')})"
+        )
 
 
 @op("empty_like")
@@ -312,6 +331,8 @@ def empty_like(t: Tensor, *, dtype: Any = None, layout: Any = None, **options: A
     """The same shape; of a compressed tensor the same places, too, with zeros."""
     if isinstance(t, SparseTensor) and not t.is_sparse and layout in (None, t.layout):
         return t.map(lambda v: torch.zeros_like(v, dtype=dtype))
+    if isinstance(t, SparseTensor) and layout is not torch.strided:
+        _refuse_layout(t, layout)
     return zeros_like(t, dtype=dtype, layout=layout, **options)
 
 
@@ -319,7 +340,10 @@ def _filled_like(name: str) -> None:
     f = getattr(torch, name)
 
     @op(name)
-    def fill(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+    def fill(t: SparseTensor, *args: Any, layout: Any = None, **options: Any) -> Tensor:
+        _refuse_layout(t, layout)
+        if t.is_sparse and layout is torch.strided:
+            return f(torch.zeros(t.shape, dtype=t.dtype, device=t.device), *args, **options)  # type: ignore[no-any-return]
         if t.is_sparse:
             raise NotImplementedError(
                 "Could not run 'aten::fill_.Scalar' with arguments from the 'SparseCPU' backend: "

@@ -123,15 +123,19 @@ def rsub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
 
 
 @op("mul", "multiply")
-@keeping_layout
 def mul(a: Any, b: Any) -> Any:
     """The product: at the places that both have."""
+    for of, by in ((a, b), (b, a)):
+        number = not isinstance(by, Tensor) or not (by.ndim or isinstance(by, SparseTensor))
+        if number and isinstance(of, SparseTensor):
+            return of.map(lambda v, by=by: v * by)  # type: ignore[misc]
+    return _times(a, b)
+
+
+@keeping_layout
+def _times(a: Any, b: Any) -> Any:
     if not isinstance(a, SparseTensor):
         a, b = b, a
-    if not isinstance(b, Tensor):
-        return a.map(lambda v: v * b)
-    if not b.ndim and not isinstance(b, SparseTensor):
-        return a.map(lambda v: v * b)
     if not isinstance(b, SparseTensor):
         return _times_dense(a, b)
     if a.shape != b.shape and not (a.ndim and b.ndim):
@@ -229,7 +233,8 @@ def mm(a: Any, b: Any) -> Tensor:
     if not isinstance(a, SparseTensor):
         return mm(transpose(b, 0, 1), a.mT).mT if a.ndim > 1 else mm(transpose(b, 0, 1), a)
     if isinstance(a, SparseTensor) and a.ndim == 1 and b.ndim == 1:
-        return mul(a, b).sum()
+        total: Tensor = mul(a, b).sum()
+        return total
     if a.ndim != 2 or b.ndim not in (1, 2):
         raise RuntimeError(
             f"mm: Expected mat1 to be 2-D and mat2 a matrix or a vector, got {a.ndim}-D and {b.ndim}-D"

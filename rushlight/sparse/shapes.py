@@ -37,7 +37,10 @@ def transpose(t: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     if dim0 == dim1:
         return t
     order[dim0], order[dim1] = order[dim1], order[dim0]
-    return permute(t, order) if t.is_sparse else _transpose_compressed(t, dim0, dim1, order)
+    if not t.is_sparse:
+        return _transpose_compressed(t, dim0, dim1, order)
+    found = permute(t, order)
+    return found if t._nnz() else make(found.parts, found.shape, t.coalesced)
 
 
 def _transpose_compressed(t: SparseTensor, dim0: int, dim1: int, order: list[int]) -> SparseTensor:

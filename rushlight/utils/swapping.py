@@ -18,8 +18,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     function is held by a graph.
     """
     for t, name in ((t1, "t1"), (t2, "t2")):
-        own = t._grad_node._leaf if isinstance(t._grad_node, AccumulateGrad) else None
-        if any(held is not own for held in weakref.getweakrefs(t)):
+        if any(held not in _own_references(t) for held in weakref.getweakrefs(t)):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
     if _slots(type(t1)) != _slots(type(t2)):
         raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
@@ -38,6 +37,23 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
                 delattr(t, name)
         if isinstance(t._grad_node, AccumulateGrad):
             t._grad_node._leaf = weakref.ref(t)
+    first, second = weakref.ref(t1), weakref.ref(t2)
+    other = {id(first): second, id(second): first}
+    for storage in {t._storage for t in (t1, t2) if t._storage is not None}:
+        storage.views = storage.views and [other.get(id(view), view) for view in storage.views]
+
+
+class _References(list[Any]):
+    """References, told apart as objects: equal ones are of equal tensors."""
+
+    def __contains__(self, reference: object) -> bool:
+        return any(held is reference for held in self)
+
+
+def _own_references(t: Tensor) -> _References:
+    """The weak references by which autograd knows a tensor."""
+    leaf = [t._grad_node._leaf] if isinstance(t._grad_node, AccumulateGrad) else []
+    return _References([*leaf, *((t._storage is not None and t._storage.views) or ())])
 
 
 def _slots(cls: type) -> set[str]:

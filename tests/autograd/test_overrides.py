@@ -288,3 +288,27 @@ def test_optimizers_step_within_a_mode():
             p.square().sum().backward()
             of_p.step()
     assert torch.equal(p, q)
+
+
+def test_classes_are_asked_in_the_order_of_arguments_derived_ones_first():
+    asked = []
+
+    def hear(cls, func, types, args=(), kwargs=None):
+        asked.append(cls.__name__)
+        return NotImplemented
+
+    def derived_from(base, name):
+        return type(name, (base,), {"__torch_function__": classmethod(hear)})
+
+    base = derived_from(torch.Tensor, "Base")
+    classes = {"b": base, "d": derived_from(base, "Derived"), "o": derived_from(torch.Tensor, "Other")}
+    x = {name: torch.ones(2).as_subclass(cls) for name, cls in classes.items()}
+    for first, second, wanted in (
+        ("o", "d", ["Other", "Derived"]),
+        ("d", "o", ["Derived", "Other"]),
+        ("b", "d", ["Derived", "Base"]),
+    ):
+        asked.clear()
+        with pytest.raises(TypeError):
+            torch.mul(x[first], x[second])
+        assert asked == wanted

@@ -59,3 +59,22 @@ def test_neither_may_be_answered(monkeypatch):
     layer = nn.Linear(2, 2)
     with pytest.raises(RuntimeError, match="While swapping the parameter.*module_load returned one of"):
         layer.load_state_dict(nn.Linear(2, 2).state_dict())
+
+
+def test_buffers_that_are_views_of_a_class_are_exchanged_and_stay_known():
+    class Named(torch.Tensor):
+        pass
+
+    def module():
+        made = nn.Linear(2, 3, bias=False)
+        made.register_buffer("kept", Named(torch.randn(2, 3)))
+        return made
+
+    first, second = module(), module()
+    first.load_state_dict(second.state_dict())
+    assert torch.equal(first.kept, second.kept)
+    whole = torch.zeros(4)
+    a, b = whole[:2], torch.ones(2)
+    torch.utils.swap_tensors(a, b)
+    whole.add_(torch.ones(4, requires_grad=True))
+    assert b.requires_grad and not a.requires_grad

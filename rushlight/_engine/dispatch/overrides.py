@@ -152,8 +152,14 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
                 continue
             hook = getattr(cls, "__torch_function__", None)
             if hook and hook is not disabled and not any(type(f) is cls for f in found):
-                found.append(item)
-    return sorted(found, key=lambda item: -len(type(item).__mro__))
+                place_by_class(found, item)
+    return found
+
+
+def place_by_class(found: list[Any], item: Any) -> None:
+    """Put an instance behind the others, but in front of the first whose class its class is derived from."""
+    cls = type(item)
+    found.insert(next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found)), item)
 
 
 _SIMPLE = {int, float, bool, str, type(None), complex}

@@ -70,6 +70,9 @@ def along(level: Any, row: Row, bound: Bound) -> Any:
 
 def _joinable(level: Any, tensors: Any, dim: int) -> list[Any]:
     """Of old, anything can be joined with an empty vector: here as a tensor without elements along `dim`."""
+    for i, t in enumerate(tensors):
+        if not t._geometry.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     shape = next((t._geometry.shape for t in tensors if t._geometry.shape != (0,)), None)
     if not shape:
         return list(tensors)
@@ -254,12 +257,23 @@ def _places(level: Any, indices: Any) -> tuple[list[Any], int, int] | None:
     return None if masks else ([each, *places], rank, given[0] if together else 0)
 
 
+def _read_by_all(row: Row, x: Any, indices: Any) -> Any:
+    """x[indices] of the batch, with indices for all: their dims are in front of it where they stand apart."""
+    given = [i for i, t in enumerate(indices) if t is not None]
+    out = row(x.value, [None, *indices])
+    if given[-1] - given[0] + 1 == len(given):
+        return out
+    masks = [indices[i]._kind.dtype.category == BOOL for i in given]
+    read = sum(indices[i]._geometry.ndim if mask else 1 for i, mask in zip(given, masks, strict=True))
+    return out.movedim(out.ndim - 1 - (x._geometry.ndim - read), 0)
+
+
 def index(level: Any, row: Row, bound: Bound) -> Any:
     """x[indices]."""
     x, indices = bound["input"], bound["indices"]
+    if not any(map(level.holds, indices)):
+        return level.wrap(_read_by_all(row, x, indices))
     found = _places(level, indices)
-    if not any(map(level.holds, indices)) and (found is None or found[2] or indices[0] is not None):
-        return level.wrap(row(x.value, [None, *indices]))
     if found is None:
         return NotImplemented
     places, rank, start = found
