@@ -278,3 +278,38 @@ def test_a_checkpoint_may_run_again_where_all_gradients_are_wanted() -> None:
     ask().backward(inputs=[x])
     torch.autograd.grad(ask(), x)
     assert [torch.autograd._is_checkpoint_valid(), *seen] == [True, True, False, False]
+
+
+def test_what_is_saved_for_forward_is_an_attribute_too():
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            assert ctx.saved_for_forward is None
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs, None)
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            x, nothing = ctx.saved_for_forward
+            assert nothing is None and len(ctx.saved_tensors) == 2
+            return 2 * x * tangent
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    x = torch.tensor([1.0, 2.0])
+    found, moved = torch.func.jvp(Square.apply, (x,), (torch.ones(2),))
+    assert found.tolist() == [1, 4] and moved.tolist() == [2, 4]
+    x.requires_grad_()
+    y = Square.apply(x)
+    assert y.grad_fn.saved_for_forward[0] is x
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 4]
+    with pytest.raises(AssertionError, match="all arguments to be tensors"):
+        y.grad_fn.save_for_forward(3)

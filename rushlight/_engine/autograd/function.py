@@ -161,6 +161,7 @@ class FunctionCtx:
     __slots__ = ("_node", "__dict__", "__weakref__")
     _node: FunctionNode
     needs_input_grad: tuple[bool, ...]
+    saved_for_forward: tuple[Any, ...] | None = None
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for backward, where they are ctx.saved_tensors; others are refused once a
@@ -169,14 +170,14 @@ class FunctionCtx:
         self._node.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for jvp, where they are ctx.saved_tensors."""
+        """Keep tensors for jvp, where they are ctx.saved_tensors; everywhere they are ctx.saved_for_forward."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError(
+                raise AssertionError(
                     "save_for_forward expects all arguments to be tensors; you should save "
                     "non-tensors as attributes on ctx."
                 )
-        self._node.for_forward = tensors
+        self._node.for_forward = self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
         """Say which inputs forward wrote to in place."""
