@@ -170,7 +170,7 @@ class FunctionCtx:
         self._node.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for jvp, where they are ctx.saved_tensors; everywhere they are ctx.saved_for_forward."""
+        """Keep tensors for jvp; they are ctx.saved_for_forward, and ctx.saved_tensors in jvp."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise AssertionError(
