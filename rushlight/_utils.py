@@ -124,3 +124,33 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
     return int(torch.cuda.current_device()) if torch.cuda.is_available() else 0
+
+
+def _get_available_device_type() -> str | None:
+    """The sort of devices there are beside the CPU, None without any."""
+    return "cuda" if torch.cuda.is_available() else None
+
+
+def _get_all_device_indices() -> list[int] | None:
+    """The numbers of all devices, None without any."""
+    return list(range(torch.cuda.device_count())) if torch.cuda.is_available() else None
+
+
+def _get_devices_properties(device_ids: Iterable[int]) -> list[Any]:
+    """What torch.cuda.get_device_properties() tells of each."""
+    return [torch.cuda.get_device_properties(n) for n in device_ids]
+
+
+def _handle_complex(tensor: Tensor) -> Tensor:
+    """The tensor, as pairs of real numbers if it is complex."""
+    plain = isinstance(tensor, torch.nn.UninitializedParameter) or not tensor.is_complex()
+    return tensor if plain else torch.view_as_real(tensor)
+
+
+def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """Tensors that are in order within their types, in the order of others of these types."""
+    waiting: dict[str, list[Tensor]] = {}
+    for t in tensors:
+        waiting.setdefault(t.type(), []).append(t)
+    coming = {name: iter(held) for name, held in waiting.items()}
+    return tuple([next(coming[t.type()]) for t in ordered_tensors])

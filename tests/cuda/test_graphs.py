@@ -258,3 +258,20 @@ def test_a_generator_may_draw_from_a_state_of_another() -> None:
     assert not torch.rand(4, device="cuda").equal(first) and state.get_offset() == 8
     with pytest.raises(NotImplementedError):
         torch.Generator().graphsafe_get_state()
+
+
+@pytest.mark.devices("simulated:1GB,check")
+def test_the_strict_mode_sees_replays_and_not_captures() -> None:
+    x = torch.zeros(8, device="cuda")
+    graph, beside = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.graph(graph):
+        y = x + 1
+    x.fill_(2)  # nothing has read it yet
+    graph.replay()
+    beside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(beside):
+        graph.replay()
+        assert y.tolist() == [3.0] * 8
+        graph.replay()
+    with pytest.raises(torch.AcceleratorError, match="a race between streams"):
+        x.fill_(3)

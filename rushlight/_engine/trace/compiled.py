@@ -45,6 +45,7 @@ from rushlight._engine.trace.program import (
     Part,
     Program,
     Results,
+    holders,
     is_tracked,
     mapped,
     replaced,
@@ -244,7 +245,7 @@ class Compiled:
             # a program without CUDA loads nothing of it
             from rushlight._engine.trace.devices import graphs
 
-            return graphs.slowly(self, plan, device, tensors, args, kwargs, _opaque)
+            return graphs.slowly(self, plan, device, tensors, args, kwargs, _unlike)
         if plan.refusal:
             return self._matched(plan, args, kwargs)
         if plan.task and plan.task.is_alive():
@@ -426,12 +427,17 @@ def _kept(output: Any, copies: list[tuple[Tensor, Tensor]]) -> Any:
     return mapped(output, own)
 
 
+def _unlike(output: Any, given: list[Tensor]) -> str:
+    """Which result of a call on a device a replay could not make anew, as it is; empty if it can make all."""
+    return _opaque(output) or _seen_twice(output, given, tracked_of(output))
+
+
 def _seen_twice(output: Any, given: list[Tensor], tracked: list[Tensor]) -> str:
     """Which results would not share memory as they do, were they made by a replay; empty if all would."""
     arguments, known = {id(t) for t in given}, {id(t._storage) for t in given if t._storage is not None}
     if any(id(t._storage) in known and id(t) not in arguments for t in results_of(output)):
         return "a result is a view of an argument: a replay would hold them apart"
-    if tracked and Results(output).shared:
+    if tracked and max(holders(results_of(output)).values()) > 1:
         return "results share memory, which a backward pass through a replay would not know"
     return ""
 

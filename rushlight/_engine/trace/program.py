@@ -144,8 +144,7 @@ class Results:
         # Of each result, which is the first that is the same tensor.
         self.firsts = [known.setdefault(id(t), n) for n, t in enumerate(tensors)]
         memory = [storage(t).bytes(t._array) for t in tensors]
-        members = Counter(id(tensors[n]._storage) for n in known.values())
-        self.shared = max(members.values(), default=0) > 1
+        members = holders(tensors)
         # Of each result, where it lies in which memory; None: it is all of its own.
         self.places: list[Spec | None] = []
         self.memory: dict[int, Array] = {}
@@ -449,6 +448,11 @@ def tracked_of(output: Any) -> list[Tensor]:
 def results_of(output: Any) -> list[Tensor]:
     """All tensors in what a call gave, one that is there twice included."""
     return [v for v in flatten(output)[0] if isinstance(v, Tensor)]
+
+
+def holders(results: Sequence[Tensor]) -> Counter[int]:
+    """How many results lie in each storage that some have, by its id; one that is there twice counts once."""
+    return Counter(id(storage(t)) for t in {id(t): t for t in results}.values())
 
 
 def replaced(tree: Any, tensors: Sequence[Tensor]) -> Any:

@@ -1,7 +1,6 @@
 """Batches cut for several devices and put together again (torch.nn.parallel.scatter_gather).
 
-Containers are taken apart as PyTorch does it without a GPU; a tensor itself can be cut only for devices that
-there are none of here.
+Containers are taken apart, tensors in them cut; without a device beside the CPU that raises, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nn.parallel.comm import Gather, accelerators, scatter as _scatter_tensor
+from rushlight.nn.parallel._functions import Gather, Scatter
 
 __all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]
 
@@ -19,10 +18,10 @@ def is_namedtuple(obj: Any) -> bool:
     return isinstance(obj, tuple) and hasattr(obj, "_asdict") and hasattr(obj, "_fields")
 
 
-def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> list[Any]:
-    """One copy of nested `inputs` for each device; tensors in it are cut along `dim`, which raises here."""
+def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
+    """One copy of nested `inputs` for each device; tensors in it are cut along `dim`."""
     if isinstance(inputs, Tensor):
-        return _scatter_tensor(inputs, accelerators(target_gpus), dim=dim)
+        return Scatter.apply(target_gpus, None, dim, inputs)
     if is_namedtuple(inputs):
         parts = zip(*[scatter(v, target_gpus, dim) for v in inputs], strict=False)
         return [type(inputs)(*one) for one in parts]
@@ -45,7 +44,7 @@ def scatter_kwargs(inputs: Any, kwargs: dict[str, Any] | None, target_gpus: Any,
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """Nested outputs of several devices as one; for tensors of the CPU it raises, as PyTorch's."""
+    """Nested outputs of several devices as one on `target_device`; AssertionError for tensors of the CPU."""
     first = outputs[0]
     if isinstance(first, Tensor):
         return Gather.apply(target_device, dim, *outputs)

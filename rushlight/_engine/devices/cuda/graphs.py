@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.api import backend
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
+from rushlight._engine.devices.cuda.strict import Touched
 from rushlight._engine.names.absent_devices import AcceleratorError
 
 Work = Callable[[], None]
@@ -134,6 +135,9 @@ class Capture:
     def __init__(self, device: Any, pool: Pool, mode: str) -> None:
         self.device, self.stream, self.pool = device, device.stream, pool
         self.works: list[tuple[Work, str]] = []
+        # In strict mode, what a replay reads and writes.
+        self.reads: list[Touched] = []
+        self.writes: list[Touched] = []
         self.draws = Draws(device)
         self.kept: list[Any] = []  # what the work reads of the host's
         # Numbers that each replay has of its own: (where they are, what gives them).
@@ -170,9 +174,12 @@ class Capture:
         self.refreshed.append((made, again))
         return made
 
-    def add(self, work: Work, what: str) -> None:
-        """Work of a simulated device."""
+    def add(self, work: Work, what: str, uses: Sequence[Any], writes: Sequence[Any]) -> None:
+        """Work of a simulated device, which reads and writes these arrays."""
         self.works.append((work, what))
+        if self.device.check is not None:
+            self.reads += [Touched(a) for a in uses if a.handle is not None]
+            self.writes += [Touched(a) for a in writes if getattr(a, "handle", None) is not None]
 
     def pool_of(self, stream: Any) -> PoolStream:
         """What memory for a stream is allocated for."""
@@ -298,7 +305,7 @@ class CUDAGraph:
             for each, _ in done.works:
                 each()
 
-        device._submit(work, "a graph's replay")
+        device._submit(work, "a graph's replay", done.reads, done.writes, done)
 
     def holds(self) -> bool:
         """Whether a replay does what the captured call would do now."""

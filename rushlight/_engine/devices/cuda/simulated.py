@@ -64,13 +64,20 @@ class Simulated(Rows):
             raise AcceleratorError(found)
 
     def _submit(
-        self, work: Callable[[], Any], what: str, uses: Sequence[Any] = (), writes: Sequence[Any] = ()
+        self,
+        work: Callable[[], Any],
+        what: str,
+        uses: Sequence[Any] = (),
+        writes: Sequence[Any] = (),
+        graph: Any = None,
     ) -> None:
-        """Queue work for this thread's stream, which reads and writes these arrays."""
+        """Queue work for this thread's stream, which reads and writes these arrays; graph: whose replay it
+        is.
+        """
         stream = self.stream
         place = words.place() if self.check is not None or self.platform.blocking else ""
-        if self.check is not None:
-            self.check.submitted(stream, what, place, uses, writes)
+        if self.check is not None and self.capture is None:
+            self.check.submitted(stream, what, place, uses, writes, graph)
 
         def run() -> None:
             if self.error is not None:
@@ -86,7 +93,7 @@ class Simulated(Rows):
                 restore(token)
 
         if self.capture is not None:
-            self.capture.add(run, what)
+            self.capture.add(run, what, uses, writes)
             return
         stream.submit(run)
         if self.platform.blocking:

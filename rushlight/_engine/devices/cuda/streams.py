@@ -90,6 +90,9 @@ class _Patience:
 
 
 _patience = _Patience()
+# Held by the thread that does streams' work. Work may wait for another stream's, in any order: with a lock
+# for each stream, two threads would wait for each other.
+_working = threading.RLock()
 
 
 class Stream:
@@ -126,7 +129,7 @@ class Stream:
         patient = False
         try:
             patient = _patience.enter()
-            with self.lock:
+            with _working:
                 while self.finished < until and self.queue:
                     self._piece()
                     if patient and _patience.came and _patience.depth == 1:

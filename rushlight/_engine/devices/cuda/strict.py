@@ -30,13 +30,28 @@ class Access:
     so.
     """
 
-    __slots__ = ("stream", "place", "what", "line")
+    __slots__ = ("stream", "place", "what", "line", "graph")
 
-    def __init__(self, stream: Any, place: int, what: str, line: str) -> None:
+    def __init__(self, stream: Any, place: int, what: str, line: str, graph: Any = None) -> None:
         self.stream, self.place, self.what, self.line = stream, place, what, line
+        self.graph = graph  # whose replay it was; one graph's replays never run at the same time
 
     def __str__(self) -> str:
         return f"{self.what} on stream {self.stream.number} ({self.line})"
+
+
+class Touched:
+    """An array as the checker sees it, which keeps no memory: what a graph's replay reads or writes."""
+
+    __slots__ = ("address", "shape")
+
+    def __init__(self, a: Any) -> None:
+        self.address, self.shape = a.handle.address, a.shape
+
+    @property
+    def handle(self) -> Touched:
+        """Where it lies."""
+        return self
 
 
 class Checker:
@@ -49,10 +64,10 @@ class Checker:
         self.found: str | None = None
 
     def submitted(
-        self, stream: Any, what: str, line: str, uses: Sequence[Any], writes: Sequence[Any]
+        self, stream: Any, what: str, line: str, uses: Sequence[Any], writes: Sequence[Any], graph: Any = None
     ) -> None:
         """Work is queued; AcceleratorError where its order against another stream's is chance."""
-        mine = Access(stream, stream.queued + 1, what, line)
+        mine = Access(stream, stream.queued + 1, what, line, graph)
         for a in uses:
             if a.handle is not None:
                 self._after(stream, mine, self.writes.get(a.handle.address), "reads", a)
@@ -67,6 +82,8 @@ class Checker:
     def _after(self, stream: Any, mine: Access, other: Access | None, verb: str, a: Any) -> None:
         if other is None or stream.knows(other.stream, other.place):
             return
+        if other.graph is not None and other.graph is mine.graph:
+            return
         raise AcceleratorError(
             f"{_HEAD}a race between streams. {mine} {verb} memory of shape {a.shape} that {other} uses, and "
             "nothing orders them: call stream.wait_stream(other), or wait_event() for an event recorded "
@@ -80,8 +97,10 @@ class Checker:
 
     def freed(self, block: Any) -> None:
         """A block is free: no other stream may still be at work on it, but those that record_stream told
-        of.
+        of. What a graph's pool owns is handed out to captures alone.
         """
+        if block.stream.kept:
+            return
         accesses = [*self.reads.get(block.address, {}).values()]
         if block.address in self.writes:
             accesses.append(self.writes[block.address])

@@ -13,18 +13,18 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from rushlight._engine.autograd.engine import grad
 from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.devices.cuda.graphs import CUDAGraph, graph
-from rushlight._engine.tensors.storages.storage import Storage
-from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.tensors.storages.storage import Storage, address
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
 from rushlight._engine.trace.effects.purity import watched
 from rushlight._engine.trace.guards import Guards
-from rushlight._engine.trace.program import is_tracked, mapped
+from rushlight._engine.trace.program import holders, mapped, replaced, results_of, tracked_of
 from rushlight._engine.trace.recorder import place_of, recording, roots
 from rushlight._engine.trace.regions import BoundaryNode, CompiledBackward, leaves_of, saved
 
@@ -98,6 +98,15 @@ class Tape:
         """Values that Python made."""
 
 
+class Result(NamedTuple):
+    """What stands for one of a captured call's results at a replay."""
+
+    first: int  # the first result that is the same tensor
+    argument: int | None  # the argument that it is
+    held: Tensor | None  # the function's own tensor that it is, or is a view of
+    whole: Any  # the bytes of its memory, where others lie in it, too, or gaps; None: it is all of that
+
+
 class DeviceProgram:
     """A kind of calls, captured; `run` has the methods' names of a Program (program.py)."""
 
@@ -113,6 +122,7 @@ class DeviceProgram:
     writes: set[int]  # the arrays that this memory is, by identity: an argument there is read as it is then
     graph: CUDAGraph
     output: Any
+    results: list[Result]
     tail: list[Callable[[], Any]]
     # What the backward's capture makes: results that require a gradient, and theirs; the leaves, each with
     # its place among the inputs (None: it is none), and their gradients.
@@ -158,6 +168,7 @@ class DeviceProgram:
             with graph(self.graph), recording(cast(Any, tape)):
                 device.capture.live = device.capture.fuses = True
                 self.output = self.function(*self.call[0], **self.call[1])
+            self.results = self._placed()
             why = tape.why or self._backward()
         except (RuntimeError, NotImplementedError) as error:
             why = f"it cannot be captured: {str(error).splitlines()[0]}"
@@ -173,7 +184,7 @@ class DeviceProgram:
 
     def _backward(self) -> str:
         """Capture the gradients of results whose backward() comes later."""
-        self.tracked = [t for t in flatten(self.output)[0] if is_tracked(t)]
+        self.tracked = tracked_of(self.output)
         if not self.tracked:
             return ""
         self.reached = leaves_of(self.tracked)
@@ -190,9 +201,26 @@ class DeviceProgram:
         ]
         self.backward = backward = CUDAGraph()
         with graph(backward, pool=self.graph.pool()):
-            self.device.capture.fuses = True
+            self.device.capture.live = self.device.capture.fuses = True
             self.grads = grad(self.tracked, self.reached, self.seeds, retain_graph=True, allow_unused=True)
         return ""
+
+    def _placed(self) -> list[Result]:
+        """How each result is to lie in memory."""
+        tensors, firsts = results_of(self.output), dict[int, int]()
+        arguments = {id(t): k for k, t in enumerate(self.inputs)}
+        known = {id(t): t for t in self.guards.known()}
+        owners = {id(t._storage): t for t in known.values() if t._storage is not None}
+        members = holders(tensors)
+        found = []
+        for n, t in enumerate(tensors):
+            held = known[id(t)] if id(t) in known else owners.get(id(t._storage))
+            a: Any = t._array
+            whole = storage(t).bytes(a) if t._kind.backend is not None else None
+            if whole is not None and members[id(t._storage)] == 1 and a.dense and whole.nbytes == a.nbytes:
+                whole = None
+            found.append(Result(firsts.setdefault(id(t), n), arguments.get(id(t)), held, whole))
+        return found
 
     # --- replays ------------------------------------------------------------------------------------
 
@@ -268,23 +296,43 @@ class DeviceProgram:
         return found
 
     def _results(self, tensors: Sequence[Tensor], node: CompiledBackward | None) -> Any:
+        """The output's tree with tensors of its own, which lie in memory as the captured ones do."""
         numbers = {id(t): k for k, t in enumerate(self.tracked)}
-        own = {id(t): k for k, t in enumerate(self.inputs)}
-        known = {id(t) for t in self.guards.known()}
+        made: list[Tensor] = []
+        memory: dict[int, tuple[Any, Storage]] = {}
+        for t, place in zip(results_of(self.output), self.results, strict=True):
+            if place.first < len(made):
+                made.append(made[place.first])
+            elif place.argument is not None:
+                made.append(tensors[place.argument])
+            elif place.held is t or t._kind.backend is None:
+                made.append(t)
+            else:
+                made.append(self._handed(t, place, memory))
+                number = numbers.get(id(t)) if node is not None else None
+                made[-1]._grad_node, made[-1]._output_nr = (
+                    (t._grad_node, t._output_nr) if number is None else (node, number)
+                )
+        return replaced(self.output, made)
 
-        def fresh(t: Tensor) -> Tensor:
-            if id(t) in own:
-                return tensors[own[id(t)]]
-            if id(t) in known or t._kind.backend is None:
-                return t
-            made = self._apart(t)
-            number = numbers.get(id(t)) if node is not None else None
-            made._grad_node, made._output_nr = (
-                (t._grad_node, t._output_nr) if number is None else (node, number)
-            )
-            return made
-
-        return mapped(self.output, fresh)
+    def _handed(self, t: Tensor, place: Result, memory: dict[int, tuple[Any, Storage]]) -> Tensor:
+        """A result: a view of what the function holds, or a copy, with what shares its memory (`memory`)."""
+        if place.held is not None:
+            return wrap_view(t._array, place.held, t._kind)
+        if place.whole is None:
+            return self._apart(t)
+        key, a = id(t._storage), t._array
+        flat, shared = memory.get(key, (None, None))
+        if flat is None:
+            flat = self.device.empty(place.whole.shape, place.whole.dtype, poison=False)
+            self.device.duplicate(flat, place.whole)
+        made: Tensor = wrap(
+            flat.relaid(a.shape, a.strides, address(a) - address(place.whole), a.dtype), t._kind
+        )
+        if shared is not None:
+            made._storage = shared
+        memory[key] = flat, storage(made)
+        return made
 
 
 def _copied(t: Tensor) -> Tensor:
@@ -301,7 +349,7 @@ def slowly(
     tensors: list[Tensor],
     args: Any,
     kwargs: Any,
-    opaque: Callable[[Any], str],
+    unlike: Callable[[Any, list[Tensor]], str],
 ) -> Any:
     """A call of a kind that is not captured yet."""
     first = 1 if compiled.fullgraph else 2
@@ -309,7 +357,7 @@ def slowly(
         return compiled.function(*args, **kwargs)
     if plan.guards is None or plan.guards.failure():
         plan.guards = Guards(compiled.function)
-        found, why = _looked(compiled, plan.guards, tensors, args, kwargs, opaque)
+        found, why = _looked(compiled, plan.guards, tensors, args, kwargs, unlike)
     else:
         found, why = None, ""
         guards = plan.guards
@@ -333,7 +381,7 @@ def _looked(
     tensors: list[Tensor],
     args: Any,
     kwargs: Any,
-    opaque: Callable[[Any], str],
+    unlike: Callable[[Any, list[Tensor]], str],
 ) -> tuple[Any, str]:
     """(a call's results, why calls like it cannot be captured)."""
     tape = Tape(False)
@@ -345,4 +393,4 @@ def _looked(
         why = "an argument is written to"
     if not why and any(t._kind.backend is None for t in tensors):
         why = "an argument lies on the CPU"
-    return found, why or opaque(found)
+    return found, why or unlike(found, tensors)
