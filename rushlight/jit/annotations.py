@@ -36,6 +36,21 @@ class Future(Generic[T]):
     value = wait
 
 
+class _IgnoreContextManager:
+    """`with` around statements that stay Python in compiled code. Its keywords say which variables go in and
+    come out, and their types: a="inp:int", b="out:List[int]".
+    """
+
+    def __init__(self, **kwargs: str) -> None:
+        self.variables = kwargs
+
+    def __enter__(self) -> None:
+        """Nothing."""
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing."""
+
+
 def annotate(the_type: Any, the_value: Any) -> Any:
     """`the_value`; compiled code takes it for a `the_type`."""
     return the_value

@@ -55,7 +55,7 @@ def script(
     if isinstance(obj, (dict, list)):
         return ScriptList(obj) if isinstance(obj, list) else ScriptDict(obj)
     if not inspect.isfunction(obj) and not inspect.ismethod(obj):
-        obj = getattr(obj, "__script_if_tracing_wrapper", obj)
+        obj = obj.__original_fn if hasattr(obj, "__script_if_tracing_wrapper") else obj
     if not callable(obj) and not is_ours(type(obj)) and type(obj).__module__ != "builtins":
         class_type(type(obj))
         return obj
@@ -103,7 +103,7 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
         return compiled[0](*args, **kwargs)
 
     setattr(wrapper, "__original_fn", fn)
-    setattr(wrapper, "__script_if_tracing_wrapper", fn)
+    setattr(wrapper, "__script_if_tracing_wrapper", True)
     return wrapper
 
 

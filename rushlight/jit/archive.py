@@ -325,7 +325,7 @@ class _Data:
             self.tuple([(value.real, Type("float")), (value.imag, Type("float"))])
             self.put(b"R")
         elif kind in ("Optional", "Union", "Any"):
-            self.value(value, next((a for a in t.args if _fits(value, a)), None) or of_value(value))
+            self.value(value, next((a for a in t.args if _fits(value, a)), None) or _inferred(value))
         elif kind == "Class" and t.cls.is_interface:
             self.classes.append(value._type)
             self.instance(value, value._type)
@@ -359,8 +359,9 @@ class _Data:
         tagged = _TAGGED.get(t.args[0].kind) if t.kind == "List" else None
         self.name(f"torch.jit._pickle.{tagged or 'restore_type_tag'}")
         self.put(b"(", b"]" if t.kind == "List" else b"}", b"(")
-        for item in value if t.kind == "List" else [x for pair in value.items() for x in pair]:
-            self.value(item, t.args[0] if t.kind == "List" else Type("Any"))
+        for part in [(x,) for x in value] if t.kind == "List" else value.items():
+            for item, kind in zip(part, t.args, strict=True):
+                self.value(item, kind)
         self.put(b"e" if t.kind == "List" else b"u")
         if not tagged:
             self.text(str(t))
@@ -436,6 +437,13 @@ class _Data:
             self.tensor(getattr(value.detach(), name)())
         self.name("collections.OrderedDict")
         self.put(b")RtR")
+
+
+def _inferred(value: Any) -> Type:
+    """The type of a value that may be anything: of a tuple that of its parts, whatever its class says."""
+    if isinstance(value, tuple):
+        return Type("Tuple", tuple(map(_inferred, tuple.__iter__(value))))
+    return of_value(value)
 
 
 def _numbered(short: bytes, long: bytes, number: int) -> bytes:

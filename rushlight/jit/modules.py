@@ -499,8 +499,9 @@ def _taken_over(value: Any, t: Type) -> Any:
         return [_taken_over(v, t.args[0]) for v in value]
     if t.kind == "Dict" and t.args:
         return {k: _taken_over(v, t.args[1]) for k, v in value.items()}
-    if t.kind == "Tuple" and t.cls is None and len(t.args) == len(value):
-        return tuple(_taken_over(v, part) for v, part in zip(value, t.args, strict=True))
+    if t.kind == "Tuple" and t.cls is None and len(t.args) == tuple.__len__(value):
+        parts = tuple.__iter__(value)  # whatever a class made of tuple answers
+        return tuple(_taken_over(v, part) for v, part in zip(parts, t.args, strict=True))
     return value
 
 

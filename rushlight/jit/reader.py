@@ -54,6 +54,8 @@ _NAMES: dict[str, Any] = {
     "awaitable_nowait": awaitable_nowait,
     "inf": math.inf,
     "nan": math.nan,
+    "infj": complex(0, math.inf),
+    "nanj": complex(0, math.nan),
     "unchecked_cast": unchecked_cast,
     "uninitialized": uninitialized,
 }
@@ -420,8 +422,11 @@ class Archive:
                 raise RuntimeError(
                     f"{owner.qualname}: expected attributes and methods, got {type(node).__name__}"
                 )
-        if any(name.startswith("__") for name in (*owner.fields, *owner.constants)):
-            raise RuntimeError(f"{owner.qualname}: names of attributes may not begin with two underscores")
+        taken = [
+            n for n in (*owner.fields, *owner.constants) if n[:2] == "__" and hasattr(torch.nn.Module, n)
+        ]
+        if taken:
+            raise RuntimeError(f"{owner.qualname}: attributes may not be called as Python's own, {taken}")
 
 
 def _enumeration(qualname: str, tree: ast.ClassDef) -> Any:

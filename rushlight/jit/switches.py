@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.jit.compiler.qualnames import forget_names
+
 # (what sets it, what reads it, its value): setters give the value that was.
 _SWITCHES = (
     ("_jit_set_profiling_executor", None, True),
@@ -75,7 +77,7 @@ FUNCTIONS |= {reader: _getter(setter) for setter, reader, _ in _SWITCHES if read
 FUNCTIONS |= {
     "_jit_set_emit_hooks": set_emit_hooks,
     "_jit_get_emit_hooks": get_emit_hooks,
-    "_jit_clear_class_registry": nothing,
+    "_jit_clear_class_registry": forget_names,
     "_jit_pass_lint": nothing,
     "_jit_has_cpp_tests": has_cpp_tests,
 }

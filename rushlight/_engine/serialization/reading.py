@@ -90,7 +90,7 @@ class _Storages:
 
     def _make(self, record: str, of: dtype, location: str, count: int) -> Any:
         length, name = count * of.itemsize, f"{self._folder}/{record}"
-        if self._plan.to_meta:
+        if self._plan.to_meta or location == "meta":
             return make_meta_storage(length)
         if not 0 <= length <= self._reader.size(name):
             raise RuntimeError(

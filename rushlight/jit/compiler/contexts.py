@@ -7,11 +7,12 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.autograd.profiler import record_function
+from rushlight.jit.annotations import _IgnoreContextManager
 from rushlight.jit.compiler.loops import Loops
 from rushlight.jit.compiler.values import Known, Manager
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.program.ir import Block, Node, Value
-from rushlight.jit.program.types import Type
+from rushlight.jit.program.types import NONE, Type
 
 MANAGERS: dict[Any, str] = {
     torch.no_grad: "torch.no_grad",
@@ -51,6 +52,8 @@ class Contexts(Loops):
     def do_With(self, node: ast.With) -> None:
         """One manager around a block; others are around what is in it."""
         item, *others = node.items
+        if self.stays_python(item.context_expr, node.body, node):
+            return
         body: list[ast.stmt] = node.body
         if others:
             body = [ast.copy_location(ast.With(others, node.body), node)]
@@ -71,6 +74,28 @@ class Contexts(Loops):
         self.block.finish([])
         self.block = outer
 
+    def stays_python(self, manager: Any, body: list[ast.stmt], node: ast.With) -> bool:
+        """Statements that _IgnoreContextManager marks: a function of Python is called in their place."""
+        named = isinstance(manager, ast.Call) and isinstance(manager.func, (ast.Name, ast.Attribute))
+        found = self.sugar(manager.func) if named else None
+        if not isinstance(found, Known) or found.object is not _IgnoreContextManager:
+            return False
+        said = [(str(k.arg), *ast.literal_eval(k.value).split(":", 1)) for k in manager.keywords]
+        types = {n: self.names.annotation(ast.parse(t, mode="eval").body, self) for n, _, t in said}
+        given, made = ([n for n, way, _ in said if way == wanted] for wanted in ("inp", "out"))
+        around = {name: self.names.lookup(name, node, self) for name in _names_in(body)}
+        scope = {name: found.object for name, found in around.items() if isinstance(found, Known)}
+        function = left_in_python(scope, body, given, made)
+        kinds = [types[name] for name in made]
+        kind = Type("Tuple", tuple(kinds)) if len(kinds) > 1 else (kinds or [NONE])[0]
+        inputs = [self.expr(ast.copy_location(ast.Name(n, ast.Load()), node)) for n in given]
+        result = self.emit(node, "prim::PythonOp", inputs, kind, python=function).output
+        targets: list[ast.expr] = [ast.copy_location(ast.Name(n, ast.Store()), node) for n in made]
+        if targets:
+            several = ast.copy_location(ast.Tuple(targets, ast.Store()), node)
+            self.assign(targets[0] if len(made) == 1 else several, result, node)
+        return True
+
     def entered(self, value: Value, node: ast.With) -> Node:
         """A node that calls an object's __enter__, which is its result, and __exit__ behind its block."""
         owner: Any = value.type.cls if value.type.kind == "Class" else None
@@ -85,6 +110,23 @@ class Contexts(Loops):
         self.arguments(enter, enter.arguments[1:], [], {}, node)
         given = self.returned(enter, node)
         return self.emit(node, "prim::With", [value], given, entering=enter, leaving=leave)
+
+
+def _names_in(body: list[ast.stmt]) -> set[str]:
+    return {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name)}
+
+
+def left_in_python(scope: dict[str, Any], body: list[ast.stmt], given: list[str], made: list[str]) -> Any:
+    """A function of Python whose body these statements are, with the variables that go in and come out.
+
+    scope: the objects of the names around.
+    """
+    arguments = ast.arguments([], [ast.arg(name) for name in given], None, [], [], None, [])
+    results: list[ast.expr] = [ast.Name(name, ast.Load()) for name in made]
+    back = ast.Return(results[0] if len(made) == 1 else ast.Tuple(results, ast.Load()) if made else None)
+    tree = ast.FunctionDef("left_in_python", arguments, [*body, back], [])
+    exec(compile(ast.fix_missing_locations(ast.Module([tree], [])), "<left in Python>", "exec"), scope)
+    return scope["left_in_python"]
 
 
 def _listed(found: Any) -> bool:

@@ -17,6 +17,11 @@ def structured(body: list[ast.stmt]) -> list[ast.stmt]:
     return _Exits().block(body, False)[0]
 
 
+def returns_in_part(body: list[ast.stmt]) -> bool:
+    """Whether the body of a function returns on some ways, and comes to its end on others."""
+    return _find(body, (ast.Return,)) and not _Exits().block(body, False)[1]
+
+
 def _first(nodes: list[ast.stmt]) -> ast.stmt | None:
     """The first break or continue of a loop with this body."""
     for node in nodes:

@@ -26,9 +26,11 @@ from rushlight._engine.lazy import is_ours, our_module
 from rushlight.jit.compiler import callstack, interfaces
 from rushlight.jit.compiler.ignoring import LEFT, Stays, dropped, ignored
 from rushlight.jit.compiler.listings import LISTINGS, Listing, is_of
+from rushlight.jit.compiler.qualnames import unique as unique
 from rushlight.jit.compiler.signatures import (
     MUTABLE,
     NO_GETSTATE,
+    UNTYPED,
     comment,
     is_any,
     is_mutable,
@@ -191,7 +193,8 @@ class Names:
             return Builtin(kind)
         if hasattr(found, "__compile_call__"):
             return found
-        found = getattr(found, "__script_if_tracing_wrapper", found) if callable(found) else found
+        if hasattr(found, "__script_if_tracing_wrapper"):
+            found = getattr(found, "__original_fn")
         if isinstance(found, types.FunctionType):
             if getattr(found, "_torchscript_modifier", "") in LEFT:
                 return ignored(found, None, _class_type)
@@ -232,6 +235,8 @@ class Names:
         if isinstance(found, property) and found.fget is not None:
             getter = accessor(owner, name, "getter", found.fget)
             return compiler.call_method(_Bound(value, owner, getter), [], {}, node)
+        if isinstance(found, staticmethod):
+            return Known(found.__func__)
         if name in owner.extras:
             self.check_compiles(owner, name, node, compiler)
             return Known(owner.extras[name])
@@ -409,18 +414,6 @@ def scope_of(function: Any, around: Callable[[str], Any] | None = None) -> Calla
 
 
 _compiled: dict[Any, Function | None] = {}  # None: being compiled
-_taken: dict[str, int] = {}
-
-
-def unique(name: str) -> str:
-    """A qualified name that no other function or class has, in PyTorch's spelling."""
-    count = _taken.get(name)
-    _taken[name] = 0 if count is None else count + 1
-    if count is None:
-        return name
-    space, _, last = name.rpartition(".")
-    _taken["mangled"] = number = _taken.get("mangled", -1) + 1
-    return f"{space}.___torch_mangle_{number}.{last}"
 
 
 def script_function(function: Any) -> Function:
@@ -486,6 +479,15 @@ def build(
     return function
 
 
+def _check_default(tree: ast.FunctionDef, compiler: Compiler, name: str, default: Any, t: Type) -> None:
+    """Raise where the default of an argument is not of its type; without annotation, that is a tensor."""
+    if name not in compiler.function.inferred:
+        if not castable(default, t):
+            raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{name}".')
+    elif not isinstance(default, (torch.Tensor, type(None))) and not compiler.source.ours:
+        raise compiler.error(tree, UNTYPED.format(name))
+
+
 def declared(
     tree: ast.FunctionDef,
     source: Source,
@@ -531,9 +533,8 @@ def declared(
         default = defaults.get(a.arg, schemas.REQUIRED)
         if is_mutable(default) and a.arg in defaults and not source.ours:
             raise compiler.error(tree, MUTABLE.format(type(default), a.arg))
-        typed = note is not None and not is_any(note, source) and a.arg not in function.repeated
-        if typed and default is not schemas.REQUIRED and not castable(default, t):
-            raise compiler.error(tree, f'Expected a default value of type {t} on parameter "{a.arg}".')
+        if default is not schemas.REQUIRED and a.arg not in function.repeated:
+            _check_default(tree, compiler, a.arg, default, t)
         if default is schemas.REQUIRED and a.arg in spelled:
             default = names.default(spelled[a.arg])
         if default is None and note is not None and is_any(note, source):
@@ -632,7 +633,9 @@ def compile_method(
             continue  # what these are is known to the compiler
         found = vars(base).get(name)
         if found is not None and not isinstance(found, property):
-            found = found.__func__ if isinstance(found, staticmethod) else getattr(base, name)
+            if isinstance(found, staticmethod):
+                return None  # a function, which has no self
+            found = getattr(base, name)
             if isinstance(found, types.FunctionType):
                 if is_dataclass(base) and generated(found):
                     return _dataclass_init(found, owner, around) if name == "__init__" else None

@@ -15,6 +15,10 @@ NO_GETSTATE = (
     "`__setstate__` defined but not `__getstate__`. You must have both defined on a ScriptModule to "
     "customize serialization.\nDid you forget to use `@torch.jit.export`?"
 )
+UNTYPED = (
+    'Expected a default value of type Tensor (inferred) on parameter "{0}".Because "{0}" was not annotated '
+    "with an explicit type it is assumed to be type 'Tensor'."
+)
 MUTABLE = (
     "Mutable default parameters are not supported because Python binds them to the function and they persist "
     "across function calls.\n As a workaround, make the default None and instantiate the default parameter "

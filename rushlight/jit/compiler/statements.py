@@ -29,25 +29,31 @@ class Compiler(Contexts):
             self.said[name] = t
         if self.function.owner is not None and self.function.arguments:
             self.block.params[0].hint = "self"
-        self.body(exits.structured(tree.body))
+        body = tree.body
+        if exits.returns_in_part(body):
+            self.check_returns(tree)
+            body = [*body, ast.fix_missing_locations(ast.copy_location(ast.Return(None), body[-1]))]
+        self.body(exits.structured(body))
         result = self.env.get(exits.RESULT)
         if result is None and self.env.get("$dead") and self.function.returns is not None:
             result = self.emit(
                 tree, "prim::Uninitialized", (), self.function.returns
             ).output  # it only raises
         elif result is None:
-            returns = self.function.returns
-            if returns not in (None, NONE):
-                raise self.error(
-                    tree,
-                    "Function was not annotated as having type None, but does not return along all paths",
-                )
+            self.check_returns(tree)
             result = self.result(self.constant(tree, None), tree)
         result = self.value(result, tree)
         self.function.returns = self.function.returns or result.type
         self.block.finish([result])
         tidy(self.block)
         self.function.finished = True
+
+    def check_returns(self, tree: ast.FunctionDef) -> None:
+        """Raise where a function that has come to its end should have returned something."""
+        if self.function.returns not in (None, NONE):
+            raise self.error(
+                tree, "Function was not annotated as having type None, but does not return along all paths"
+            )
 
     def body(self, statements: list[ast.stmt]) -> None:
         """A sequence of statements."""

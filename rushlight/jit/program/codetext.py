@@ -21,6 +21,10 @@ _PLAIN = (int, float, bool, str, complex, type(None))
 
 def _literal(value: Any, t: Type) -> str | None:
     """A list or dict of numbers and text as code that says its type; None for anything else."""
+    if t.kind == "Tuple" and t.cls is None and isinstance(value, tuple) and len(value) == len(t.args):
+        inside = [spell(v) if isinstance(v, _PLAIN) else _literal(v, a) for v, a in zip(value, t.args)]
+        texts = [text for text in inside if text is not None]
+        return f"({', '.join(texts)}{',' * (len(texts) == 1)})" if len(texts) == len(value) > 0 else None
     if t.kind not in ("List", "Dict") or not isinstance(value, (list, dict)):
         return None
     parts = [*value, *value.values()] if isinstance(value, dict) else value
@@ -52,6 +56,8 @@ class CodeWriter(Writer):
         "CONSTANTS",
         "inf",
         "nan",
+        "infj",
+        "nanj",
         "annotate",
         "uninitialized",
         "unchecked_cast",

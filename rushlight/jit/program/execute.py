@@ -433,7 +433,8 @@ def accepts(value: Any, t: Type) -> bool:
         if not isinstance(value, (list, tuple) if kind == "List" else tuple):
             return False
         if kind == "Tuple" and t.args:
-            return len(value) == len(t.args) and all(map(accepts, value, t.args))
+            fits = tuple.__len__(value) == len(t.args)
+            return fits and all(map(accepts, tuple.__iter__(value), t.args))
         return not t.args or all(accepts(v, t.args[0]) for v in value)
     if kind == "Dict":
         return isinstance(value, dict) and (

@@ -352,9 +352,9 @@ def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type
     own = getattr(value, "_type", None)
     if isinstance(own, ClassType):
         return Type("Class", cls=own)
-    if isinstance(value, (list, dict)) or type(value) is tuple:
+    if isinstance(value, (list, dict)) or (isinstance(value, tuple) and not hasattr(value, "_fields")):
         if isinstance(value, tuple):
-            return Type("Tuple", tuple(of_value(v, of_class) for v in value))
+            return Type("Tuple", tuple(of_value(v, of_class) for v in tuple.__iter__(value)))
         return _container(value, of_class)
     if value is None:
         return NONE

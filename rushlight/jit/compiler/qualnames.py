@@ -1,0 +1,23 @@
+"""Names of functions and classes in code, which are each other's own."""
+
+from __future__ import annotations
+
+import re
+
+_taken: dict[str, int] = {}
+
+
+def unique(name: str) -> str:
+    """A qualified name that no other function or class has, in PyTorch's spelling."""
+    count = _taken.get(name)
+    _taken[name] = 0 if count is None else count + 1
+    if count is None:
+        return name
+    space, _, last = re.sub(r"\.___torch_mangle_\d+(?=\.)", "", name).rpartition(".")
+    _taken["mangled"] = number = _taken.get("mangled", -1) + 1
+    return f"{space}.___torch_mangle_{number}.{last}"
+
+
+def forget_names() -> None:
+    """Let names of functions and classes begin anew, as in a fresh program."""
+    _taken.clear()

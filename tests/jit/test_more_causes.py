@@ -1,0 +1,189 @@
+"""Static methods, returns on some ways only, statements that stay Python, classes made of tuple, names."""
+
+from __future__ import annotations
+
+import functools
+import io
+from typing import Any, Dict, List, NamedTuple, Optional
+
+import pytest
+
+import rushlight as torch
+
+
+def loaded(module):
+    file = io.BytesIO()
+    torch.jit.save(module, file)
+    file.seek(0)
+    return torch.jit.load(file)
+
+
+class Static(torch.nn.Module):
+    @staticmethod
+    def twice(x, by: int = 2):
+        return x * by
+
+    def forward(self, x):
+        return self.twice(x) + self.twice(x, by=3)
+
+
+def test_static_methods_of_modules_have_no_self():
+    assert torch.jit.script(Static())(torch.ones(1)).item() == 5
+
+
+def in_part(x: int) -> int:  # noqa: RET503
+    if x > 1:
+        return 1
+
+
+def in_a_loop(x: int) -> int:  # noqa: RET503
+    for i in range(x):
+        return i
+
+
+def nothing_in_part(x: int):
+    if x > 1:
+        return
+    print(x)
+
+
+def maybe(x: int) -> Optional[int]:  # noqa: RET503
+    if x > 1:
+        return 1
+
+
+def raising(x: int) -> int:
+    if x > 1:
+        return 1
+    raise RuntimeError("no")
+
+
+def test_a_function_returns_on_all_ways():
+    for function in (in_part, in_a_loop, maybe):
+        with pytest.raises(RuntimeError, match="does not return along all paths"):
+            torch.jit.script(function)
+    assert torch.jit.script(nothing_in_part)(1) is None
+    assert torch.jit.script(raising)(2) == 1
+
+
+class Keeps(torch.nn.Module):
+    def forward(self, n: int):
+        a: int = n
+        b: int = 0
+        c: List[int] = []
+        with torch.jit._IgnoreContextManager(a="inp:int", b="out:int", c="out:List[int]"):
+            c = sorted([i for i in range(a) if i % 2], key=lambda i: -i)
+            b = functools.reduce(max, c)
+        return b, c
+
+
+def test_statements_that_stay_python():
+    assert torch.jit.script(Keeps())(6) == Keeps()(6) == (5, [5, 3, 1])
+
+
+class Pair(tuple):
+    """A tuple that answers nothing."""
+
+    def __len__(self):
+        raise NotImplementedError
+
+
+class Path(NamedTuple):
+    shape: tuple
+    name: str
+
+
+class Holds(torch.nn.Module):
+    paths: List[Any]
+
+    def __init__(self):
+        super().__init__()
+        self.pair = Pair((1, Pair((2, 3))))
+        self.paths = [Path((1, 2), "a")]
+        self.known: Dict[str, List[int]] = {"a": [1]}
+        self.__note__ = "kept"
+
+    def forward(self, x):
+        return x + self.pair[0] + self.pair[1][1]
+
+
+def test_classes_made_of_tuple_are_tuples():
+    found = loaded(torch.jit.script(Holds()))
+    assert found(torch.zeros(1)).item() == 4
+    assert found.pair == (1, (2, 3))
+    assert found.paths == [((1, 2), "a")]
+    assert found.__note__ == "kept"
+
+
+def untyped(x, n=1):
+    return x
+
+
+def test_a_default_of_an_argument_without_annotation_is_a_tensor():
+    with pytest.raises(
+        RuntimeError, match='Tensor \\(inferred\\) on parameter "n".Because "n" was not annotated'
+    ):
+        torch.jit.script(untyped)
+
+
+def scripts_while_tracing(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args)
+
+    wrapper.__original_fn = function
+    setattr(wrapper, "__script_if_tracing_wrapper", True)
+    return wrapper
+
+
+@scripts_while_tracing
+def marked(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+def calls_marked(x):
+    return marked(x)
+
+
+def test_functions_that_a_library_marks_as_script_if_tracing_does():
+    assert torch.jit.script(calls_marked)(torch.zeros(1)).item() == 1
+
+
+class Zips(torch.nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.ReLU() for _ in range(3)])
+        self.count = count
+
+    def forward(self, x):
+        for layer, i in zip(self.layers, range(self.count)):
+            x = layer(x) + i
+        return x
+
+
+def test_modules_go_with_what_has_a_known_length():
+    with pytest.raises(RuntimeError, match="does not have a statically determinable length"):
+        torch.jit.script(Zips(2))
+
+
+def test_arguments_that_are_called_as_constants_of_the_code():
+    class Named(torch.nn.Module):
+        def forward(self, infj: int, nanj: int):
+            return infj + nanj
+
+    assert loaded(torch.jit.script(Named()))(1, 2) == 3
+
+
+def test_parameters_on_meta_stay_there():
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2, device="meta"), torch.nn.Linear(2, 2))
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.script(model), file)
+    file.seek(0)
+    found = torch.jit.load(file, map_location="cpu")
+    assert [p.device.type for p in found.parameters()] == ["meta", "meta", "cpu", "cpu"]
+
+
+def test_names_are_marked_once_and_begin_anew():
+    found = torch.jit.script(Static())
+    again = loaded(loaded(found))
+    assert again._c.qualified_name.count("___torch_mangle_") == 1
