@@ -22,9 +22,7 @@ _PLAIN = (int, float, bool, str, complex, type(None))
 def _literal(value: Any, t: Type) -> str | None:
     """A list or dict of numbers and text as code that says its type; None for anything else."""
     if t.kind == "Tuple" and t.cls is None and isinstance(value, tuple) and len(value) == len(t.args):
-        inside = [spell(v) if isinstance(v, _PLAIN) else _literal(v, a) for v, a in zip(value, t.args)]
-        texts = [text for text in inside if text is not None]
-        return f"({', '.join(texts)}{',' * (len(texts) == 1)})" if len(texts) == len(value) > 0 else None
+        return _tuple(value, t)
     if t.kind not in ("List", "Dict") or not isinstance(value, (list, dict)):
         return None
     parts = [*value, *value.values()] if isinstance(value, dict) else value
@@ -34,6 +32,15 @@ def _literal(value: Any, t: Type) -> str | None:
         inside = ", ".join(f"{spell(k)}: {spell(v)}" for k, v in value.items())
         return f"annotate({t}, {{{inside}}})"
     return f"annotate({t}, [{', '.join(map(spell, value))}])"
+
+
+def _tuple(value: tuple[Any, ...], t: Type) -> str | None:
+    """A tuple of numbers, text and what is made of these; None for anything else."""
+    found = [
+        spell(v) if isinstance(v, _PLAIN) else _literal(v, a) for v, a in zip(value, t.args, strict=True)
+    ]
+    texts = [text for text in found if text is not None]
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})" if len(texts) == len(value) > 0 else None
 
 
 class CodeWriter(Writer):

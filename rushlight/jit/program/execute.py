@@ -432,7 +432,7 @@ def accepts(value: Any, t: Type) -> bool:
     if kind in ("List", "Tuple"):
         if not isinstance(value, (list, tuple) if kind == "List" else tuple):
             return False
-        if kind == "Tuple" and t.args:
+        if kind == "Tuple" and t.args and isinstance(value, tuple):
             fits = tuple.__len__(value) == len(t.args)
             return fits and all(map(accepts, tuple.__iter__(value), t.args))
         return not t.args or all(accepts(v, t.args[0]) for v in value)
