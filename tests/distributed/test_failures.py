@@ -75,7 +75,7 @@ def test_whatever_waits_is_told(code, tmp_path):
 
 
 def test_different_collectives_end_by_timeout_with_a_table():
-    ended = jobs.ranks([*PROGRAM, "other"], 3, each={rank: {"LIMIT": "2"} for rank in range(3)})
+    ended = jobs.ranks([*PROGRAM, "other"], 3, each={rank: {"LIMIT": "2"} for rank in range(3)}, timeout=60)
     assert [rank.code for rank in ended] == [1, 1, 1]
     first = min((told(ended[rank]) for rank in (0, 2)), key=lambda found: found[1])
     assert first[0] == "DistBackendError" and "timed out after 2 s" in first[3]
@@ -98,7 +98,9 @@ def test_different_world_sizes_are_refused():
 
 
 def test_who_has_not_come_is_said():
-    ended = jobs.ranks([*PROGRAM, "slow start"], 3, each={rank: {"LIMIT": "2"} for rank in range(3)})
+    ended = jobs.ranks(
+        [*PROGRAM, "slow start"], 3, each={rank: {"LIMIT": "6"} for rank in range(3)}, timeout=60
+    )
     assert [rank.code for rank in ended] == [5, 0, 5]
     assert "only 2 of 3 ranks have come: 0 (" in ended[0].out
 

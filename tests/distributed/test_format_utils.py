@@ -18,7 +18,24 @@ def test_there_and_back(tmp_path):
     assert (again["step"], again["names"]) == (3, ["a", "b"])
 
 
-def test_rushlights_own_form_is_refused(tmp_path):
-    checkpoint.save({"w": torch.ones(2), "step": 3}, checkpoint_id=tmp_path / "own", no_dist=True)
-    with pytest.raises(checkpoint.CheckpointException, match="Rushlight's own form"):
-        dcp_to_torch_save(tmp_path / "own", tmp_path / "file.pt")
+def test_rushlights_own_form(tmp_path):
+    """Planners read it as they read PyTorch's, nested as it was."""
+    state = {"model": {"a.w": torch.arange(6.0).view(2, 3), "l": [torch.ones(2), {"x": 3}]}, "step": 3}
+    checkpoint.save(state, checkpoint_id=tmp_path / "own", no_dist=True)
+    dcp_to_torch_save(tmp_path / "own", tmp_path / "file.pt")
+    again = torch.load(tmp_path / "file.pt", weights_only=False)
+    assert torch.equal(again["model"]["a.w"], state["model"]["a.w"])
+    assert torch.equal(again["model"]["l"][0], torch.ones(2))
+    assert (again["model"]["l"][1], again["step"]) == ({"x": 3}, 3)
+    filled = {"model": {"a.w": torch.zeros(2, 3), "l": [torch.zeros(2), {"x": 0}]}, "step": 0}
+    checkpoint.load(
+        filled, checkpoint_id=tmp_path / "own", planner=checkpoint.DefaultLoadPlanner(), no_dist=True
+    )
+    assert torch.equal(filled["model"]["a.w"], state["model"]["a.w"]) and filled["step"] == 3
+    with pytest.raises(checkpoint.CheckpointException, match="Missing key in checkpoint state_dict: other"):
+        checkpoint.load(
+            {"other": torch.zeros(2)},
+            checkpoint_id=tmp_path / "own",
+            planner=checkpoint.DefaultLoadPlanner(),
+            no_dist=True,
+        )

@@ -13,6 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.size import Size
+from rushlight._engine.serialization.json_state import decode
 from rushlight._engine.serialization.pickler import dump
 from rushlight.distributed.checkpoint.default_planner import narrowed
 from rushlight.distributed.checkpoint.file_access import FileSystem, FileSystemBase
@@ -20,6 +21,7 @@ from rushlight.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
     ChunkStorageMetadata,
     Metadata,
+    MetadataIndex,
     StorageMeta,
     TensorProperties,
     TensorStorageMetadata,
@@ -52,6 +54,21 @@ class _StorageInfo:
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if v is not None}
+
+
+@dataclass
+class _InFile:
+    """In which file of Rushlight's form a part of a tensor lies."""
+
+    relative_path: str
+
+
+@dataclass
+class _Value:
+    """A value that stands in a manifest of Rushlight's form."""
+
+    relative_path: str
+    value: Any
 
 
 @dataclass
@@ -181,12 +198,12 @@ def _nothing() -> Any:
 
 
 class FileSystemReader(StorageReader):
-    """Reads from a folder: PyTorch's form, and tells the metadata of Rushlight's."""
+    """Reads from a folder, of PyTorch's form or Rushlight's."""
 
     def __init__(self, path: str | os.PathLike[str], _extension_registry: Any = None, **options: Any) -> None:
         self.fs: FileSystemBase = FileSystem()
         self.path = self.fs.init_path(path)
-        self.storage_data: dict[Any, _StorageInfo] = {}
+        self.storage_data: dict[Any, Any] = {}
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Read another folder, if one is told."""
@@ -209,12 +226,7 @@ class FileSystemReader(StorageReader):
         self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
     ) -> None:
         """Note where items lie."""
-        if metadata.storage_data is None:
-            raise RuntimeError(
-                f"the checkpoint in {self.path} is in Rushlight's own form, which planners do "
-                "not read: load() without a planner does"
-            )
-        self.storage_data = metadata.storage_data
+        self.storage_data = metadata.storage_data or {}
 
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
         """The plan as it is."""
@@ -229,7 +241,16 @@ class FileSystemReader(StorageReader):
         files: dict[str, list[Any]] = {}
         for item in plan.items:
             files.setdefault(self.storage_data[item.storage_index].relative_path, []).append(item)
+        own = files.pop("", [])  # of values in a manifest
+        for item in own:
+            buffer = io.BytesIO()
+            torch.save(decode(self.storage_data[item.storage_index].value, {}), buffer)
+            buffer.seek(0)
+            planner.load_bytes(item, buffer)
         for name, items in files.items():
+            if isinstance(self.storage_data[items[0].storage_index], _InFile):
+                self._read_own(name, items, planner)
+                continue
             with self.fs.create_stream(self.fs.concat_path(self.path, name), "rb") as file:
                 for item in items:
                     self._read(file, item, planner)
@@ -242,9 +263,19 @@ class FileSystemReader(StorageReader):
         if item.type == LoadItemType.BYTE_IO:
             planner.load_bytes(item, data)
             return
-        stored = narrowed(
-            torch.load(data, map_location="cpu", weights_only=True), item.storage_offsets, item.lengths
-        )
+        self._fill(item, torch.load(data, map_location="cpu", weights_only=True), planner)
+
+    def _read_own(self, name: str, items: list[Any], planner: LoadPlanner) -> None:
+        """Read the items of a file of Rushlight's form."""
+        path = os.fspath(self.fs.concat_path(self.path, name))
+        tensors = torch.load(path, mmap=True, weights_only=True)
+        for item in items:
+            self._fill(item, tensors[item.storage_index.fqn], planner)
+
+    @staticmethod
+    def _fill(item: Any, tensor: Any, planner: LoadPlanner) -> None:
+        """Write an item's box of a stored tensor."""
+        stored = narrowed(tensor, item.storage_offsets, item.lengths)
         target = planner.resolve_tensor(item).detach()
         if target.size() != stored.size():
             raise AssertionError(
@@ -290,9 +321,15 @@ def _layout(name: str) -> Any:
 
 def _of_manifest(manifest: dict[str, Any]) -> Metadata:
     """The metadata of a folder in Rushlight's own form."""
-    known: dict[str, Any] = {name: BytesStorageMetadata() for name in manifest["values"]}
+    known: dict[str, Any] = {}
+    where: dict[Any, Any] = {}
+    for name, value in manifest["values"].items():
+        known[name], where[MetadataIndex(name)] = BytesStorageMetadata(), _Value("", value)
     for name, entry in manifest["tensors"].items():
         chunks = [ChunkStorageMetadata(Size(p["offsets"]), Size(p["sizes"])) for p in entry["parts"]]
         properties = TensorProperties(dtype=getattr(torch, entry["dtype"].removeprefix("torch.")))
         known[name] = TensorStorageMetadata(properties, Size(entry["shape"]), chunks)
-    return Metadata(known)
+        for part, chunk in zip(entry["parts"], chunks, strict=True):
+            where[MetadataIndex(name, chunk.offsets)] = _InFile(part["file"])
+    keys = {name: tuple(way) for name, way in manifest.get("keys", {}).items()}
+    return Metadata(known, planner_data=keys or None, storage_data=where)

@@ -19,10 +19,7 @@ __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
 def dcp_to_torch_save(
     dcp_checkpoint_dir: str | os.PathLike[str], torch_save_path: str | os.PathLike[str]
 ) -> None:
-    """Write the whole state dict of a checkpoint's folder into one file; on one rank alone.
-
-    The folder is one of PyTorch's form. CheckpointException for Rushlight's own, which is loaded as it is.
-    """
+    """Write the whole state dict of a checkpoint's folder into one file; on one rank alone."""
     reader = FileSystemReader(dcp_checkpoint_dir)
     metadata = reader.read_metadata()
     flat: dict[str, Any] = {

@@ -54,16 +54,16 @@ def _gathered(value: Any, group: Any) -> list[Any]:
     return found
 
 
-def _leaves(value: Any, path: str = "") -> list[tuple[str, Any, Any, Any]]:
-    """(path, value, its container, its key there) of all in nested dicts, and of lists that hold tensors."""
-    found: list[tuple[str, Any, Any, Any]] = []
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
+    """(path, value, its container, the keys to it) of all in nested dicts, and of lists that hold tensors."""
+    found: list[tuple[str, Any, Any, tuple[Any, ...]]] = []
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items:
-        at = f"{path}.{key}".lstrip(".")
+        at = (*path, key)
         nested = (isinstance(inner, dict) and inner) or (
             isinstance(inner, list) and any(isinstance(v, (torch.Tensor, dict)) for v in inner)
         )
-        found += _leaves(inner, at) if nested else [(at, inner, value, key)]
+        found += _leaves(inner, at) if nested else [(".".join(map(str, at)).lstrip("."), inner, value, at)]
     return found
 
 
@@ -104,9 +104,9 @@ def save(
     rank = dist.get_rank(group) if dist.is_initialized() else 0
     with _Together(group, "save()"):
         os.makedirs(folder, exist_ok=True)
-        mine, parts, values = _described(state_dict)
+        mine, parts, values, keys = _described(state_dict)
     token = _gathered(uuid.uuid4().hex[:8], group)[0]
-    manifest = _manifest(_gathered((parts, values), group), token)
+    manifest = _manifest(_gathered((parts, values, keys), group), token)
     with _Together(group, "save()"):
         wanted = {
             path: mine[path].contiguous()
@@ -121,10 +121,12 @@ def save(
             _publish(folder, manifest)
 
 
-def _described(state_dict: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """(this rank's tensors, where they lie in the whole ones, the other values), by path."""
-    mine, parts, values = {}, {}, {}
-    for path, value, _, _ in _leaves(_plain(state_dict)):
+def _described(state_dict: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """(this rank's tensors, where they lie in the whole ones, the other values, keys), by path."""
+    mine, parts, values, keys = {}, {}, {}, {}
+    for path, value, _, way in _leaves(_plain(state_dict)):
+        if all(type(key) in (str, int) for key in way):  # what JSON can say
+            keys[path] = list(way)
         if isinstance(value, torch.Tensor):
             offsets, sizes = _place(value)
             parts[path] = {
@@ -136,7 +138,7 @@ def _described(state_dict: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
             mine[path] = _local(value)
         else:
             values[path] = encode(value, path, Tensors())
-    return mine, parts, values
+    return mine, parts, values, keys
 
 
 def _file(rank: int, token: str) -> str:
@@ -147,7 +149,9 @@ def _manifest(everybody: list[Any], token: str) -> dict[str, Any]:
     """What the ranks have, each part once."""
     tensors: dict[str, Any] = {}
     values: dict[str, Any] = {}
-    for rank, (parts, own) in enumerate(everybody):
+    ways: dict[str, Any] = {}
+    for rank, (parts, own, keys) in enumerate(everybody):
+        ways |= keys
         for path, part in parts.items():
             entry = tensors.setdefault(path, {"shape": part["shape"], "dtype": part["dtype"], "parts": []})
             known = any(
@@ -159,7 +163,12 @@ def _manifest(everybody: list[Any], token: str) -> dict[str, Any]:
                 )
         for path, value in own.items():
             values.setdefault(path, value)
-    return {"format": "rushlight.distributed.checkpoint 1", "tensors": tensors, "values": values}
+    return {
+        "format": "rushlight.distributed.checkpoint 1",
+        "tensors": tensors,
+        "values": values,
+        "keys": ways,
+    }
 
 
 def _publish(folder: str, manifest: dict[str, Any]) -> None:
@@ -200,13 +209,13 @@ def load(
     folder = _folder(checkpoint_id, storage_reader)
     with _Together(process_group, "load()"), torch.no_grad():
         manifest, opened, plain = _read(folder), dict[str, Any](), _plain(state_dict)
-        for path, value, container, key in _leaves(plain):
+        for path, value, container, keys in _leaves(plain):
             if isinstance(value, torch.Tensor):
                 _fill(path, value, manifest["tensors"], folder, opened)
             elif path not in manifest["values"]:
                 raise RuntimeError(f"Missing key in checkpoint state_dict: {path}.")
             else:
-                container[key] = decode(manifest["values"][path], {})
+                container[keys[-1]] = decode(manifest["values"][path], {})
         for name, value in plain.items():
             if hasattr(state_dict[name], "load_state_dict"):
                 state_dict[name].load_state_dict(value)

@@ -49,6 +49,7 @@ class Future(concurrent.futures.Future[Any]):
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """The future of `callback(self)`; what that raises is told by a RuntimeError."""
+        _check_callback("then", callback)
         after = Future()
         after._help = self._help
 
@@ -60,6 +61,15 @@ class Future(concurrent.futures.Future[Any]):
 
         self.add_done_callback(run)
         return after
+
+
+def _check_callback(name: str, callback: Any) -> None:
+    if not callable(callback):
+        raise TypeError(
+            f"{name}(): incompatible function arguments. The following argument types are supported:\n"
+            "    1. (self: torch.futures.Future, arg0: Callable) -> torch.futures.Future\n\n"
+            f"Invoked with: {callback!r}"
+        )
 
 
 @contextmanager

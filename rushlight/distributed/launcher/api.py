@@ -135,7 +135,7 @@ def _plan(config: LaunchConfig, command: list[str]) -> Plan:
         run=config.run_id,
         role=config.role,
         timeout=float(config.rdzv_configs["timeout"]),
-        log_dir=logs.root_log_dir,
+        log_dir=logs._root_log_dir,
         redirects=logs._redirects,
         tee=logs._tee,
     )

@@ -136,9 +136,14 @@ class TensorPipeAgent:
         self._serving, self._over = 0, False
         self._pending = _Pending()
         self._workers = ThreadPoolExecutor(options.num_worker_threads, "rpc worker")
+        self._started = threading.Event()
         self._listener = socket.create_server(("", 0), backlog=512)
         threading.Thread(target=self._accept, name="rpc listener", daemon=True).start()
         self._enter(world_size)
+
+    def start(self) -> None:
+        """Answer from now on."""
+        self._started.set()
 
     # --- who there is ---
 
@@ -261,6 +266,7 @@ class TensorPipeAgent:
             self._counting.notify_all()
 
     def _serve(self, line: Line, piece: bytes) -> None:
+        self._started.wait()  # others may be faster
         number, name, asker, question = pickle.loads(piece)
 
         def reply(good: bool, answer: Any) -> None:
@@ -298,6 +304,7 @@ class TensorPipeAgent:
         if self._over:
             return
         self._over = True
+        self._started.set()
         self.idle(0, 5.0 if self._serving else 0.0)
         self._listener.close()
         self._workers.shutdown(wait=False)

@@ -191,7 +191,7 @@ def _ran(message: messages.Message, waits: bool, give: Callable[[Any], None]) ->
     try:
         value = _run_function(messages.unpacked(message))
         if waits and not isinstance(value, (Future, RemoteException)):
-            told = TypeError(
+            told = RuntimeError(
                 "Functions decorated with @rpc.async_function must return a torch.futures.Future object, "
                 f"but got {type(value)}"
             )

@@ -9,6 +9,8 @@ import rushlight as torch
 from rushlight.distributed.rpc import internal, state
 from rushlight.distributed.rpc.gradients import contexts, received, sent
 
+_MUCH = 8192  # bytes that a small view may take along
+
 
 @dataclass
 class Message:
@@ -36,10 +38,12 @@ def packed_parts(data: bytes, tensors: list[Any], to: int) -> Message:
 
 
 def _plain(tensor: Any) -> Any:
-    """Its values without what it is a view of."""
+    """Its values, without what it is a view of where that is much more."""
     found = tensor.detach().cpu()
-    if found.layout == torch.strided and found.untyped_storage().nbytes() > found.numel() * found.itemsize:
-        found = found.clone()
+    if found.layout == torch.strided:
+        held = found.untyped_storage().nbytes()
+        if held >= max(_MUCH, 2 * found.numel() * found.itemsize):
+            found = found.clone()
     return found
 
 

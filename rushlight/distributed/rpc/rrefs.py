@@ -291,14 +291,15 @@ def _backward_of(rref: RRef[Any], context: int, retain_graph: bool) -> None:
 
 def sent_rref(rref: RRef[Any]) -> Any:
     """How a reference is pickled: as a new one, for whom it is sent to."""
-    of, fork, me = rref._of, references.new(), state.agent().get_worker_info().id
+    of = rref._of
+    if isinstance(of, Used) and of.deleted:
+        raise RuntimeError(f"{rref} has been deleted. Cannot call fork an UserRRef after deletion.")
+    fork, me = references.new(), state.agent().get_worker_info().id
     if isinstance(of, Owned):
         with references.lock:
             references.owned[of.number] = of
             references.forks.setdefault(of.number, set()).add(fork)
         return received_rref, (of.number, fork, me, me)
-    if of.deleted:
-        raise RuntimeError(f"{rref} has been deleted. Cannot call fork an UserRRef after deletion.")
     references.given[fork] = of
     return received_rref, (of.number, fork, of.owner, me)
 

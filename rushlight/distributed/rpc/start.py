@@ -111,6 +111,7 @@ def _init_rpc_backend(
         rpc_backend_options=rpc_backend_options,
     )
     state.put(agent)
+    agent.start()
 
 
 @api._require_initialized
