@@ -90,8 +90,8 @@ class LogsSpecs(ABC):
     """Where workers' logs go.
 
     log_dir: their folder. redirects: streams that go to files instead of the console; tee: to both.
-    Either a Std for all workers, or a dict of them by local rank. local_ranks_filter: the workers whose output
-    is shown. A class of a program's own says by reify() which files that makes.
+    Either a Std for all workers, or a dict of them by local rank. local_ranks_filter: whose output is shown.
+    A class of a program's own says by reify() which files that makes.
     """
 
     def __init__(
