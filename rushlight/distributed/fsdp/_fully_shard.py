@@ -103,7 +103,21 @@ class FSDPModule:
             if member.unit is not None:
                 member.unit.show_shards()
                 member.unit.release()
-        return super()._apply(fn, recurse)  # type: ignore[misc]
+        found = super()._apply(fn, recurse)  # type: ignore[misc]
+        self._adopt()
+        return found
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """As a module's; with assign=True parameters on the meta device get values."""
+        found = super().load_state_dict(*args, **kwargs)  # type: ignore[misc]
+        self._adopt()
+        return found
+
+    def _adopt(self) -> None:
+        """Hold the values of parameters that were on the meta device."""
+        for member in self._members(True):
+            if member.unit is not None and member.unit.device.type == "meta":
+                _given_values(member.unit)
 
 
 def fully_shard(
@@ -120,7 +134,8 @@ def fully_shard(
 
     mesh: of one dim (default: all ranks), or of two: replicas, shards. reshard_after_forward: None lets
     parameters go unless the module turns out to be the root. Apply it to the inner modules first. A list of
-    modules is one unit. ValueError: a ModuleList or ModuleDict, a scalar parameter.
+    modules is one unit. Parameters on the meta device get values by to_empty() and what initialises them, or
+    by load_state_dict(assign=True). ValueError: a ModuleList or ModuleDict, a scalar parameter.
     """
     if shard_placement_fn is not None:
         raise NotImplementedError(
@@ -208,7 +223,7 @@ def _leave(state: Managed, module: Any, args: Any, output: Any) -> Any:
 
 
 def slots_of(
-    modules: list[Any], skip: Any, ignored: set[int]
+    modules: list[Any], skip: Any, ignored: set[int], refuse_meta: bool = True
 ) -> tuple[list[list[tuple[Any, str, str]]], list[Any]]:
     """(the places (module, name, path) of each parameter, the parameters) that no module has of which `skip`
     is true.
@@ -223,7 +238,7 @@ def slots_of(
         for name, p in module._parameters.items():
             if p is None or id(p) in ignored:
                 continue
-            if p.is_meta:
+            if p.is_meta and refuse_meta:
                 raise NotImplementedError(
                     f"{prefix}{name} is on the meta device: FSDP shards parameters "
                     "that have values; call to_empty() and initialise them first"
@@ -242,7 +257,7 @@ def slots_of(
 def _unit(
     modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy, ignored: set[int]
 ) -> Unit | None:
-    slots, params = slots_of(modules, lambda m: managed(m) is not None, ignored)
+    slots, params = slots_of(modules, lambda m: managed(m) is not None, ignored, False)
     if not params:
         return None
     for places, p in zip(slots, params, strict=True):
@@ -263,10 +278,29 @@ def _unit(
         policy.reduce_dtype,
     )
     placements = [Shard(0)] if mesh.ndim == 1 else [Replicate(), Shard(0)]
-    for p, piece in zip(params, unit.layout.pieces(unit.shard), strict=True):
-        unit.sharded.append(Parameter(make(piece, mesh, placements, p.shape), requires_grad=p.requires_grad))
+    unit.sharded = _sharded(unit, mesh, placements)
     unit.show_shards()
     return unit
+
+
+def _sharded(unit: Unit, mesh: DeviceMesh, placements: list[Any]) -> list[Any]:
+    """The parameters that optimizers see: DTensors in the memory of the unit's shard."""
+    pieces = unit.layout.pieces(unit.shard)
+    return [
+        Parameter(make(piece, mesh, placements, p.shape), requires_grad=p.requires_grad)
+        for p, piece in zip(unit.whole, pieces, strict=True)
+    ]
+
+
+def _given_values(unit: Unit) -> None:
+    """Let a unit of parameters on the meta device hold what these have been replaced by, if they all have."""
+    found = [places[0][0]._parameters[places[0][1]] for places in unit.slots]
+    if any(p.is_meta for p in found):
+        return
+    mesh, placements = unit.sharded[0].device_mesh, list(unit.sharded[0].placements)  # type: ignore[attr-defined]
+    unit.take([p.to_local().detach() for p in found])
+    unit.sharded = _sharded(unit, mesh, placements)
+    unit.show_shards()
 
 
 def register_fsdp_forward_method(module: Any, method_name: str) -> None:

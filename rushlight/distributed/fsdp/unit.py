@@ -103,6 +103,16 @@ class Unit:
             made.append(leaf)
         return made
 
+    def take(self, pieces: list[Tensor]) -> None:
+        """Hold these pieces: values of parameters that had none, on the meta device, until now."""
+        self.dtype, self.device = pieces[0].dtype, pieces[0].device
+        self.shard = torch.zeros(self.layout.size, dtype=self.dtype, device=self.device)
+        with torch.no_grad():
+            for mine, piece in zip(self.layout.pieces(self.shard), pieces, strict=True):
+                mine.copy_(piece)
+        self.whole = self._make_whole(self.whole)
+        self.ready = self.pages is None
+
     # --- the modules' attributes ------------------------------------------------------------------
 
     named = True  # whether the shards are the modules' parameters, each under its own name

@@ -285,3 +285,9 @@ def release_context(number: int, asker: int) -> None:
 def get_gradients(context_id: int) -> dict[Any, Any]:
     """The gradients of this worker's leaves in a context, by leaf."""
     return contexts.find(context_id).gradients()
+
+
+for _name in ("SendRpc", "RecvRpc"):  # as PyTorch's nodes are called
+    _kind: Any = globals()[_name]
+    for _class in (_kind._node_cls, _kind._backward_cls):
+        _class.__name__ = f"torch::distributed::autograd::{_name}Backward"

@@ -1,0 +1,15 @@
+"""fully_shard of parameters on the meta device."""
+
+import sys
+
+import pytest
+
+pytest.importorskip("mpi4py")
+
+from tests.distributed import jobs
+
+
+def test_values_come_later():
+    program = [sys.executable, "-m", "rushlight", str(jobs.PROGRAMS / "meta_shards.py")]
+    ended = jobs.ranks(program, 2, timeout=60)
+    assert [rank.out for rank in ended] == ["as without\n"] * 2, ended[0].err
