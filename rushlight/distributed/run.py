@@ -40,8 +40,11 @@ _OPTIONS = (  # name, default, what it is
 _SHORT = {"redirects": "-r", "tee": "-t", "module": "-m"}
 
 
-def parser() -> argparse.ArgumentParser:
-    """torchrun's options, each also with _ for -, and from the environment as PET_NAME."""
+def parser(older: bool = False) -> argparse.ArgumentParser:
+    """torchrun's options, each also with _ for -, and from the environment as PET_NAME.
+
+    older: those of torch.distributed.launch, which has one more.
+    """
     made = argparse.ArgumentParser(
         "rushlight-run", description="Start a program in several processes.", allow_abbrev=False
     )
@@ -66,6 +69,8 @@ def parser() -> argparse.ArgumentParser:
     add("standalone", action="store_true", help="one node, which meets at a free port")
     add("module", action="store_true", help="the program is a module, as with python -m")
     add("no-python", action="store_true", help="the program is a command of its own, not run by Python")
+    if older:
+        add("use-env", action="store_true", help="give the program no --local-rank")
     made.add_argument("training_script", help="the program")
     made.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
     return made
@@ -81,9 +86,11 @@ def _workers(text: str) -> int:
     )
 
 
-def plan(arguments: Sequence[str]) -> Plan:
+def plan(arguments: Sequence[str], older: bool = False) -> Plan:
     """What the command line asks for. ValueError for what cannot be."""
-    given = parser().parse_args(arguments)
+    given = parser(older).parse_args(arguments)
+    if older and given.no_python and not given.use_env:
+        raise ValueError("When using the '--no-python' flag, you must also set the '--use-env' flag.")
     least, _, most = given.nnodes.partition(":")
     least, most = int(least), int(most or least)
     workers = _workers(given.nproc_per_node)
@@ -92,7 +99,8 @@ def plan(arguments: Sequence[str]) -> Plan:
             f"--nnodes {given.nnodes}: expected 1 <= MIN <= MAX; --nproc-per-node {workers}: "
             "expected 1 or more"
         )
-    script = [*(["-m"] if given.module else []), given.training_script, *given.training_script_args]
+    local = ["--local-rank=${local_rank}"] if older and not given.use_env else []
+    script = [*(["-m"] if given.module else []), given.training_script, *local, *given.training_script_args]
     conf = dict(pair.split("=", 1) for pair in given.rdzv_conf.split(",") if pair)
     python = [] if given.no_python else [sys.executable, "-u", "-m", "rushlight.distributed.worker"]
     made = Plan(
@@ -143,10 +151,10 @@ def is_here(host: str) -> bool:
         return False
 
 
-def main(args: Sequence[str] | None = None) -> None:
+def main(args: Sequence[str] | None = None, older: bool = False) -> None:
     """The command rushlight-run; exits with status 1 when the run failed, naming the cause."""
     try:
-        agent = Agent(plan(sys.argv[1:] if args is None else args))
+        agent = Agent(plan(sys.argv[1:] if args is None else args, older))
     except (ValueError, OSError) as error:
         sys.exit(f"rushlight.run: {error}")
     status = agent.run()

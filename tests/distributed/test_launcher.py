@@ -250,3 +250,18 @@ def test_mpiexec_may_start_the_ranks():
     )
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["rank 0 of 2, attempt 0: 8", "rank 1 of 2, attempt 0: 8"]
+
+
+def test_the_older_name_gives_local_ranks_as_arguments(tmp_path):
+    program = tmp_path / "told.py"
+    program.write_text("import sys; sys.stdout.write(' '.join(sys.argv[1:]) + '\\n')")
+    given = ["--nproc-per-node", "2", "--master-port", str(jobs.free_port())]
+    for more, wanted in (([], ["--local-rank=0 x", "--local-rank=1 x"]), (["--use-env"], ["x", "x"])):
+        done = subprocess.run(
+            [sys.executable, "-m", "rushlight.distributed.launch", *given, *more, str(program), "x"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=jobs.environment(),
+        )
+        assert sorted(done.stdout.splitlines()) == wanted, done.stderr

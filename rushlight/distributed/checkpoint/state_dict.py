@@ -20,7 +20,8 @@ _WRAPPERS = re.compile(r"(^|\.)(_fsdp_wrapped_module|_checkpoint_wrapped_module|
 @dataclass
 class StateDictOptions:
     """full_state_dict: whole tensors instead of DTensors; with cpu_offload only rank 0 gets them. strict: of
-    loading. ignore_frozen_params: leave out parameters that need no gradient.
+    loading. ignore_frozen_params: leave out parameters that need no gradient. broadcast_from_rank0: of
+    loading whole tensors, which rank 0 alone has.
     """
 
     full_state_dict: bool = False
@@ -76,7 +77,7 @@ def get_model_state_dict(
     )
 
 
-def _begin(optimizer: Any) -> None:
+def _init_optim_state(optimizer: Any) -> None:
     """Give an optimizer that has not stepped its states: a step of length 0."""
     if optimizer.state:
         return
@@ -105,7 +106,7 @@ def get_optimizer_state_dict(
     options = options or StateDictOptions()
     found: dict[str, Any] = {"state": {}, "param_groups": []}
     for optimizer in _listed(optimizers):
-        _begin(optimizer)
+        _init_optim_state(optimizer)
         if _is_fsdp(model):
             with FSDP.state_dict_type(model, _kind(options)):
                 state = FSDP.optim_state_dict(model, optimizer)
@@ -133,6 +134,48 @@ def get_state_dict(
     )
 
 
+@dataclass
+class _Sent:
+    """A tensor in a state dict that rank 0 sends: which, and what it is like."""
+
+    number: int
+    shape: Any
+    dtype: Any
+
+
+def _given(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
+    """The state dict that is to be loaded; rank 0's, where it alone has one."""
+    if not options.broadcast_from_rank0:
+        return state
+    if not options.full_state_dict:
+        raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
+    if not dist.is_initialized():
+        return state
+    tensors: list[Any] = []
+
+    def noted(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        tensors.append(value.detach())
+        return _Sent(len(tensors) - 1, value.shape, value.dtype)
+
+    first = dist.get_rank() == 0
+    told: list[Any] = [tree_map(noted, state) if first else None]
+    dist.broadcast_object_list(told, src=0)
+    on_device = dist.get_backend() == "nccl"
+
+    def got(value: Any) -> Any:
+        if not isinstance(value, _Sent):
+            return value
+        t = tensors[value.number] if first else torch.empty(value.shape, dtype=value.dtype)
+        t = t.cuda() if on_device else t.contiguous()
+        dist.broadcast(t, src=0)
+        return t
+
+    filled: dict[str, Any] = tree_map(got, told[0])
+    return filled
+
+
 def _fitted(value: Any, like: Any) -> Any:
     """A whole tensor as the DTensor that it is to be copied to."""
     if isinstance(like, DTensor) and not isinstance(value, DTensor) and value.ndim:
@@ -145,10 +188,7 @@ def set_model_state_dict(
 ) -> Any:
     """Load what get_model_state_dict() gave, whole or not."""
     options = options or StateDictOptions()
-    if options.broadcast_from_rank0:
-        raise NotImplementedError(
-            "broadcast_from_rank0 is not supported in Rushlight: give every rank the state dict"
-        )
+    model_state_dict = _given(model_state_dict, options)
     if _is_fsdp(model):
         with FSDP.state_dict_type(model, _kind(options)):
             return model.load_state_dict(model_state_dict, strict=options.strict)
@@ -157,7 +197,8 @@ def set_model_state_dict(
         own[k][0] if k in own else k: _fitted(v, own[k][1]) if k in own else v
         for k, v in model_state_dict.items()
     }
-    return model.load_state_dict(state, strict=options.strict)
+    unmade = any(isinstance(v, torch.Tensor) and v.is_meta for _, v in own.values())
+    return model.load_state_dict(state, strict=options.strict, assign=unmade)
 
 
 def set_optimizer_state_dict(
@@ -165,6 +206,7 @@ def set_optimizer_state_dict(
 ) -> None:
     """Load what get_optimizer_state_dict() gave, whole or not."""
     names = _names(model)
+    optim_state_dict = _given(optim_state_dict, options or StateDictOptions())
     for optimizer in _listed(optimizers):
         if _is_fsdp(model):
             optimizer.load_state_dict(FSDP.optim_state_dict_to_load(model, optimizer, optim_state_dict))

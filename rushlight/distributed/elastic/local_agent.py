@@ -25,9 +25,8 @@ GRACE = 5.0  # seconds that workers have to end by themselves when one has faile
 
 @dataclass
 class Plan:
-    """What is to be run, and where nodes meet. `command`: a worker's; logs 1: stdout, 2: stderr, 3: both, of
-    all
-    workers or by local rank.
+    """What is to be run, and where nodes meet. `command`: a worker's, with ${local_rank} for its local rank;
+    logs 1: stdout, 2: stderr, 3: both, of all workers or by local rank.
     """
 
     command: Sequence[str]
@@ -183,7 +182,8 @@ class Agent:
                 streams[name] = subprocess.PIPE
                 copies.append((name, log))
         # Its own session, so that what it starts can be stopped with it.
-        worker = subprocess.Popen(self.plan.command, env=environment, start_new_session=True, **streams)
+        command = [part.replace("${local_rank}", str(local)) for part in self.plan.command]
+        worker = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
         self._workers[local] = worker
         for name, log in copies:
             threading.Thread(target=self._copy, args=(local, getattr(worker, name), name, log)).start()

@@ -63,7 +63,7 @@ class Job:
         self.hosts: dict[int, str] = {}
         self.victims: set[int] = set()
         self.left: set[int] = set()
-        self.started = False
+        self.complete = self.started = False  # all ranks have come; MPI has started
         self.trial = FirstFailure(hub, self._failed)
         self._values: dict[str, str] = {}
         self._at_barrier, self._problem = 0, ""
@@ -92,6 +92,7 @@ class Job:
         self.ranks[rank], self.hosts[rank] = caller, host
         caller.role = (self, rank)
         if len(self.ranks) == size:
+            self.complete = True
             self.tell("go")
 
     def _misfit(self, rank: int, size: int, host: str) -> str:
@@ -106,11 +107,13 @@ class Job:
             return f"two processes say that they are rank {rank}: {self.hosts[rank]} and {host}"
         return ""
 
-    def missing(self, caller: Caller) -> None:
-        """A rank has waited long enough for the others."""
-        if len(self.ranks) < self.size:
-            there = ", ".join(f"{rank} ({self.hosts[rank]})" for rank in sorted(self.ranks))
-            caller.reply("refused", f"only {len(self.ranks)} of {self.size} ranks have come: {there}")
+    def missing(self) -> None:
+        """A rank has waited long enough for the others: all that are there are told, and give up with it."""
+        if self.complete or self._problem:
+            return
+        there = ", ".join(f"{rank} ({self.hosts[rank]})" for rank in sorted(self.ranks))
+        self._problem = f"only {len(self.ranks)} of {self.size} ranks have come: {there}"
+        self.tell("refused", self._problem)
 
     def bye(self, rank: int, counters: str) -> None:
         """A rank leaves in order, with how many operations of each group it took part in."""
@@ -223,7 +226,7 @@ class Jobs:
         if self._hub.nodes.knows(name):
             job.trial.hold = 0.3
         job.enter(caller, rank, size, host)
-        self._hub.later(seconds, lambda: job.missing(caller))
+        self._hub.later(seconds, lambda: job.missing())
 
     def _pmi(self, caller: Caller, fields: list[bytes]) -> None:
         job = self._jobs.get(fields[0].decode())

@@ -21,8 +21,20 @@ except RuntimeError as error:
     sys.exit(5)
 rank = dist.get_rank()
 data = torch.ones(100_000)
-for _ in range(3):
-    dist.all_reduce(data)
+
+
+def told(error):
+    blamed = getattr(error, "rank", None)
+    print(f"{type(error).__name__} after {time.monotonic() - begun:.2f}: {blamed}: {error}", flush=True)
+
+
+begun = time.monotonic()
+try:
+    for _ in range(3):
+        dist.all_reduce(data)
+except RuntimeError as error:  # another one has done with the last of them, and failed
+    told(error)
+    raise
 dist.set_timeout(limit)
 again = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 if rank == int(os.environ.get("VICTIM", "1")) and not again:
@@ -51,6 +63,5 @@ try:
     for _ in range(100_000):
         dist.monitored_barrier() if how == "late" else dist.all_reduce(data)
 except RuntimeError as error:
-    blamed = getattr(error, "rank", None)
-    print(f"{type(error).__name__} after {time.monotonic() - begun:.2f}: {blamed}: {error}", flush=True)
+    told(error)
     raise

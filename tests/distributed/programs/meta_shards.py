@@ -3,6 +3,12 @@
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+)
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
@@ -51,5 +57,26 @@ with torch.device("meta"):
 sharded(other).load_state_dict(values, assign=True)
 for found, wanted in zip(trained(other), expected):
     torch.testing.assert_close(found, wanted)
+
+# From rank 0, which alone has whole tensors.
+options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+model = sharded(filled(made()))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+model(torch.ones(4, 3)).sum().backward()
+optimizer.step()
+whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
+weights, states = get_state_dict(model, optimizer, options=whole)
+assert bool(weights) == bool(states) == (dist.get_rank() == 0)
+with torch.device("meta"):
+    other = made()
+sharded(other)
+set_model_state_dict(other, weights, options=options)
+again = torch.optim.Adam(other.parameters(), lr=0.3)
+set_optimizer_state_dict(other, again, states, options=options)
+for found, wanted in zip(other.parameters(), model.parameters()):
+    torch.testing.assert_close(found.full_tensor(), wanted.full_tensor())
+    moment, same = again.state[found]["exp_avg"], optimizer.state[wanted]["exp_avg"]
+    torch.testing.assert_close(moment.full_tensor(), same.full_tensor())
+assert again.param_groups[0]["lr"] == 0.1
 print("as without", flush=True)
 dist.destroy_process_group()
