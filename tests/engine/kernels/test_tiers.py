@@ -305,3 +305,24 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 def test_forked_processes_have_threads_of_their_own(llvm, tmp_path):
     assert answer(run(tmp_path, FORK)) == ["0"]
+
+
+@pytest.mark.parametrize(
+    ("mkl", "openmp", "wanted"),
+    [
+        ("", "", 8),
+        ("", "3", 3),
+        ("2", "3", 2),
+        ("", "64", 8),
+        ("many", "2,1", 2),
+        ("", "0", 8),
+        ("-1", "", 8),
+    ],
+)
+def test_threads_are_as_many_as_the_environment_tells(monkeypatch, mkl, openmp, wanted):
+    monkeypatch.setattr(parallel, "processors", lambda: 8)
+    monkeypatch.setenv("MKL_NUM_THREADS", mkl)
+    monkeypatch.setenv("OMP_NUM_THREADS", openmp)
+    monkeypatch.setattr(parallel._Count, "threads", 0)
+    with parallel.settings.using(num_threads=0):
+        assert parallel.get_num_threads() == wanted

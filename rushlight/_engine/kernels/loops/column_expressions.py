@@ -16,7 +16,7 @@ from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.emit.scalar_code import Body
 from rushlight._engine.kernels.loops.column_loops import CHUNK, in_chunks
-from rushlight._engine.kernels.loops.columns_in_registers import STRIP, Down, Row
+from rushlight._engine.kernels.loops.columns_in_registers import STRIP, Down, Row, far_apart
 from rushlight._engine.kernels.products.tiles import Array, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import SLOT
@@ -29,11 +29,15 @@ _VECTORS, _PARALLEL = 4, 1 << 15
 def sums_of(
     meaning: Meaning, roles: Sequence[str], arrays: Sequence[Array]
 ) -> Callable[..., tuple[Array, ...]] | None:
-    """What gives the sums for arrays that lie as these do. None where the column kernel computes them."""
+    """What gives the sums for arrays that lie as these do. None where the column kernel computes them, or
+    takes no longer.
+    """
     of = arrays[roles.index("matrix")].dtype
     if {*meaning.out_dtypes, *dict(meaning.inputs).values()} != {of.name} or not suits(*arrays):
         return None
     rows, columns = arrays[roles.index("matrix")].shape
+    if far_apart(rows * roles.count("matrix"), columns * of.itemsize):
+        return None
     shapes = {"matrix": (rows, columns), "perrow": (rows,), "percol": (columns,)}
     steps = [0 if role == "percol" else a.strides[0] for role, a in zip(roles, arrays, strict=True)]
     if not (rows and columns and team.possible()) or not all(

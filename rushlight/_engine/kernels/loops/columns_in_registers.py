@@ -24,6 +24,8 @@ from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.shared_loops import close
 
+# Bytes of a row, and of all, up to which columns are walked down one after another.
+_NEAR, _CACHED = 1 << 11, 1 << 20
 # Vectors side by side, and of sums; sums that are on their way at once; elements from which on threads are
 # worth waking, and columns of a job.
 _TOGETHER, _SUMS, _AT_ONCE, _PARALLEL, STRIP = 8, 4, 8, 1 << 15, 512
@@ -38,12 +40,21 @@ def columns_of(how: str, of: Any, sizes: tuple[int, int, int]) -> Callable[[Arra
 
 
 def sums_of(of: Any, rows: int, columns: int) -> Callable[[Array], Array] | None:
-    """What gives the sums of the columns of a dense matrix of floats, with the bits of `Columns.large`."""
+    """What gives the sums of the columns of a dense matrix of floats, with the bits of `Columns.large`; None
+    where that takes no longer.
+    """
+    if far_apart(rows, columns * of.itemsize):
+        return None
     if not in_chunks(rows, columns):
         found = _run("add", of, columns, ((0, rows),))
         return found and (lambda a: found(a)[0])
     parts = _run("add", of, columns, tuple([(low, min(CHUNK, rows - low)) for low in range(0, rows, CHUNK)]))
     return parts and (lambda a: np.add.reduce(parts(a), 0))
+
+
+def far_apart(rows: int, step: int) -> bool:
+    """Whether a walk down some columns of rows of so many bytes is slow: far apart, and in no cache."""
+    return step > _NEAR and rows * step > _CACHED
 
 
 def _run(

@@ -40,6 +40,18 @@ def processors() -> int:
     return max(1, min(count, int(_quota() + 0.5) if _quota() < count else count))
 
 
+def _usual() -> int:
+    """How many threads there are where no setting says it: as many as processors, or as the environment tells
+    other libraries.
+    """
+    most = processors()
+    for name in ("MKL_NUM_THREADS", "OMP_NUM_THREADS"):  # OpenMP takes a list, a number a level
+        asked = os.environ.get(name, "").partition(",")[0].strip()
+        if asked.isdecimal() and int(asked):
+            return min(int(asked), most)
+    return most
+
+
 class _Count:
     threads = 0
 
@@ -47,7 +59,7 @@ class _Count:
 def get_num_threads() -> int:
     """How many threads large kernels use."""
     if not _Count.threads:
-        _Count.threads = settings.num_threads or processors()
+        _Count.threads = settings.num_threads or _usual()
     return _Count.threads
 
 
